@@ -25,16 +25,23 @@ CLIP_PACKAGE := clip-anytorch==2.6.0
 CLIP := $(VENV)/.installed-$(CLIP_PACKAGE)
 
 # What the tests need besides the project.
-READY := $(DEV) $(LLAMA3) $(CLIP) weights
+READY := $(DEV) $(SCHEMATHESIS):
+	@$(PYTHON) -m venv $(VENV)-openapi
+	@$(VENV)-openapi/bin/python -m pip --disable-pip-version-check --no-input --quiet install 'schemathesis>=4.32'
+
+$(LLAMA3) $(CLIP) weights
 PYTEST := $(BIN)/python -m pytest
 # One more than there are cores: some tests wait, for a database, a clock, another process.
 SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
+
+# What asks the service by its OpenAPI document, in an environment of its own.
+SCHEMATHESIS := $(VENV)-openapi/bin/schemathesis
 
 # What the benchmarks run beside us.
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test test-all release quick coverage endurance check format types layers tests weights docs bench clean
+.PHONY: help demo test test-all release quick coverage endurance check format types layers tests weights docs openapi bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +99,9 @@ weights: $(RUN) # a small model's, which the demo installs by itself; they are k
 docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an error
 	@$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+openapi: $(DEV) $(SCHEMATHESIS) ## ask the service what its OpenAPI document says, and see that it answers so
+	@$(BIN)/python scripts/openapi.py $(SCHEMATHESIS) --phases coverage,fuzzing --max-examples 50 --continue-on-failure
 
 bench: $(DEV) $(PEERS_IN) ## measure speed; prints a table
 	@$(BIN)/python -m benchmarks.run

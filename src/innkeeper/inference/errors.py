@@ -25,7 +25,9 @@ __all__ = [
     "MAX_OUTPUT_NODES",
     "MAX_RESPONSE_BYTES",
     "MAX_TOOL_CALLS",
+    "REST_SECONDS",
     "SAMPLE_CHARACTERS",
+    "AddressRefusedError",
     "AnswerError",
     "DecodeError",
     "HttpError",
@@ -136,6 +138,13 @@ class StreamCutError(ProviderConnectionError):
         self.partial = partial
 
 
+class AddressRefusedError(UsageError):
+    """A request may not go to this address, which is of this machine, a private network or the like; nothing was sent."""
+
+    http_status = 403
+    HINT = "whoever runs the service can allow a host with --allow-host"
+
+
 class DecodeError(ProviderError):
     """An answer with a success status that is not what the protocol says. ``sample`` is its start, redacted."""
 
@@ -194,6 +203,9 @@ DEFAULT_OPEN_TIMEOUT: Final = 10.0
 
 DEFAULT_TOTAL_TIMEOUT: Final = 900.0
 """Seconds that a whole answer may take, from the request to its last byte."""
+
+REST_SECONDS: Final = 0.05
+"""Seconds that a server has to end an answer that has said all; its connection is closed where it does not."""
 
 MAX_RESPONSE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of one answer, counted after decompression while reading (`LimitError`)."""

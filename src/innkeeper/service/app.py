@@ -178,8 +178,12 @@ def create_app(
     from innkeeper.service.doors import Doors
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
+    from innkeeper.service.gateway.system import gateway_description
     from innkeeper.service.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
+    from innkeeper.service.openapi.models import MODELS
+    from innkeeper.service.openapi.pages import PAGES, PROMPTS, RUN
+    from innkeeper.service.openapi.route import described
     from innkeeper.service.pool import Pool
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
@@ -215,6 +219,7 @@ def create_app(
         routes=[
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
+            described([gateway_description(gateway.state), PAGES, MODELS, PROMPTS, RUN], keyed=bool(checked.keys)),
             *doors.routes(),
             *prompts.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
+from starlette.routing import Match
 
 from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError
@@ -250,10 +251,18 @@ async def missing(request: WebRequest, error: Exception) -> Response:
     path = request.scope["path"]
     if path.startswith(PREFIX):
         code = detail.lower().replace(" ", "_")
-        return response(
-            surface_reply(path, ErrorFacts(status, "invalid_request_error", code, f"{detail}: {path:.200}"))
-        )
-    return response(json_reply({"detail": detail}, status, dict(getattr(error, "headers", None) or {})))
+        facts = ErrorFacts(status, "invalid_request_error", code, f"{detail}: {path:.200}")
+        reply = surface_reply(path, facts)
+    else:
+        reply = json_reply({"detail": detail}, status)
+    allowed = {"allow": ", ".join(_allowed_methods(request))} if status == 405 else {}  # noqa: PLR2004 - see above
+    return response(Reply(reply.status, reply.body, allowed))
+
+
+def _allowed_methods(request: WebRequest) -> list[str]:
+    """The methods of all routes that have the path of a request."""
+    matching = (route for route in request.app.routes if route.matches(request.scope)[0] is Match.PARTIAL)
+    return sorted({method for route in matching for method in route.methods or ()})
 
 
 def _once(body: bytes, receive: Receive) -> Receive:

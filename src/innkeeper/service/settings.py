@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from innkeeper.inference.client.egress import LOOPBACK, Egress
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import random_bytes
@@ -132,8 +133,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
     operations refuse. ``profiles`` are folders of profiles, which clients call as models. ``python`` allows the
     ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
-    ``cors_origins`` are the web origins that may call.
-    ``stop_seconds`` is what calls under way get when the service is told to stop.
+    ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
+    open internet (`Egress`), where an address is not the operator's own. ``stop_seconds`` is what calls under way get when the
+    service is told to stop.
     ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
     left out. ``grpc_port`` is where gRPC is answered on the same host, 0 for any free port; without it there is no gRPC.
     """
@@ -149,6 +151,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keys: Keys = Keys()
     limits: BuildLimits = BuildLimits()
     cors_origins: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
     max_body: int = MAX_BODY
     max_bodies: int = MAX_BODIES
     max_depth: int = MAX_DEPTH
@@ -185,7 +188,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if self.data is not None and not self.data.is_dir():
             raise ConfigError(f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out")
         self._check_doors()
+        Egress(self.allow_hosts)
         return self
+
+    @property
+    def egress(self) -> Egress:
+        """Where requests may go whose address a row of a tool, or a caller, has said.
+
+        Who calls a service that is open on loopback is at this machine already, and may have it ask this machine.
+        """
+        return Egress((*self.allow_hosts, *(() if self.keys or not is_loopback(self.host) else LOOPBACK)))
 
     def without_keys(self) -> Settings:
         """The same for a process that computes what callers send: it sees that there are keys, and none of them."""

@@ -39,5 +39,5 @@ def test_total() -> None:
 def test_others() -> None:
     """What is not known and says something is kept, false and zero included."""
     data: dict[str, object] = {"a": 1, "b": None, "c": "", "d": [], "e": {}, "f": 0, "g": False}
-    assert others(data, {"a"}) == {"f": 0, "g": False}
-    assert others({"a": 1}, {"a"}) == {}
+    assert others(data, frozenset({"a"})) == {"f": 0, "g": False}
+    assert others({"a": 1}, frozenset({"a"})) == {}

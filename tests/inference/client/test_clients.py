@@ -11,6 +11,7 @@ import pytest
 from innkeeper.inference.client import watch
 from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
+from innkeeper.inference.fake import provider
 from innkeeper.inference.fake.provider import EchoServer, FakeClient
 from innkeeper.inference.fake.script import FakeReply, Fault
 from innkeeper.prompt import FrozenDict, LimitError, ProviderError, UsageError
@@ -271,3 +272,51 @@ def test_misuse() -> None:
         AsyncClient("http://h", tiemout=3)
     with pytest.raises(UsageError, match="whole answers"):
         asyncio.run(AsyncClient("http://h").chat_completions(stream=True))
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The connections that fake servers accept."""
+    accepted: list[Any] = []
+    accept = provider._Server.process_request
+
+    def count(server: Any, request: Any, address: Any) -> None:
+        accepted.append(address)
+        accept(server, request, address)
+
+    monkeypatch.setattr(provider._Server, "process_request", count)
+    return accepted
+
+
+def test_a_connection_serves_several_streams(connections: list[Any]) -> None:
+    """A stream that has said all is read to its end, so that the next call needs no connection of its own."""
+
+    async def run(url: str) -> None:
+        async with AsyncClient(url) as client:
+            for _ in range(3):
+                await client.chat("m", HELLO, stream=True)
+
+    with EchoServer() as server:
+        with Client(server.base_url) as client:
+            for _ in range(3):
+                client.chat("m", HELLO, stream=True)
+        assert len(connections) == 1
+        asyncio.run(run(server.base_url))
+        assert len(connections) == 2
+
+
+def test_a_server_that_does_not_end(connections: list[Any]) -> None:
+    """A server that stays silent after the end is not waited for: the answer is whole, and its connection is closed."""
+    whole = b'data: {"choices": [{"delta": {"content": "x"}}]}\n\ndata: [DONE]\n\n'
+    held = Fault.stall(len(whole), Fault.raw(whole))
+
+    async def run(url: str) -> str:
+        async with AsyncClient(url, timeout=30) as client:
+            await client.chat("m", HELLO, stream=True)
+            return (await client.chat("m", HELLO, stream=True)).content
+
+    with EchoServer(held, held, held, held) as server:
+        with Client(server.base_url, timeout=30) as client:
+            texts = [client.chat("m", HELLO, stream=True).content for _ in range(2)]
+        assert [*texts, asyncio.run(run(server.base_url))] == ["x", "x", "x"]
+    assert len(connections) == 4

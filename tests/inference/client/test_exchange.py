@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.inference.client.chat import Progress
 from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.exchange import READ, Head, Send, Talk, ask, chat_pieces, healthy
+from innkeeper.inference.client.exchange import READ, REST, Head, Send, Talk, ask, chat_pieces, healthy, is_wish
 from innkeeper.inference.errors import HttpError, ProviderConnectionError, StreamCutError
 from innkeeper.prompt import UsageError
 
@@ -21,7 +21,7 @@ def played(talk: Talk, *came: Any) -> tuple[list[Any], list[Any]]:
     """``(wishes, results)`` of a talk whose wishes are answered by what ``came``, errors included."""
     answers, wishes, results = iter(came), [], []
     for step in talk:
-        if step is READ or isinstance(step, Send):
+        if is_wish(step):
             wishes.append(step)
             answer = next(answers)
             talk.fail(answer) if isinstance(answer, Exception) else talk.give(answer)
@@ -61,12 +61,12 @@ def event(**delta: Any) -> bytes:
 
 
 def test_pieces() -> None:
-    """Each piece is for the caller as soon as it has come; after the end nothing more is read."""
+    """Each piece is for the caller as soon as it has come; after the end the rest is let come, and is not given."""
     progress = Progress()
     talk = Talk(chat_pieces(ENDPOINT, URL, {"stream": True}, progress), ENDPOINT, progress)
-    wishes, results = played(talk, Head(200, {}), event(content="It "), event(content="is."), b"data: [DONE]\n\n")
+    wishes, results = played(talk, Head(200, {}), event(content="It "), event(content="is."), b"data: [DONE]\n\n", None)
     assert results == ["It ", "is."]
-    assert len(wishes) == 4
+    assert wishes[1:] == [READ, READ, READ, REST]
     assert progress.partial == "It is."
 
 

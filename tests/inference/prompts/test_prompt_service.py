@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.errors import HttpError
+from innkeeper.inference.client.egress import Egress
+from innkeeper.inference.errors import AddressRefusedError, HttpError
 from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService, event_of
 from innkeeper.inference.prompts.tool_config import MemoryTools, MemoryVault, ToolConfig, ToolNotFoundError
@@ -147,12 +148,15 @@ def test_a_provider_that_refuses() -> None:
     assert failed.value.status == 401
 
 
-def test_addresses_can_be_checked() -> None:
-    """What a tool's row names as its address is shown to whoever guards addresses."""
-    tools, vault, _ = ports(Provider(), own={**TOOL, "base_url": "http://10.0.0.1"})
-    seen: list[str] = []
-    factory = LLMFactory(transport=Provider().transport, check_address=seen.append)
-    service = PromptService(tools, vault, factory)
-    for name in ("t", "own"):
-        service.run({"tool_name": name, "input": "hi"})
-    assert seen == ["http://10.0.0.1"]
+def test_addresses_of_tools() -> None:
+    """What a tool's row names as its address is looked at where somebody guards addresses, and nothing is sent."""
+    provider = Provider()
+    tools, vault, _ = ports(provider, own={**TOOL, "base_url": "http://10.0.0.1"})
+    service = PromptService(tools, vault, LLMFactory(transport=provider.transport, egress=Egress()))
+    service.run({"tool_name": "t", "input": "hi"})
+    sent = len(provider.sent)
+    with pytest.raises(AddressRefusedError):
+        service.run({"tool_name": "own", "input": "hi"})
+    assert len(provider.sent) == sent
+    allowed = PromptService(tools, vault, LLMFactory(transport=provider.transport, egress=Egress(("10.0.0.0/8",))))
+    allowed.run({"tool_name": "own", "input": "hi"})

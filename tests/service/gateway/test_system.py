@@ -11,7 +11,7 @@ MACRO = "modules/smarttavern/macro"
 
 def test_openapi_with_keys() -> None:
     """Where a key is needed, the OpenAPI document says so."""
-    assert get(Gateway(Settings(keys=Keys("k"))), "/openapi.json")[1]["security"] == [{"bearer": []}]
+    assert get(Gateway(Settings(keys=Keys("k"))), "/openapi.json")[1]["security"] == [{"bearer": []}, {"key": []}]
 
 
 def test_registry() -> None:

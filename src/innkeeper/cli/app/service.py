@@ -49,6 +49,13 @@ _LAST_PORT: Final = 65_535
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="Keys that callers need, one a line.")
 @click.option("--cors-origin", "cors_origins", multiple=True, help="A web origin that may call. May be repeated.")
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    metavar="HOST[:PORT]",
+    multiple=True,
+    help="A host of this machine or network that addresses in tools may name; repeatable.",
+)
 @click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
 @click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
 @click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")

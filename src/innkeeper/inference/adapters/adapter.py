@@ -49,6 +49,8 @@ class Reading(ABC):
     def started(self, answer_id: Any = None, model: Any = None, facts: FrozenDict = EMPTY) -> Iterator[ModelEvent]:
         """`Started`, where that says something that was not said before."""
         before = self._said
+        if not facts and answer_id in (None, before.id) and model in (None, before.model):
+            return
         new = FrozenDict({name: fact for name, fact in facts.items() if before.facts.get(name) != fact})
         now = Started(id=text(answer_id) or before.id, model=text(model) or before.model, facts=new)
         if new or (now.id, now.model) != (before.id, before.model):

@@ -25,6 +25,9 @@ class SplitCharacters:
     def take(self, event: ModelEvent) -> Iterator[ModelEvent]:
         """The events that are whole with this one."""
         before, self._held = self._held, None
+        if before is None and (not isinstance(event, _DELTAS) or _text(event).isascii()):
+            yield event
+            return
         half = _text(before) if before is not None and _goes_on(before, event) else ""
         if before is not None and not half:
             yield _with(before, "\ufffd")

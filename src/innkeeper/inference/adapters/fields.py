@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
@@ -37,8 +37,10 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def others(data: Mapping[str, Any], known: Collection[str]) -> FrozenDict:
+def others(data: Mapping[str, Any], known: frozenset[str]) -> FrozenDict:
     """The fields that are not ``known`` and say something: what is kept as the provider wrote it."""
+    if data.keys() <= known:
+        return EMPTY
     told = {name: value for name, value in data.items() if name not in known and value not in (None, "", [], {})}
     return freeze(told) if told else EMPTY
 

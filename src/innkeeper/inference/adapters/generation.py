@@ -19,7 +19,7 @@ from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried, r
 from innkeeper.inference.client.chat import Progress, refuses_streaming
 from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.exchange import READ, Exchange, Head, Send, rest
+from innkeeper.inference.client.exchange import READ, REST, Exchange, Head, Send, rest
 from innkeeper.inference.client.wire import encoded, public_headers, raise_for_status, unstreamed
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response.events import ModelEvent
@@ -133,6 +133,8 @@ def _answered(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progr
     while not decoder.done and (piece := (yield READ)):
         yield from decoder.feed(piece)
     yield from decoder.close()
+    if decoder.done:
+        yield REST
 
 
 def _settings(adapter: Adapter, base_url: str | None, key: str, headers: Mapping[str, str] | None) -> dict[str, Any]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, aclosing, closing
+from contextlib import AsyncExitStack, ExitStack, aclosing, closing, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
-from innkeeper.inference.client.exchange import BaseClient, Exchange, Head, Send, Talk, is_wish
+from innkeeper.inference.client.exchange import REST, BaseClient, Exchange, Head, Send, Talk, is_wish
 from innkeeper.inference.client.wire import Response, times, trust
+from innkeeper.inference.errors import REST_SECONDS
 
 if TYPE_CHECKING:
     import httpx
 
+    from innkeeper.inference.client.egress import Egress
     from innkeeper.inference.client.quick import QuickSession
 
 __all__ = ["IDLE_CONNECTIONS", "AsyncChatStream", "AsyncClient", "Client"]
@@ -32,6 +34,7 @@ class Client(BaseClient):
     Settings that are not given come from ``INNKEEPER_BASE_URL``, ``INNKEEPER_API_PREFIX``, ``INNKEEPER_API_KEY``,
     ``INNKEEPER_TIMEOUT``, ``INNKEEPER_OPEN_TIMEOUT`` and ``INNKEEPER_TOTAL_TIMEOUT`` (seconds). A ``base_url`` that already ends
     with ``api_prefix`` is taken as meant. ``transport`` is an ``httpx`` transport, for tests and special networks.
+    ``egress`` says where requests may go; without it they go where they are told.
 
     Every method raises `ProviderError` and its kin (`innkeeper.inference.errors`); the key appears in none of them. A call
     in a `cancelled_by` block stops within `CANCEL_INTERVAL` of being told to, also while it waits for its first byte.
@@ -48,6 +51,7 @@ class Client(BaseClient):
         total_timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
         transport: Any = None,
+        egress: Egress | None = None,
     ) -> None:
         super().__init__(
             base_url,
@@ -59,6 +63,7 @@ class Client(BaseClient):
             headers=headers,
             transport=transport,
         )
+        self._egress = egress
         self._opened: httpx.Client | None = None
         self._lock = threading.Lock()
 
@@ -131,9 +136,13 @@ class Client(BaseClient):
 
         with self._lock:
             if self._opened is None:
-                self._opened = watch_connections(
-                    httpx.Client(transport=self._transport, timeout=times(self.endpoint), verify=trust(self.endpoint))
+                client = httpx.Client(
+                    transport=self._transport,
+                    timeout=times(self.endpoint),
+                    verify=trust(self.endpoint),
+                    trust_env=self._egress is None,
                 )
+                self._opened = watch_connections(_guarded(client, self._egress))
             return self._opened
 
     def _result(self, exchange: Exchange) -> Any:
@@ -155,10 +164,20 @@ class Client(BaseClient):
                             answer = answers.enter_context(self._http.stream(**step._asdict()))
                             pieces = answer.iter_bytes()
                             talk.give(Head(answer.status_code, answer.headers))
+                        elif step is REST:
+                            with talk.watch.shortly(REST_SECONDS), suppress(*talk.errors):
+                                for _ in pieces:
+                                    talk.watch.check()
                         else:
                             talk.give(talk.watch.take(next(pieces, b"")))
                 except talk.errors as error:
                     talk.fail(error)
+
+
+def _guarded(client: Any, egress: Egress | None) -> Any:
+    from innkeeper.inference.client.sockets import guard_connections
+
+    return client if egress is None else guard_connections(client, egress)
 
 
 class AsyncChatStream(Progress):
@@ -201,11 +220,13 @@ class AsyncClient(BaseClient):
         *,
         headers: Mapping[str, str] | None = None,
         transport: Any = None,
+        egress: Egress | None = None,
         quick: bool = False,
         **settings: Any,
     ) -> None:
         super().__init__(base_url, headers=headers, transport=transport, **settings)
-        self._quick = quick and transport is None
+        self._egress = egress
+        self._quick = quick and transport is None and egress is None
         self._opened: httpx.AsyncClient | QuickSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -276,12 +297,14 @@ class AsyncClient(BaseClient):
         if self._opened is None and self._quick and is_quick(self.endpoint):
             self._opened = QuickSession(self.endpoint)
         if self._opened is None:
-            self._opened = httpx.AsyncClient(
+            client = httpx.AsyncClient(
                 transport=self._transport,
                 timeout=times(self.endpoint),
                 verify=trust(self.endpoint),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS),
+                trust_env=self._egress is None,
             )
+            self._opened = _guarded(client, self._egress)
         return self._opened
 
     async def _result(self, exchange: Exchange) -> Any:
@@ -306,6 +329,11 @@ class AsyncClient(BaseClient):
                                 answer = await answers.enter_async_context(self._http.stream(**step._asdict()))
                                 pieces = answer.aiter_bytes()
                                 talk.give(Head(answer.status_code, answer.headers))
+                            elif pieces is not None and step is REST:
+                                with suppress(TimeoutError, *talk.errors):
+                                    async with timeout(REST_SECONDS):
+                                        async for _ in pieces:
+                                            pass
                             elif pieces is not None:
                                 talk.give(talk.watch.take(await anext(pieces, b"")))
                     except TimeoutError:

@@ -1,8 +1,8 @@
 """What the calls of a client do, without I/O: generators that say what they want next, and are given what came.
 
-An exchange yields a `Send` (and is given the `Head` of the answer), `READ` (and is given bytes, none at the end), or anything
-else, which is for the caller: the pieces of a streamed text, or the one result of a call. A `Talk` is an exchange under way.
-`BaseClient` has the endpoint and its exchanges; the two clients only do what their talk wants, each in its own way.
+An exchange yields a `Send` (and is given the `Head` of the answer), `READ` (and is given bytes, none at the end), `REST`, or
+anything else, which is for the caller: the pieces of a streamed text, or the one result of a call. A `Talk` is an exchange under
+way. `BaseClient` has the endpoint and its exchanges; the two clients only do what their talk wants, each in its own way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,20 @@ from innkeeper.inference.client.wire import (
 from innkeeper.inference.errors import HttpError
 from innkeeper.prompt import ProviderError, UsageError
 
-__all__ = ["READ", "BaseClient", "Exchange", "Head", "Send", "Talk", "ask", "chat_pieces", "healthy", "is_wish", "rest"]
+__all__ = [
+    "READ",
+    "REST",
+    "BaseClient",
+    "Exchange",
+    "Head",
+    "Send",
+    "Talk",
+    "ask",
+    "chat_pieces",
+    "healthy",
+    "is_wish",
+    "rest",
+]
 
 
 class Send(NamedTuple):
@@ -68,15 +81,20 @@ class Head(NamedTuple):
 
 class _Read(Enum):
     READ = "read"
+    REST = "rest"
 
 
 READ: Final = _Read.READ
 """The wish for the next bytes of the answer."""
 
+REST: Final = _Read.REST
+"""The wish that an answer which has said all be read to its end, for `REST_SECONDS` at most: only then its connection can be used
+again. Nothing is given for it, and nothing that goes wrong matters."""
+
 
 def is_wish(step: Any) -> bool:
     """Whether a step of an exchange is a wish for I/O; anything else is for the caller."""
-    return step is READ or isinstance(step, Send)
+    return isinstance(step, (_Read, Send))
 
 
 Exchange = Generator[Any, Any, None]
@@ -141,6 +159,8 @@ def _streamed(endpoint: Endpoint, url: str, request: dict[str, Any], progress: P
     while not decoder.done and (piece := (yield READ)):
         yield from decoder.feed(piece)
     yield from decoder.close()
+    if decoder.done:
+        yield REST
 
 
 class Talk:

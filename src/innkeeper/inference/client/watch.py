@@ -80,6 +80,16 @@ class Watch:
         """How much of ``seconds`` may be waited before the next `check`."""
         return self.within(seconds if self._cancel is None else min(seconds, CANCEL_INTERVAL))
 
+    @contextmanager
+    def shortly(self, seconds: float) -> Iterator[None]:
+        """In this block no more than ``seconds`` are left."""
+        before = self._deadline
+        self._deadline = min(before, monotonic() + seconds)
+        try:
+            yield
+        finally:
+            self._deadline = before
+
     def check(self) -> None:
         """Raise `RequestCancelledError`, or `ProviderTimeoutError` when the total time is over."""
         if self._cancel is not None:

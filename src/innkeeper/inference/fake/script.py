@@ -265,7 +265,7 @@ def read_request(body: bytes) -> dict[str, Any] | None:
 def _embeddings(request: Mapping[str, Any]) -> dict[str, Any]:
     """Vectors of eight numbers, made of each text's digest."""
     given = request.get("input")
-    texts = [given] if isinstance(given, str) else list(given or ())
+    texts = [given] if isinstance(given, str) else given if isinstance(given, list) else []
     vectors = [[byte / 255 for byte in hashlib.blake2b(str(text).encode(), digest_size=8).digest()] for text in texts]
     data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
     return {"object": "list", "model": request.get("model"), "data": data}

@@ -6,7 +6,7 @@ provider is one line of `innkeeper.inference.adapters.providers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +22,7 @@ from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
+    from innkeeper.inference.client.egress import Egress
     from innkeeper.inference.local.model import LocalModel
 
 __all__ = ["LLM", "LLMFactory"]
@@ -60,7 +61,7 @@ class LLMFactory:
     Args:
         providers: the providers by name.
         adapters: the adapters by name.
-        check_address: called with each address that a configuration names itself; raises where it may not be called.
+        egress: where requests may go whose address a configuration names itself; anywhere where left out.
         local: the models that run beside this process; whoever made them closes them.
         options: what every client is opened with: times, a transport.
     """
@@ -70,11 +71,11 @@ class LLMFactory:
         providers: Mapping[str, Provider] = PROVIDERS,
         adapters: Adapters = ADAPTERS,
         *,
-        check_address: Callable[[str], object] = str,
+        egress: Egress | None = None,
         local: LocalModels | None = None,
         **options: Any,
     ) -> None:
-        self._providers, self._adapters, self._check_address = providers, adapters, check_address
+        self._providers, self._adapters, self._egress = providers, adapters, egress
         self._options = options
         self._own = LocalModels()
         self._local_models = local or self._own
@@ -100,8 +101,9 @@ class LLMFactory:
             return self._local(wanted)
         if name not in self._providers:
             raise UnknownNameError("provider", config.provider, [*self._providers, LOCAL])
-        if config.base_url:
-            self._check_address(config.base_url)
+        guarded = {} if self._egress is None or not config.base_url else {"egress": self._egress}
+        if guarded:
+            guarded["egress"].check(str(config.base_url))
         provider = self._providers[name]
         return LLM(
             adapter=self._adapters[provider.adapter],
@@ -109,7 +111,7 @@ class LLMFactory:
             model=wanted,
             base_url=config.base_url or provider.base_url,
             key=secret or Secret(""),
-            options=self._options,
+            options={**self._options, **guarded},
         )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
 from innkeeper.inference.prompts.tool_config import (
     BUILTIN,
@@ -63,7 +64,7 @@ class Runs:
     def _open(self) -> AsyncPromptService:
         tools, vault = self._ports()
         self._opened = True
-        return AsyncPromptService(tools, vault)
+        return AsyncPromptService(tools, vault, LLMFactory(egress=self._settings.egress))
 
     def _ports(self) -> tuple[ToolDAO, VaultDAO]:
         """The tools and the vault of the library; without the extra, or without a database, the tool of the model here."""

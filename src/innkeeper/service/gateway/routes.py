@@ -32,7 +32,7 @@ _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
 def routes(gateway: Gateway, gate: Gate, pool: Pool) -> list[BaseRoute]:
-    """``/api/…``, ``/openapi.json``, ``/docs`` (``/`` too) and the WebSocket ``/ws``."""
+    """``/api/…``, ``/docs`` (``/`` too) and the WebSocket ``/ws``."""
 
     async def call(request: WebRequest) -> Response:
         scope = request.scope
@@ -56,7 +56,6 @@ def routes(gateway: Gateway, gate: Gate, pool: Pool) -> list[BaseRoute]:
 
     return [
         Route("/api/{path:path}", call, methods=_METHODS),
-        Route("/openapi.json", call, methods=["GET"]),
         Route("/docs", docs, methods=["GET"]),
         Route("/", docs, methods=["GET"]),
         WebSocketRoute(MESSAGES, Sockets(gateway, gate, pool)),

@@ -17,8 +17,10 @@ from innkeeper import __version__
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import Operation, Operations
 from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.openapi.document import Description, document, errors, named
+from innkeeper.service.openapi.pages import PROBLEM
 
-__all__ = ["SYSTEM", "gateway_info", "list_apis", "openapi", "page"]
+__all__ = ["SYSTEM", "gateway_description", "gateway_info", "list_apis", "openapi", "page"]
 
 TITLE: Final = "Innkeeper"
 
@@ -64,21 +66,17 @@ def gateway_info(call: Call, config_file: str | None = None) -> dict[str, Any]:
 
 
 def openapi(state: AppState) -> dict[str, Any]:
-    """The description of all paths, in OpenAPI 3.1."""
+    """The description of the gateway's paths, in OpenAPI 3.1."""
+    return document([gateway_description(state)], keyed=bool(state.settings.keys))
+
+
+def gateway_description(state: AppState) -> Description:
+    """What the gateway registers for the document of the whole service."""
     schemas: dict[str, Any] = {}
     paths = {f"/api/{name}": _path(operation, schemas) for name, operation in state.operations.items()}
     for page, words in (("/api/health", "That the service answers."), ("/api/info", "What this service is.")):
-        paths[page] = {"get": {"summary": words, "responses": _replies({"type": "object"})}}
-    document: dict[str, Any] = {
-        "openapi": "3.1.0",
-        "info": {"title": TITLE, "version": __version__},
-        "paths": paths,
-        "components": {"schemas": schemas},
-    }
-    if state.settings.keys:
-        document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{"bearer": []}]
-    return document
+        paths[page] = {"get": {"summary": words, "tags": ["service"], "responses": _replies({"type": "object"})}}
+    return Description(paths, {**schemas, **PROBLEM})
 
 
 def _entry(operation: Operation) -> dict[str, Any]:
@@ -112,10 +110,12 @@ def _path(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     name, replies = operation.name.replace("/", "_"), _replies(reply)
     common = {"summary": operation.description, "tags": [operation.path.rpartition("/")[0]]}
     parameters = [
-        {"name": argument, "in": "query", "required": argument in operation.required, "schema": schema}
-        for argument, schema in arguments.get("properties", {}).items()
+        {"name": argument, "in": "query", "required": argument in operation.required, "schema": {"type": "string"}}
+        for argument in arguments.get("properties", {})
     ]
-    body = {"required": bool(operation.required), "content": {"application/json": {"schema": arguments}}}
+    # What is no object gives no arguments, as the original has it.
+    taken = arguments if operation.required else {"anyOf": [arguments, {"not": {"type": "object"}}]}
+    body = {"required": bool(operation.required), "content": {"application/json": {"schema": taken}}}
     return {
         "get": {**common, "operationId": f"{name}_get", "parameters": parameters, "responses": replies},
         "post": {**common, "operationId": f"{name}_post", "requestBody": body, "responses": replies},
@@ -123,15 +123,11 @@ def _path(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _replies(schema: Mapping[str, Any]) -> dict[str, Any]:
-    words = {"400": "arguments are missing or of the wrong shape", "413": "a limit", "503": "too much at once"}
-    failures = {status: {"description": text} for status, text in words.items()}
-    return {
-        "200": {
-            "description": "the result, or an object with `error`",
-            "content": {"application/json": {"schema": schema}},
-        },
-        **failures,
+    result = {
+        "description": "the result, or an object with `error`",
+        "content": {"application/json": {"schema": {"anyOf": [schema, named("Refusal")]}}},
     }
+    return {"200": result, **errors("Problem")}
 
 
 SYSTEM: Final[Mapping[str, Callable[[AppState], dict[str, Any]]]] = MappingProxyType(

@@ -1,0 +1,60 @@
+"""Ask the whole service what its OpenAPI document says, with Schemathesis, and see that it answers so.
+
+``python scripts/openapi.py SCHEMATHESIS [OPTION...]``: the program, and what it is told besides. The service that is asked has a
+fake model under every name, so that requests get as far as one. What is not asked, and why, stands in ``openapi.toml``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from innkeeper.inference.fake.provider import EchoServer
+from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.route import Route, Routes
+from innkeeper.service.app import serve
+from innkeeper.service.settings import Settings
+
+CONFIG = Path(__file__).with_name("openapi.toml")
+SERVE = "--serve"
+
+
+class AnyRoute(Routes):
+    """One route under every name."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        """There is one."""
+        return isinstance(name, str)
+
+    def __getitem__(self, name: str) -> Route:
+        """It."""
+        return next(iter(self._by_name.values()))
+
+
+def run_service() -> None:
+    """Answer on any free port, whose address is printed."""
+    with EchoServer() as provider:
+        routes = AnyRoute(Route.of("fake", f"{provider.base_url}:fake"))
+        serve(Settings(port=0), lambda address: print(address, flush=True), models=RouteModels(routes))
+
+
+def main(program: str, *options: str) -> int:
+    """The exit code of Schemathesis: 0 where it finds nothing."""
+    service = subprocess.Popen([sys.executable, __file__, SERVE], stdout=subprocess.PIPE, text=True)
+    try:
+        address = service.stdout.readline().strip() if service.stdout else ""
+        asked = [program, "--config-file", str(CONFIG), "run", f"{address}/openapi.json", "--wait-for-schema", "20"]
+        return subprocess.run([*asked, *options], check=False).returncode
+    finally:
+        service.terminate()
+        service.wait()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == [SERVE]:
+        run_service()
+    else:
+        sys.exit(main(*sys.argv[1:]))
