@@ -5,15 +5,19 @@ import json
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters
 
 from innkeeper.cli.mcp.folder import Folder
-from innkeeper.cli.mcp.server import FILES, answered, server_of
+from innkeeper.cli.mcp.server import FILES, answered, resource, server_of
+from innkeeper.cli.mcp.workbench import Workbench
 from tests.shared import ROOT
 
 COMMAND = [sys.executable, "-m", "innkeeper", "mcp"]
@@ -138,3 +142,37 @@ def test_what_is_no_error_of_ours() -> None:
     facts, failed = answered(lambda: 1 / 0)
     assert (failed, facts["error"]["kind"]) == (True, "internal")
     assert "ZeroDivisionError" in facts["error"]["message"]
+
+
+NAMES = st.sampled_from(
+    ["name", "description", "first_mes", "character_book", "entries", "data", "spec", "keys", "content"]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+CARDS = st.fixed_dictionaries({"name": st.text(max_size=5), "description": st.text(max_size=40), "first_mes": JSON})
+HELD = st.binary(max_size=200) | (JSON | CARDS).map(lambda value: json.dumps(value).encode())
+
+
+@given(HELD, st.text(max_size=20))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_file_holds(tmp_path: Path, held: bytes, message: str) -> None:
+    """A file of any bytes gives each tool a result, or one of our errors; nothing fails inside."""
+    folder = Folder(tmp_path)
+    (tmp_path / "any.json").write_bytes(held)
+    functions = Workbench(folder).toolbox().functions
+    files = {"files": ["any.json"], "message": message}
+    for name, arguments in (
+        ("build", files),
+        ("explain", files),
+        ("lore_test", files),
+        ("lint", {"files": ["any.json"]}),
+        ("card_show", {"file": "any.json", "full": True}),
+        ("tokens", {"file": "any.json"}),
+    ):
+        facts, _ = answered(partial(functions[name], **arguments))
+        assert facts.get("error", {}).get("kind") != "internal", (name, facts)
+    facts, _ = answered(partial(resource, folder, f"{FILES}/any.json"))
+    assert facts.get("error", {}).get("kind") != "internal", facts

@@ -69,8 +69,9 @@ def test_in_the_loop(tools: Toolbox) -> None:
     assert '"result": 42' in result.history[2].content
 
 
-def test_late_large_dead() -> None:
-    """A call that takes too long ends; a server that says too much, or ends, is not asked again."""
+def test_late_and_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that takes too long ends; a server that says too much is not asked again."""
+    monkeypatch.setattr(mcp_process, "_GRACE", 0.3)
     with open_mcp_tools(RUDE, call_seconds=0.5) as box:
         assert codes(box.functions["slow"]()) == ["TOOL_TIMEOUT"]
         assert box.functions["add"](a=1)["ok"]
@@ -97,7 +98,7 @@ CANNOT: dict[str, tuple[Any, type[InnkeeperError], str]] = {
 @pytest.mark.parametrize(("command", "kind", "said"), CANNOT.values(), ids=CANNOT)
 def test_what_cannot_be_used(command: Any, kind: type[InnkeeperError], said: str) -> None:
     """A command that is no MCP server is told as an error of ours, with what it said last, without secrets."""
-    with pytest.raises(kind) as caught, open_mcp_tools(command, start_seconds=2 if "silent" in command else 30):
+    with pytest.raises(kind) as caught, open_mcp_tools(command, start_seconds=0.5 if "silent" in command else 30):
         pass
     assert said in caught.value.message
     if "crash" in command:

@@ -1,6 +1,7 @@
 """A toolbox: tools from anywhere, for the tool loop."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -13,9 +14,14 @@ from innkeeper.inference import (
     RunnerConfig,
     ToolLoopRunner,
 )
-from innkeeper.inference.prompts.tool_config import ToolConfig
+from innkeeper.inference.prompts.llm_factory import LLMFactory
+from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptService
+from innkeeper.inference.prompts.tool_config import MemoryTools, MemoryVault, ToolConfig
 from innkeeper.inference.tools.toolbox import Toolbox
 from innkeeper.prompt import UsageError
+from tests.inference.prompts.providers import Provider
+
+SUM = {"type": "function", "name": "sum", "parameters": {"type": "object"}}
 
 
 def add(a: int, b: int) -> int:
@@ -67,32 +73,58 @@ def test_arguments_that_do_not_fit_are_told_to_the_model() -> None:
     assert "ARGUMENT_ERROR" in result.history[2].content
 
 
+INSIDE = {"parameters": {"type": "object", "properties": {"word": {"type": "string"}}}}
+ROWS = [
+    row("look", description="Look a word up.", definition={"type": "function", "function": INSIDE}),
+    row("find", definition={"name": "other", "description": "Find.", **INSIDE}),
+    row("off", definition=INSIDE, is_active=False),
+    row("no definition"),
+]
+
+
+def ports(provider: Provider) -> tuple[MemoryTools, MemoryVault, LLMFactory]:
+    """What a prompt service is made of."""
+    known = {"provider": "openai", "model": "small", "api_key_secret": "k"}
+    tools = [ToolConfig.of(name, {**known, "tools": own}) for name, own in {"look": [], "find": [SUM]}.items()]
+    return MemoryTools(*tools), MemoryVault({"k": "sesame"}), LLMFactory(transport=provider.transport)
+
+
 def test_rows_of_a_library() -> None:
-    """Active rows with a definition are tools; one is run as its row says, with the model's arguments."""
-    inside = {"parameters": {"type": "object", "properties": {"word": {"type": "string"}}}}
-    rows = [
-        row("look", description="Look a word up.", definition={"type": "function", "function": inside}, model="small"),
-        row("find", definition={"name": "other", "description": "Find.", **inside}, settings={"temperature": 0}),
-        row("off", definition=inside, is_active=False),
-        row("no definition"),
-    ]
-
-    def run(config: ToolConfig, arguments: dict[str, Any]) -> Any:
-        return config.name, config.model, config.temperature, arguments
-
-    box = Toolbox.of_rows(rows, run)
+    """Active rows with a definition are tools; one is run as its row says, and its model gets the arguments."""
+    provider = Provider()
+    box = Toolbox.of_rows(ROWS, PromptService(*ports(provider)))
     assert {name: one.description for name, one in box.registry.items()} == {"look": "Look a word up.", "find": "Find."}
-    assert box.functions["look"](word="a") == ("look", "small", None, {"word": "a"})
-    assert box.functions["find"]() == ("find", "", 0.0, {})
+    looked = box.functions["look"](word="reef")
+    assert (looked["ok"], looked["data"], looked["warnings"]) == (True, {"text": "Hello"}, [])
+    assert provider.body["model"] == "small"
+    assert json.loads(provider.body["messages"][-1]["content"]) == {"word": "reef"}
+    assert box.functions["find"]()["warnings"] == ["left out: a call of sum"]
 
 
 def test_rows_that_are_awaited() -> None:
-    """What runs a row may be asynchronous."""
+    """With the service of event loops the functions are awaited."""
+    box = Toolbox.of_rows(ROWS, AsyncPromptService(*ports(Provider())))
+    assert asyncio.run(box.functions["look"](word="reef"))["data"] == {"text": "Hello"}
 
-    async def run(config: ToolConfig, arguments: dict[str, Any]) -> str:
-        return config.name
 
-    assert asyncio.run(Toolbox.of_rows([row("look", definition={"name": "look"})], run).functions["look"]()) == "look"
+def test_rows_in_the_loop() -> None:
+    """What a row's model says goes back to the model that asked, as a result like any other."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"word": "reef"}'}}
+    box = Toolbox.of_rows(ROWS, PromptService(*ports(Provider())))
+    client = FakeClient(FakeReply(tool_calls=(call,)), FakeReply(content="A reef."))
+    result = ToolLoopRunner.build(client, RunnerConfig.build("openai", "fake"), box).run("?")
+    assert '"text": "Hello"' in result.history[2].content
+
+
+def test_a_row_that_fails() -> None:
+    """A provider's error is a result that failed; its text stays here."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    box = Toolbox.of_rows(ROWS, PromptService(*ports(Provider(status=401))))
+    client = FakeClient(FakeReply(tool_calls=(call,)), FakeReply(content="Sorry."))
+    config = RunnerConfig.build("openai", "fake", {"tool_calling": {"tool_use_mode": "relaxed"}})
+    result = ToolLoopRunner.build(client, config, box).run("?")
+    assert "INTERNAL_ERROR" in result.history[2].content
+    assert "sesame" not in result.history[2].content
 
 
 def test_together() -> None:

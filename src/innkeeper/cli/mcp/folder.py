@@ -37,10 +37,10 @@ class Folder:
         Raises:
             FileNameError: the name leads out of the folder: absolute, upwards, hidden, or through a link.
             UnavailableError: there is no such file.
-            LimitError: it is larger than a card may be.
+            LimitError: it is larger than `MAX_CALL_BYTES`.
         """
         try:
-            return FolderFiles(self.path).read(name)
+            return FolderFiles(self.path).read(name, limit="MAX_CALL_BYTES", allowed=MAX_CALL_BYTES)
         except UnavailableError as error:
             hint = "name it from the folder of this server; the resource innkeeper://files lists what is there"
             raise UnavailableError(error.message, where=Where(asset=name), hint=hint) from None

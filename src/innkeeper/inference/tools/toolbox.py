@@ -5,6 +5,8 @@ A `ToolLoopRunner` takes one in place of an executor and a registry.
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from innkeeper.inference.tools.functions import FunctionTool, function_tool
 from innkeeper.prompt import UsageError
 
 if TYPE_CHECKING:
-    from innkeeper.inference.prompts.tool_config import ToolConfig
+    from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService
 
 __all__ = ["Toolbox"]
 
@@ -33,17 +35,15 @@ class Toolbox(msgspec.Struct, frozen=True):
         return cls(ToolRegistry(one.definition for one in tools), {one.definition.name: one.call for one in tools})
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, Any]], run: Callable[[ToolConfig, dict[str, Any]], Any]) -> Toolbox:
-        """The tools of a library: rows of its table ``tools`` that are active and have a definition.
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]], service: PromptService | AsyncPromptService) -> Toolbox:
+        """The tools of a library: rows of its table ``tools`` (`ToolStore.list`) that are active and have a definition.
 
-        ``run`` runs one, as its row says, with the arguments that the model gave. Raises `UsageError`, `ConfigError`.
+        One is run by the service, as its row says: its model gets the arguments, as JSON, and what it says is the result.
+        Raises `UsageError` for a definition that is none.
         """
-        from innkeeper.inference.prompts.tool_config import ToolConfig
-
         wanted = [row for row in rows if row["is_active"] and row["definition"]]
-        configs = {row["name"]: ToolConfig.of_row(row) for row in wanted}
-        definitions = [_definition(row) for row in wanted]
-        return cls(ToolRegistry(definitions), {name: _runs(run, config) for name, config in configs.items()})
+        functions = {row["name"]: _asked(service, row["name"]) for row in wanted}
+        return cls(ToolRegistry(_definition(row) for row in wanted), functions)
 
     def with_(self, other: Toolbox) -> Toolbox:
         """The tools of both. Raises `UsageError` where both have one of the same name."""
@@ -65,14 +65,26 @@ def _definition(row: Mapping[str, Any]) -> ToolDefinition:
     )
 
 
-def _runs(run: Callable[[ToolConfig, dict[str, Any]], Any], config: ToolConfig) -> Callable[..., Any]:
-    """The function that runs one tool of a library; asynchronous where ``run`` is."""
-    import inspect
+def _asked(service: PromptService | AsyncPromptService, name: str) -> Callable[..., Any]:
+    """The function that asks the model of one row; asynchronous where the service is."""
 
-    def call(**arguments: Any) -> Any:
-        return run(config, arguments)
+    def request(arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"tool_name": name, "input": json.dumps(arguments, ensure_ascii=False)}
 
-    async def call_async(**arguments: Any) -> Any:
-        return await run(config, arguments)
+    def call(**arguments: Any) -> dict[str, Any]:
+        return _said(service.run(request(arguments)))  # type: ignore[arg-type]
 
-    return call_async if inspect.iscoroutinefunction(run) else call
+    async def call_async(**arguments: Any) -> dict[str, Any]:
+        return _said(await service.run(request(arguments)))  # type: ignore[misc]
+
+    return call_async if inspect.iscoroutinefunction(service.run) else call
+
+
+def _said(run: PromptRun) -> dict[str, Any]:
+    """The envelope of what a row's model said; a refusal is an error, what is no text is named in a warning."""
+    response = run.response
+    warnings = [f"left out: a call of {one.name}" for one in response.calls]
+    warnings += [] if response.status == "completed" else [f"the answer is {response.status}"]
+    errors = [{"code": "REFUSED", "message": response.refusal}] if response.refusal else []
+    ok = response.status != "failed" and not errors
+    return {"ok": ok, "data": {"text": response.text}, "warnings": [*warnings, *map(str, run.notes)], "errors": errors}

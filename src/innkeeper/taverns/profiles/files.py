@@ -70,26 +70,24 @@ class FolderFiles:
         self.folder = folder
         self.stamps: dict[str, Stamp] = {}
 
-    def read(self, name: str) -> bytes:
-        """The bytes of a file, at most as many as a card may have."""
-        parts = checked_parts(name)
+    def read(self, name: str, *, limit: str = "archive_bytes", allowed: int | None = None) -> bytes:
+        """The bytes of a file, at most as many as a card may have, or as another limit says."""
+        parts, allowed = checked_parts(name), LIMITS.archive_bytes if allowed is None else allowed
         try:
             with ExitStack() as stack, os.fdopen(self._open(parts, stack), "rb") as file:
                 facts = os.fstat(file.fileno())
                 if not stat.S_ISREG(facts.st_mode):
                     raise FileNameError(f"{shorten(name, _SHOWN)!r} is not a plain file")
                 self.stamps[name] = _stamp(facts)
-                data = file.read(LIMITS.archive_bytes + 1)
+                data = file.read(allowed + 1)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
                 raise FileNameError(f"{shorten(name, _SHOWN)!r} leads through a link") from None
             if error.errno == errno.EISDIR:
                 raise FileNameError(f"{shorten(name, _SHOWN)!r} is a folder") from None
             raise self._missing(name, error) from error
-        if len(data) > LIMITS.archive_bytes:
-            raise LimitError(
-                "a file of the folder", limit="archive_bytes", allowed=LIMITS.archive_bytes, where=Where(asset=name)
-            )
+        if len(data) > allowed:
+            raise LimitError("a file of the folder", limit=limit, allowed=allowed, where=Where(asset=name))
         return data
 
     def stamp(self, name: str) -> Stamp:
