@@ -23,7 +23,7 @@ JSON, SSE, LINES = "application/json", "text/event-stream", "application/x-ndjso
 
 def events(adapter: str, pieces: Sequence[bytes] | bytes, kind: str = JSON) -> list[ModelEvent]:
     """The events of an answer that comes in these pieces."""
-    decoder = AnswerDecoder(ADAPTERS[adapter], ENDPOINT, 200, {"content-type": kind})
+    decoder = AnswerDecoder(ADAPTERS[adapter].reading(), ENDPOINT, 200, {"content-type": kind})
     given = [pieces] if isinstance(pieces, bytes) else pieces
     found = [event for piece in given for event in decoder.feed(piece)]
     return [*found, *decoder.close()]

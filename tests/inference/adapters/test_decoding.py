@@ -72,7 +72,7 @@ def test_ends() -> None:
     """No events, no end, no JSON: an error each."""
     with pytest.raises(DecodeError, match="no events"):
         answer(CHAT, b": ping\n\n", SSE)
-    with pytest.raises(StreamCutError, match="before the provider said") as caught:
+    with pytest.raises(StreamCutError, match="without a finish reason") as caught:
         answer(CHAT, sse(delta("a")), SSE)
     assert caught.value.partial == "a"
     with pytest.raises(DecodeError, match="event 2 of the stream is not JSON") as broken:
@@ -134,7 +134,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_partial() -> None:
     """The text so far is there at every moment."""
-    decoder = AnswerDecoder(ADAPTERS[CHAT], ENDPOINT, 200, {"content-type": SSE})
+    decoder = AnswerDecoder(ADAPTERS[CHAT].reading(), ENDPOINT, 200, {"content-type": SSE})
     assert decoder.partial == ""
     list(decoder.feed(sse(delta("It "), delta("is"))))
     assert decoder.partial == "It is"

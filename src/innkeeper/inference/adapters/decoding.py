@@ -1,4 +1,4 @@
-"""AnswerDecoder: the bytes of an answer to events, for every adapter: server-sent events, lines of JSON, or one JSON body.
+"""AnswerDecoder: the bytes of an answer to events, for every `Reading`: server-sent events, lines of JSON, or one JSON body.
 
 What the bytes begin with counts more than the content type, which servers get wrong. A stream is whole when its `Reading` says
 so; one that ends before is `StreamCutError`, with the text that had come.
@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.inference.adapters.adapter import Adapter
+from innkeeper.inference.adapters.adapter import Reading
 from innkeeper.inference.adapters.characters import SplitCharacters
-from innkeeper.inference.client.chat import Event, EventParser
 from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.client.events import Event, EventParser
 from innkeeper.inference.client.wire import decoded, error_of, sample
 from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, StreamCutError
 from innkeeper.inference.response.events import ModelEvent, TextDelta
@@ -32,9 +32,9 @@ _FIELDS: Final = (b"data", b"event", b"id", b"retry", b":")
 class AnswerDecoder:
     """Bytes of one answer to events. ``partial`` is the text so far."""
 
-    def __init__(self, adapter: Adapter, endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> None:
+    def __init__(self, reading: Reading, endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> None:
         self._endpoint, self._status, self._headers = endpoint, status, headers
-        self._reading = adapter.reading()
+        self._reading = reading
         self._split = SplitCharacters()
         self._parser: EventParser | _Lines | None = None
         self._start = bytearray()
@@ -135,7 +135,9 @@ class AnswerDecoder:
     def _cut(self) -> DecodeError | StreamCutError:
         if not self._count:
             return DecodeError("the stream held no events")
-        return StreamCutError("the stream ended before the provider said that it was whole", partial=self.partial)
+        return StreamCutError(
+            "the stream ended without a finish reason or another mark of its end", partial=self.partial
+        )
 
 
 def _loaded(text: str) -> Any:

@@ -128,7 +128,7 @@ def _answered(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progr
     head: Head = yield Send.raw(endpoint, url, request.content, streams=request.stream)
     public = public_headers(head.headers, endpoint)
     raise_for_status(head.status, public, b"" if head.status in range(200, 300) else (yield from rest()), endpoint)
-    decoder = AnswerDecoder(adapter, endpoint, head.status, public)
+    decoder = AnswerDecoder(adapter.reading(), endpoint, head.status, public)
     progress.decoder = decoder
     while not decoder.done and (piece := (yield READ)):
         yield from decoder.feed(piece)

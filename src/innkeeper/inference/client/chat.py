@@ -1,132 +1,32 @@
-"""One chat completion's answer, without I/O: a `ChatReply`, decoded whole or from a stream of events.
+"""One chat completion's answer, without I/O: a `ChatReply` in the provider's own shape, decoded whole or from a stream of events.
 
-The events are server-sent events (the WHATWG *event stream* format), read from bytes in any pieces.
+How bytes become the pieces of an answer is the same as for every adapter (`innkeeper.inference.adapters.decoding`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol, Self
 
-import msgspec
-
+from innkeeper.inference.adapters.adapter import Reading
+from innkeeper.inference.adapters.decoding import AnswerDecoder
 from innkeeper.inference.client.chunks import ChatFold, chunk_of, text_of, whole_text
 from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.wire import Response, decoded, error_of, sample
-from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, HttpError, StreamCutError
-from innkeeper.prompt import LimitError, UsageError
+from innkeeper.inference.client.wire import Response
+from innkeeper.inference.errors import DecodeError, HttpError
+from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.prompt import UsageError
 
 __all__ = [
     "ChatDecoder",
     "ChatReply",
     "ChatStream",
-    "Event",
-    "EventParser",
     "Progress",
     "choice_of",
     "refuses_streaming",
 ]
 
-_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
-_BOM: Final = b"\xef\xbb\xbf"
-
-
-class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One event: its data lines joined by newlines, its type, and the id it was given itself."""
-
-    data: str
-    type: str = "message"
-    id: str = ""
-
-
-class EventParser:
-    """Feed it bytes, get events. One parser serves one stream."""
-
-    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
-        self._limit = max_event_bytes
-        self._rest = bytearray()
-        self._data: list[bytes] = []
-        self._size = 0
-        self._type = b""
-        self._id = b""
-        self._after_cr = False
-        self._first = True
-
-    def feed(self, piece: bytes) -> list[Event]:
-        """The events that ``piece`` completes. Raises `LimitError` for one past ``max_event_bytes``."""
-        taken = [self._take(line) for line in self._lines(piece)]
-        return [event for event in taken if event is not None]
-
-    def close(self) -> Event | None:
-        """What the stream's end left unfinished: an event without the blank line that ends it, or nothing.
-
-        The standard drops it; some servers leave that line out of their last event, so the caller decides.
-        """
-        if self._rest:
-            self._take(self._line())
-        return self._ended()
-
-    def _lines(self, piece: bytes) -> Iterator[bytes]:
-        if self._after_cr and piece:
-            piece = piece.removeprefix(b"\n")
-            self._after_cr = False
-        start = 0
-        for end in _LINE_END.finditer(piece):
-            self._rest += piece[start : end.start()]
-            start = end.end()
-            yield self._line()
-        self._after_cr = piece.endswith(b"\r") or (self._after_cr and not piece)
-        self._rest += piece[start:]
-        self._check(len(self._rest))
-
-    def _line(self) -> bytes:
-        line = bytes(self._rest)
-        self._rest.clear()
-        self._check(len(line))
-        if self._first:
-            self._first = False
-            line = line.removeprefix(_BOM)
-        return line
-
-    def _take(self, line: bytes) -> Event | None:
-        if not line:
-            return self._ended()
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        if name == b"data":
-            self._data.append(value)
-            self._size += len(value) + 1
-        elif name == b"event":
-            self._type = value
-        elif name == b"error":  # llama.cpp names the field, not the type
-            self._data, self._type = [value], b"error"
-        elif name == b"id" and b"\0" not in value:
-            self._id = value
-        return None
-
-    def _ended(self) -> Event | None:
-        """The event whose lines were taken; nothing when none of them was data."""
-        event = Event(_text(b"\n".join(self._data)), _text(self._type) or "message", _text(self._id))
-        complete = event if self._data else None
-        self._data, self._size, self._type, self._id = [], 0, b"", b""
-        return complete
-
-    def _check(self, more: int) -> None:
-        if self._size + more > self._limit:
-            what = "a server-sent event"
-            raise LimitError(what, limit="MAX_EVENT_BYTES", allowed=self._limit, found=self._size + more)
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
-
-
-_DONE: Final = "[DONE]"
-_FIELDS: Final = (b"data", b"event", b"id", b"retry", b":")
-_WHOLE: Final = (b"{", b"[", b"<")
-_CHAT_BOM: Final = b"\xef\xbb\xbf"
 _REFUSALS: Final = frozenset({400, 405, 422, 501})
 _ABOUT_STREAMS: Final = re.compile(r"\bstream(?:ing|_options)?\b", re.IGNORECASE)
 
@@ -163,114 +63,59 @@ def choice_of(body: Any) -> Mapping[str, Any]:
 
 
 class ChatDecoder:
-    """Bytes of an answer to text deltas. Takes an event stream, or a whole JSON body as one delta.
-
-    What the first byte says counts more than the content type, which servers get wrong. One decoder serves one answer.
-    """
+    """Bytes of an answer to text deltas: an event stream, or a whole JSON body as one delta. One decoder serves one answer."""
 
     def __init__(self, endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> None:
-        self._endpoint = endpoint
-        self._status = status
-        self._headers = headers
-        self._parser = EventParser()
-        self._fold = ChatFold()
-        self._start = bytearray()
-        self._streams: bool | None = None
-        self._events = 0
-        self._last_id = ""
-        self.done = False
+        self._status, self._headers = status, headers
+        self._reading = _Texts()
+        self._answer = AnswerDecoder(self._reading, endpoint, status, headers)
+
+    @property
+    def done(self) -> bool:
+        """Whether the stream has said that nothing more will come."""
+        return self._answer.done
 
     @property
     def partial(self) -> str:
         """The text so far."""
-        return self._fold.text
+        return self._answer.partial
 
     def feed(self, piece: bytes) -> Iterator[str]:
         """The deltas that ``piece`` completes. Raises `DecodeError`, `ReplyError`, `LimitError`."""
-        if self._streams is None:
-            self._start += piece
-            self._streams = _is_stream(bytes(self._start[:64]), self._headers)
-            piece = bytes(self._start)
-        elif not self._streams:
-            self._start += piece
-        if self._streams:
-            for event in self._parser.feed(piece):
-                yield from self._event(event)
+        return (event.text for event in self._answer.feed(piece) if isinstance(event, TextDelta))
 
     def close(self) -> Iterator[str]:
         """The deltas that the end completes. Raises `StreamCutError` when the answer is not complete, `DecodeError`."""
-        if not self._streams and self._start.strip():
-            yield from self._body()
-        else:
-            left = None if self.done else self._parser.close()
-            if left is not None:
-                yield from self._last(left)
-            self._complete()
-        yield from filter(None, [self._fold.end()])
+        return (event.text for event in self._answer.close() if isinstance(event, TextDelta))
 
     def reply(self) -> ChatReply:
         """The whole answer, once `close` has passed."""
-        body = self._fold.body()
-        usage = self._fold.usage
-        return ChatReply(self.partial, usage, self._fold.finish_reason, Response(self._status, self._headers, body))
-
-    def _body(self) -> Iterator[str]:
-        response = decoded(self._status, self._headers, bytes(self._start), self._endpoint)
-        choice_of(response.body)
-        yield from filter(None, [self._fold.take(chunk_of(response.body))])
-
-    def _event(self, event: Event) -> Iterator[str]:
-        repeated = bool(event.id) and event.id == self._last_id
-        self._last_id = event.id
-        self._events += 1
-        if event.data.strip() == _DONE:
-            self.done = True
-        if self.done or repeated or not event.data.strip():
-            return
-        chunk = self._json(event)
-        failure = error_of(
-            {"error": chunk} if event.type == "error" and "error" not in chunk else chunk, self._endpoint
+        fold = self._reading.fold
+        return ChatReply(
+            self.partial, fold.usage, fold.finish_reason, Response(self._status, self._headers, fold.body())
         )
-        if failure is not None:
-            raise failure
-        yield from filter(None, [self._fold.take(chunk)])
-
-    def _json(self, event: Event) -> Mapping[str, Any]:
-        try:
-            chunk = json.loads(event.data)
-        except (ValueError, RecursionError) as error:
-            msg = f"event {self._events} of the stream is not JSON"
-            raise DecodeError(msg, sample=sample(event.data, self._endpoint)) from error
-        return chunk if isinstance(chunk, Mapping) else {}
-
-    def _last(self, event: Event) -> Iterator[str]:
-        """An event without its closing blank line: taken if it is whole, else the stream was cut in it."""
-        try:
-            yield from self._event(event)
-        except DecodeError as error:
-            msg = "the stream ended inside an event"
-            raise StreamCutError(msg, partial=self.partial) from error
-
-    def _complete(self) -> None:
-        if self.done or self._fold.finish_reason is not None:
-            return
-        if not self._events:
-            msg = "the stream held no events"
-            raise DecodeError(msg)
-        msg = "the stream ended without a finish reason or [DONE]"
-        raise StreamCutError(msg, partial=self.partial)
 
 
-def _is_stream(start: bytes, headers: Mapping[str, str]) -> bool | None:
-    """Whether bytes begin an event stream; ``None`` while there is nothing but white space."""
-    start = start.removeprefix(_CHAT_BOM).lstrip()
-    if not start or _CHAT_BOM.startswith(start):
-        return None
-    if start.startswith(_WHOLE):
-        return False
-    if "event-stream" in headers.get("content-type", ""):
-        return True
-    return None if any(field.startswith(start) for field in _FIELDS[:-1]) else start.startswith(_FIELDS)
+class _Texts(Reading):
+    """A chat completion as the pieces of its text; ``fold`` keeps all of it in the provider's own shape."""
+
+    def __init__(self) -> None:
+        self.fold = ChatFold()
+
+    def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
+        text = self.fold.take(data)
+        self.finished = self.fold.finish_reason is not None
+        if text:
+            yield TextDelta(text=text)
+
+    def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        choice_of(body)
+        yield from self.chunk(chunk_of(body), "message")
+        yield from self.end(marked=True)
+
+    def end(self, *, marked: bool) -> Iterator[ModelEvent]:
+        if text := self.fold.end():
+            yield TextDelta(text=text)
 
 
 def refuses_streaming(error: HttpError) -> bool:
