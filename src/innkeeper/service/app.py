@@ -5,6 +5,7 @@ The server is uvicorn with the limits that it does not set by itself, idle conne
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
@@ -58,7 +59,9 @@ def serve(
     door = listen(settings)
     _allow_files(2 * MAX_CONNECTIONS)
     # Any client can cause warnings; errors are ours.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    server_log = logging.getLogger("uvicorn.error")
+    server_log.setLevel(logging.ERROR)
+    server_log.addFilter(_is_no_end_of_a_call)
     server = uvicorn.Server(_config(uvicorn, app, settings))
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
@@ -69,6 +72,11 @@ def serve(
         server.run(sockets=[door])
     finally:
         app.state.pool.close()
+
+
+def _is_no_end_of_a_call(line: logging.LogRecord) -> bool:
+    """Whether a line of the server's says something else than that a call was cut short when the service stopped."""
+    return not (line.exc_info and isinstance(line.exc_info[1], asyncio.CancelledError))
 
 
 def _allow_files(count: int) -> None:

@@ -58,6 +58,7 @@ __all__ = [
     "ScopeError",
     "SlowBodyError",
     "SpendLimitError",
+    "StoppingError",
     "TimeBudgetError",
     "TokenRateLimitError",
     "WorkerLostError",
@@ -180,6 +181,12 @@ class WorkerLostError(UnavailableError):
     """The process that computed a call ended in the middle of it. What the call was to change may have been changed."""
 
     HINT = "try again; if it happens each time, ask for less at once"
+
+
+class StoppingError(UnavailableError):
+    """The service was told to stop, and a call was not done in the time that calls under way get."""
+
+    HINT = "try again after the seconds in Retry-After"
 
 
 class SlowBodyError(FormatError):

@@ -32,12 +32,14 @@ from innkeeper.prompt.text import shorten
 from innkeeper.service.error_facts import PREFIX, defect_reply, refusal, surface_reply
 from innkeeper.service.errors import (
     MAX_HEADERS,
+    RETRY_SECONDS,
     BodyLimitError,
     EncodingError,
     HeaderLimitError,
     OriginRefusedError,
     ScopeError,
     SlowBodyError,
+    StoppingError,
 )
 from innkeeper.service.exchange import Reply, error_reply, json_reply
 from innkeeper.service.guesses import Guesses
@@ -116,6 +118,9 @@ class Guard:
         outlet = _Outlet(send, marks, self._settings, record)
         try:
             await self._pass(scope, receive, outlet, headers)
+        except asyncio.CancelledError:
+            await outlet.refuse(StoppingError("the service is stopping", retry_after=RETRY_SECONDS))
+            raise
         except Exception as error:  # noqa: BLE001 - the last stop of a request
             record.error = type(error).__name__
             LOG.error("%s: internal error: %s", record.number, record.error)  # noqa: TRY400 - its text may quote a prompt

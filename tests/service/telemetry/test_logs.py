@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.inference.response.response import Usage
 from innkeeper.service.record import CallRecord
-from innkeeper.service.telemetry.logs import LOG, JsonFormatter, facts_of, log_call, log_to_stderr
+from innkeeper.service.telemetry.logs import LOG, SERVER_LOG, JsonFormatter, facts_of, log_call, log_to_stderr
 
 
 def call() -> CallRecord:
@@ -43,6 +43,8 @@ def test_hostile_path() -> None:
 def test_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line is one object, also one that is about no call; `none` changes nothing."""
     stream = io.StringIO()
+    monkeypatch.setattr(SERVER_LOG, "handlers", [])
+    monkeypatch.setattr(SERVER_LOG, "propagate", True)
     for name, value in (("handlers", []), ("level", LOG.level), ("propagate", True)):
         monkeypatch.setattr(LOG, name, value)
     log_to_stderr("none")

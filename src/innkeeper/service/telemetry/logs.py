@@ -15,10 +15,14 @@ from urllib.parse import quote
 from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.text import printable, redact, shorten
 from innkeeper.service.record import CallRecord
+from innkeeper.service.surfaces import PROBES
 
 __all__ = ["FORMATS", "LOG", "JsonFormatter", "facts_of", "log_call", "log_to_stderr"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
+
+SERVER_LOG: Final = logging.getLogger("uvicorn.error")
+"""The server's own lines, which say what is wrong with it and not with a call."""
 
 FORMATS: Final = ("none", "text", "json")
 """How `innkeeper serve` logs, on standard error."""
@@ -27,10 +31,11 @@ _SHOWN: Final = 200
 
 
 def log_call(record: CallRecord) -> None:
-    """Log a call that has ended."""
-    if LOG.isEnabledFor(logging.INFO):
+    """Log a call that has ended; what watches over the service asks often, and is logged when the answer is no."""
+    level = logging.DEBUG if record.path in PROBES and record.status == 200 else logging.INFO  # noqa: PLR2004 - HTTP's
+    if LOG.isEnabledFor(level):
         words = f"{record.number} {record.method} {record.status} {record.seconds * 1000:.0f} ms"
-        LOG.info("%s", words, extra={"call": facts_of(record)})
+        LOG.log(level, "%s", words, extra={"call": facts_of(record)})
 
 
 def facts_of(record: CallRecord) -> dict[str, Any]:
@@ -80,6 +85,7 @@ def log_to_stderr(kind: str) -> None:
     handler.setFormatter(
         JsonFormatter() if kind == "json" else logging.Formatter("%(asctime)s %(levelname)s %(message)s")
     )
-    LOG.addHandler(handler)
+    for logger in (LOG, SERVER_LOG):
+        logger.addHandler(handler)
+        logger.propagate = False
     LOG.setLevel(logging.INFO)
-    LOG.propagate = False

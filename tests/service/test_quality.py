@@ -1,0 +1,116 @@
+"""A running service from its operator's side: keys that bound, lines that tell nothing secret, numbers, and its end."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from innkeeper.inference.fake import EchoServer, Fault
+from tests.service.programs import Service
+
+ALL, CHAT, ONCE, SLOW, WATCH = "all-k3y", "chat-k3y", "once-k3y", "tokens-k3y", "watch-k3y"
+KEYS = f"""
+{ALL}
+{CHAT} scope=chat route=one calls=1
+{ONCE} rate=1
+{SLOW} tokens=1
+{WATCH} scope=metrics
+"""
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The key file."""
+    path = tmp_path_factory.mktemp("keys") / "keys"
+    path.write_text(KEYS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def service(keys: Path) -> Iterator[Service]:
+    """A service with two routes to one provider, which writes a line a call."""
+    with EchoServer(*["Good evening."] * 50) as provider:
+        routes = [f"--route={name}={provider.base_url}:m" for name in ("one", "two")]
+        with Service.command(*routes, "--key-file", str(keys), "--log", "json", "--no-grpc") as running:
+            yield running
+
+
+def chat(service: Service, key: str, model: str = "one", **body: Any) -> httpx.Response:
+    """One call of a chat."""
+    asked = {"model": model, "messages": [{"role": "user", "content": "hidden-words"}], **body}
+    return service.post("/v1/chat/completions", asked, headers={"authorization": f"Bearer {key}"})
+
+
+def test_scopes(service: Service) -> None:
+    """A key reaches its surfaces and routes, is told in the surface's words where it may not, and sees what it may use."""
+    assert chat(service, CHAT).json()["choices"][0]["message"]["content"] == "Good evening."
+    refused = chat(service, CHAT, "two")
+    assert (refused.status_code, refused.json()["error"]["type"]) == (403, "permission_error")
+    assert chat(service, WATCH).status_code == 403
+    listed = httpx.get(f"{service.url}/v1/models", headers={"x-api-key": CHAT}).json()["data"]
+    assert [model["id"] for model in listed] == ["one"]
+    assert httpx.get(f"{service.url}/docs", headers={"x-api-key": CHAT}).status_code == 200
+
+
+def test_rates(service: Service) -> None:
+    """Requests and tokens of a minute run out with 429 and when to come back; another key goes on."""
+    assert chat(service, ONCE).status_code == 200
+    assert chat(service, SLOW).status_code == 200
+    for key, code in ((ONCE, "rate_limit"), (SLOW, "token_rate_limit")):
+        refused = chat(service, key)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, code)
+        assert int(refused.headers["retry-after"]) > 0
+    assert chat(service, ALL).status_code == 200
+
+
+def test_owners(service: Service) -> None:
+    """A stored response belongs to the key that made it: for any other there is none."""
+    headers = {"authorization": f"Bearer {ALL}"}
+    made = service.post("/v1/responses", {"model": "one", "input": "hello"}, headers=headers).json()
+    place = f"{service.url}/v1/responses/{made['id']}"
+    assert httpx.get(place, headers=headers).json()["id"] == made["id"]
+    assert httpx.get(place, headers={"x-api-key": CHAT}).status_code == 404
+    assert httpx.delete(place, headers={"x-api-key": CHAT}).status_code == 404
+    assert httpx.delete(place, headers=headers).status_code == 200
+
+
+def test_metrics(service: Service) -> None:
+    """Calls and tokens are counted, for the key that may look."""
+    chat(service, ALL, stream=True, stream_options={"include_usage": True})
+    text = httpx.get(f"{service.url}/metrics", headers={"x-api-key": WATCH}).text
+    assert 'innkeeper_calls_total{method="POST",status="200",surface="chat"}' in text
+    assert 'innkeeper_tokens_total{kind="output",profile="",route="one"}' in text
+    assert httpx.get(f"{service.url}/ready").json() == {"status": "ready"}
+
+
+def test_log_and_end(keys: Path) -> None:
+    """Each call is a line of JSON without what was said, queries and keys; the service ends with 0, whatever is under way."""
+    with EchoServer("Good evening.", Fault.stall(400, "One two three four."), Fault.stall()) as provider:
+        words = (f"--route=one={provider.base_url}:m", "--key-file", str(keys), "--log", "json", "--stop-seconds", "1")
+        with Service.command(*words, "--no-grpc") as running, ThreadPoolExecutor(2) as pool:
+            assert chat(running, ALL).status_code == 200
+            httpx.get(f"{running.url}/v1/models?key=hidden-query", headers={"x-api-key": ALL})
+            stream = pool.submit(chat, running, ALL, stream=True)
+            time.sleep(0.8)
+            silent = pool.submit(chat, running, ALL)
+            time.sleep(0.3)
+            began = time.monotonic()
+            running.process.terminate()
+            told = running.process.communicate(timeout=30)[1]
+            assert time.monotonic() - began < 15
+            assert running.process.returncode == 0
+            assert isinstance(stream.exception(), httpx.RemoteProtocolError) or stream.result().status_code == 200
+            assert (silent.result().status_code, silent.result().headers["retry-after"]) == (503, "1")
+    lines = [json.loads(line) for line in told.splitlines()]
+    first = next(line for line in lines if line.get("surface") == "chat")
+    assert (first["route"], first["model"], first["status"], first["level"]) == ("one", "m", 200, "info")
+    assert first["input_tokens"] > 0
+    assert first["request_id"]
+    assert not any(secret in told for secret in ("hidden", "k3y", "evening", "three"))
