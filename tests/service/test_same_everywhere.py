@@ -15,8 +15,10 @@ from innkeeper.inference.prompts.prompt_service import PromptService
 from innkeeper.inference.prompts.tool_config import DatabaseTools, MemoryVault
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
+from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.service import Settings, create_app
 from innkeeper.service.connect.messages import REQUEST, RESPONSE, read_proto, write_proto
+from innkeeper.taverns import build, replay
 
 RUN = "/prompt.v1.PromptService/Run"
 TOOLS = [{"type": "function", "function": {"name": "sum", "description": "Adds.", "parameters": {"type": "object"}}}]
@@ -69,6 +71,13 @@ class Everywhere:
         answer: dict[str, Any] = read_proto(reply, RESPONSE) if proto else json.loads(reply)
         return answer
 
+    def plan(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """What ``/v1/prompts/build`` makes."""
+        reply = self._client.post("/v1/prompts/build", json=asked)
+        assert reply.status_code == 200, reply.text
+        made: dict[str, Any] = reply.json()
+        return made
+
     def sent(self, ask: Callable[[], dict[str, Any]]) -> tuple[bytes, list[Any]]:
         """What the provider got, and the blocks that came back."""
         before = len(self._echo.requests)
@@ -105,3 +114,38 @@ def test_the_prompt_service(everywhere: Everywhere, capsys: pytest.CaptureFixtur
     assert json.loads(first[0])["max_tokens"] == 12
     for other in others:
         assert other == first
+
+
+PLAN: dict[str, Any] = {
+    "tavern": "silly",
+    "character": {
+        "spec": "chara_card_v2",
+        "spec_version": "2.0",
+        "data": {"name": "Wénna", "description": "{{char}} keeps the {{random::light::bell}}."},
+    },
+    "history": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "*waves* 🙂"}],
+    "message": "Is the reef safe at {{time}}?",
+    "model": "gpt-4o",
+    "options": {"temperature": 0, "max_tokens": 9},
+    "context_window": 8192,
+    "now": "2026-01-15T18:00:00Z",
+    "seed": 7,
+}
+
+
+def test_plans(everywhere: Everywhere, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Library, command line, HTTP and a replay make the same plan and the same body, byte by byte."""
+    plan = build(BuildRequest.of(PLAN))
+    file, bundle = tmp_path / "request.json", tmp_path / "turn.json"
+    file.write_text(json.dumps(PLAN))
+    assert main(["build", str(file), "--json", "--replay-out", str(bundle)]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert main(["build", str(file), "--dialect", "anthropic", "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    again = replay(ReplayBundle.from_json(bundle.read_bytes()))
+    served = everywhere.plan({"request": PLAN, "dialect": "anthropic"})
+    assert printed["fingerprint"] == plan.fingerprint() == again.fingerprint()
+    assert served["fingerprint"] == plan.fingerprint()
+    wanted = json.dumps(plan.to_request("anthropic").body)
+    assert json.dumps(body) == wanted
+    assert json.dumps(served["body"]) == wanted
