@@ -199,6 +199,26 @@ def test_the_chat_keeps_the_answer(tavern: str) -> None:
     assert not any(one["role"] == "tool" for one in client.requests[-1]["messages"])
 
 
+def test_in_a_group_the_speaker_stays() -> None:
+    """Who speaks is decided once; the prompts after calls are theirs, too."""
+    conversation, _ = talk()
+    members = (
+        {"name": "Wenna", "description": "Keeps the light."},
+        {"name": "Tobin", "description": "Rows the ferry."},
+    )
+    base = conversation.base.with_(character=None, group={"members": members})
+    client = FakeClient(call("tide", harbour="Skerrow"), "Nine.", call("tide", harbour="Skerrow"), "Ten.")
+    conversation = Conversation(base, Chat(header={}), ModelHandle(client, "m", 4000))
+    conversation.tools = Toolbox.of(tide)
+    conversation.say("Tobin, when?", NOTHING)
+    assert conversation.character_name == "Tobin"
+    conversation.turn(NOTHING, "Wenna")
+    for number, own in ((0, "Rows"), (1, "Rows"), (2, "Keeps"), (3, "Keeps")):
+        said = [str(one["content"]) for one in client.requests[number]["messages"]]
+        assert any(own in text for text in said), number
+    assert [message.name for message in conversation.chat.messages] == ["User", "Tobin", "Wenna"]
+
+
 def test_words_that_go_on_use_no_tools() -> None:
     """A continuation and words in the user's place are asked for without tools."""
     conversation, client = talk("At", " nine.", "I see.")

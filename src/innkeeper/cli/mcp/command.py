@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -23,4 +24,7 @@ def mcp(folder: Path) -> None:
     from innkeeper.cli.mcp.folder import Folder
     from innkeeper.cli.mcp.server import serve
 
-    serve(Folder(folder))
+    opened = Folder(folder)
+    if sys.stdin.isatty():
+        click.echo("innkeeper: an assistant is to start this and talk to it here; Ctrl-C ends it", err=True)
+    serve(opened)

@@ -250,7 +250,9 @@ class Conversation:
             if self.tools is not None and self._offered(plan.request.generation if plan.request else "normal"):
                 from innkeeper.cli.talk.tools import answer_with_tools
 
-                reply, end, usage = answer_with_tools(plan, self._before(plan), self.handle, self.tools, options)
+                reply, end, usage = answer_with_tools(
+                    self._of_speaker(plan), self._before(plan), self.handle, self.tools, options
+                )
                 hear(reply)
             else:
                 answer = self.handle.client.chat(
@@ -273,6 +275,12 @@ class Conversation:
         """What the model may call, where it speaks for the character from the beginning of a reply."""
         speaks = generation not in {"continue", "impersonate"}
         return self.tools.registry.openai_tools() if self.tools is not None and speaks else []
+
+    def _of_speaker(self, plan: Plan) -> Plan:
+        """The plan, with a request that says who of a group speaks: nobody else is to when it is built again."""
+        if plan.request is None or not self.members or self.speaker is None:
+            return plan
+        return plan.with_(request=plan.request.with_(group={**self.base.group, "speaker": self.speaker}))
 
     def _before(self, plan: Plan) -> tuple[Message, ...]:
         """The chat up to the reply that a plan asks for: without the one that it is to replace."""
