@@ -140,7 +140,7 @@ def test_plans(everywhere: Everywhere, capsys: pytest.CaptureFixture[str], tmp_p
     file.write_text(json.dumps(PLAN))
     assert main(["build", str(file), "--json", "--replay-out", str(bundle)]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert main(["build", str(file), "--dialect", "anthropic", "--json"]) == 0
+    assert main(["build", str(file), "--dialect", "anthropic"]) == 0
     body = json.loads(capsys.readouterr().out)
     again = replay(ReplayBundle.from_json(bundle.read_bytes()))
     served = everywhere.plan({"request": PLAN, "dialect": "anthropic"})
