@@ -238,13 +238,14 @@ def cancelled(fault: Fault) -> float:
         return gone(server, moments[0])
 
 
+@pytest.mark.parametrize("quick", [False, True], ids=["httpx", "quick"])
 @pytest.mark.parametrize("fault", STALLS.values(), ids=STALLS)
-def test_cancel_a_task(fault: Fault) -> None:
+def test_cancel_a_task(fault: Fault, quick: bool) -> None:
     """So does an asynchronous one, when its task is cancelled."""
     request = ModelRequest.of(ADAPTERS["openai-chat"], {"model": "m"}, stream=True)
 
     async def run(url: str) -> float:
-        async with AsyncModelClient(ADAPTERS["openai-chat"], url) as client:
+        async with AsyncModelClient(ADAPTERS["openai-chat"], url, quick=quick) as client:
 
             async def listen() -> None:
                 async for _ in client.events(request):
