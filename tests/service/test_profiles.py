@@ -159,3 +159,26 @@ def test_what_goes_wrong_is_told(client: openai.OpenAI) -> None:
     """A profile that is not there is a model that is not there; a prompt that does not fit is the caller's mistake."""
     with pytest.raises(openai.NotFoundError):
         client.chat.completions.create(model="wena", messages=[{"role": "user", "content": "Hi"}])
+
+
+def test_conversations_outlive_the_service(provider: EchoServer, inn: Path, tmp_path: Path) -> None:
+    """With states in the database, a service that is started again goes on where the last one ended."""
+    words = (
+        "--route",
+        f"house={provider.base_url}:big",
+        "--no-grpc",
+        "--workers",
+        "1",
+        "--profile",
+        str(inn / "wenna"),
+    )
+    kept = ("--states", "database", "--database", str(tmp_path / "states.db"))
+    count: Any = {"role": "user", "content": "{{incvar::n}}"}
+    chat = [count]
+    for number in ("1", "2"):
+        with Service.command(*words, *kept) as running:
+            asked = {"model": "wenna", "messages": chat}
+            made = httpx.post(f"{running.url}/v1/chat/completions", json=asked, timeout=30).json()
+        answer = made["choices"][0]["message"]
+        assert answer["content"] == f"You said '{number}'"
+        chat = [*chat, answer, count]

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -131,7 +131,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``keys`` are the accepted keys; without any, a service on this machine's loopback is open and one on any other address
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
-    operations refuse. ``profiles`` are folders of profiles, which clients call as models. ``python`` allows the
+    operations refuse. ``profiles`` are folders of profiles, which clients call as models; ``states`` is
+    where their conversations are kept between turns. ``python`` allows the
     ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
     ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
     open internet (`Egress`), where an address is not the operator's own. ``stop_seconds`` is what calls under way get when the
@@ -144,6 +145,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: int = DEFAULT_PORT
     data: Path | None = None
     profiles: tuple[Path, ...] = ()
+    states: Literal["memory", "database"] = "memory"
     database: str | None = None
     grpc_port: int | None = None
     profile: str = "fixed"

@@ -47,6 +47,13 @@ _LAST_PORT: Final = 65_535
     multiple=True,
     help="A model that clients may name, beside `local` and the aliases of the configuration; repeatable.",
 )
+@click.option(
+    "--states",
+    type=click.Choice(["memory", "database"]),
+    default="memory",
+    show_default=True,
+    help="Where conversations with profiles are kept between turns.",
+)
 @click.option("--key-file", type=click.Path(path_type=Path), help="Keys that callers need, one a line.")
 @click.option("--cors-origin", "cors_origins", multiple=True, help="A web origin that may call. May be repeated.")
 @click.option(

@@ -38,6 +38,7 @@ from innkeeper.library.db.tables import metadata
 __all__ = [
     "audit_events",
     "characters",
+    "conversation_states",
     "conversations",
     "enhancement_contents",
     "enhancement_logs",
@@ -221,4 +222,16 @@ audit_events: Final = Table(
     json_column("after"),
     json_column("details", "{}"),
     Index("ix_audit_events_resource", "resource_type", "resource_id", "id"),
+)
+
+conversation_states: Final = Table(
+    "conversation_states",
+    metadata,
+    Column("scope", String, primary_key=True),  # a caller's conversations with one profile, or one that has a name
+    Column("chat", String, primary_key=True),  # the key of the words up to there
+    text_column("state", ""),
+    text_column("state_before", ""),
+    Column("number", BIG, nullable=False),  # counts up within its scope
+    created("updated_at", index=True),
+    Index("ix_conversation_states_latest", "scope", "number"),
 )

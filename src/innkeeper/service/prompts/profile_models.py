@@ -106,7 +106,8 @@ class ProfileModels:
         raise EmbeddingsError(f"the profile {body.get('model')!r:.60} makes no embeddings", where=Where(path="model"))
 
     async def close(self) -> None:
-        """Nothing is held: the routes are closed by whoever has them."""
+        """Close the store of states; the routes are closed by whoever has them."""
+        self._states.close()
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer as a profile. Raises `ModelNotFoundError`, what building and the route raise."""

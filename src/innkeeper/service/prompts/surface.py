@@ -22,6 +22,7 @@ from innkeeper.service.prompts.profile_models import ProfileModels
 from innkeeper.service.prompts.tasks import PLANS, TURN
 from innkeeper.service.settings import Settings
 from innkeeper.taverns.profiles.opened import Profiles
+from innkeeper.taverns.profiles.state import StatesInMemory, StateStore
 
 if TYPE_CHECKING:
     from innkeeper.service.work import Ticket
@@ -51,7 +52,9 @@ class PromptSurface:
             return
         if not isinstance(self.models, RouteModels):
             raise ConfigError("profiles want routes to be answered by", hint="pass models=RouteModels(...), or none")
-        profiles = ProfileModels(Profiles(settings.profiles), self.models, pool, plans=self.plans)
+        profiles = ProfileModels(
+            Profiles(settings.profiles), self.models, pool, states=_states(settings), plans=self.plans
+        )
         self.models = AnyOf(profiles, self.models)
 
     def routes(self) -> list[BaseRoute]:
@@ -79,6 +82,19 @@ class PromptSurface:
         except InnkeeperError as error:
             return response(refusal(PREFIX, error))
         return response(reply)
+
+
+def _states(settings: Settings) -> StateStore:
+    """Where conversations are kept between turns. Raises `DatabaseError`, and `UnavailableError` without the library's extra."""
+    if settings.states == "memory":
+        return StatesInMemory()
+    from innkeeper.lazy import require
+
+    require("sqlalchemy")
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.log.conversation_states import ConversationStates
+
+    return ConversationStates(Database.open(settings.database))
 
 
 def _caller(web: WebRequest) -> str:

@@ -107,6 +107,10 @@ class StateStore(Protocol):
         """Keep a state."""
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
 
 class StatesInMemory:
     """States in this process, bounded in bytes (`MAX_STATES`): those that nobody asks for are forgotten first."""
@@ -128,6 +132,9 @@ class StatesInMemory:
         """Keep a state."""
         self._states.put((scope, stored.key), stored.state, len(stored.state))
         self._last.put(scope, stored, len(stored.state) + len(stored.before))
+
+    def close(self) -> None:
+        """There is nothing to let go."""
 
 
 def state_before(

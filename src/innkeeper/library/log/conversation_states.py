@@ -1,0 +1,90 @@
+"""ConversationStates: what conversations are left with between their turns, in the database.
+
+It is a `StateStore` of `innkeeper.taverns.profiles.state`: a service that is started again, and several that share a database, go
+on with the same conversations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import conversation_states as states
+from innkeeper.taverns.profiles.state import StoredState
+
+__all__ = ["MAX_STATES_KEPT", "ConversationStates"]
+
+MAX_STATES_KEPT: Final = 64
+"""States of one conversation that are kept (no error: older ones are forgotten)."""
+
+DAYS: Final = 90
+"""Days after which a conversation that nobody goes on with is forgotten."""
+
+_AT_ONCE: Final = 500
+_EACH: Final = 256
+
+
+class ConversationStates:
+    """The states of one database. Every method is one transaction and may wait for others."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self._puts = 0
+
+    def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
+        """The state of the first of these keys that has one."""
+        with self.db.reading() as connection:
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                query = select(states.c.chat, states.c.state).where(states.c.scope == scope, states.c.chat.in_(some))
+                found = {row.chat: row.state for row in connection.execute(query)}
+                key = next((key for key in some if key in found), None)
+                if key is not None:
+                    return str(found[key]).encode()
+        return None
+
+    def last(self, scope: str) -> StoredState | None:
+        """The state that was put last."""
+        columns = (states.c.chat, states.c.state, states.c.state_before)
+        query = select(*columns).where(states.c.scope == scope).order_by(states.c.number.desc()).limit(1)
+        with self.db.reading() as connection:
+            row = connection.execute(query).first()
+        return None if row is None else StoredState(row.chat, row.state.encode(), row.state_before.encode())
+
+    def put(self, scope: str, stored: StoredState) -> None:
+        """Keep a state; of its conversation, those that are too many are forgotten, and now and then old conversations."""
+        with self.db.transaction() as connection:
+            newest = select(func.coalesce(func.max(states.c.number), 0)).where(states.c.scope == scope)
+            number = connection.execute(newest).scalar_one() + 1
+            values = {
+                "state": stored.state.decode(),
+                "state_before": stored.before.decode(),
+                "number": number,
+                "updated_at": self.db.now(),
+            }
+            connection.execute(self._upsert({"scope": scope, "chat": stored.key, **values}, values))
+            old = number - MAX_STATES_KEPT
+            connection.execute(delete(states).where(states.c.scope == scope, states.c.number <= old))
+        self._puts += 1
+        if self._puts % _EACH == 1:
+            self.forget()
+
+    def close(self) -> None:
+        """Close the database."""
+        self.db.close()
+
+    def forget(self, days: int = DAYS) -> int:
+        """Forget the conversations that nobody has gone on with for so many days; how many states went."""
+        since = moment_text(self.db.outside.now().now - timedelta(days=days))
+        with self.db.transaction() as connection:
+            return connection.execute(delete(states).where(states.c.updated_at < since)).rowcount
+
+    def _upsert(self, row: dict[str, Any], changes: dict[str, Any]) -> Any:
+        insert = (sqlite if self.db.dialect == "sqlite" else postgresql).insert(states).values(row)
+        return insert.on_conflict_do_update(index_elements=["scope", "chat"], set_=changes)

@@ -1,0 +1,13 @@
+CREATE TABLE conversation_states (
+  scope VARCHAR NOT NULL,
+  chat VARCHAR NOT NULL,
+  state TEXT DEFAULT '' NOT NULL,
+  state_before TEXT DEFAULT '' NOT NULL,
+  number INTEGER NOT NULL,
+  updated_at TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')) NOT NULL,
+  CONSTRAINT pk_conversation_states PRIMARY KEY (scope, chat)
+)
+-- next
+CREATE INDEX ix_conversation_states_latest ON conversation_states (scope, number)
+-- next
+CREATE INDEX ix_conversation_states_updated_at ON conversation_states (updated_at)

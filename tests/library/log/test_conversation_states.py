@@ -1,0 +1,48 @@
+"""States of conversations in the database: what the store in memory does, and it lasts."""
+
+import pytest
+
+from innkeeper.library.db.engine import Database
+from innkeeper.library.log import conversation_states
+from innkeeper.library.log.conversation_states import ConversationStates
+from innkeeper.taverns.profiles.state import StatesInMemory, StateStore, StoredState, state_before
+
+
+@pytest.fixture(params=["database", "memory"])
+def store(request: pytest.FixtureRequest, db: Database) -> StateStore:
+    """A store of each kind."""
+    return StatesInMemory() if request.param == "memory" else ConversationStates(db)
+
+
+def test_states_are_found_again(store: StateStore) -> None:
+    """The first key that has a state counts; scopes are apart; a key that is put again has the later state."""
+    store.put("a", StoredState("1", b'{"x":1}'))
+    store.put("a", StoredState("2", b'{"x":2}', b'{"x":1}'))
+    assert store.get("a", ["3", "2", "1"]) == b'{"x":2}'
+    assert store.get("a", []) is None
+    assert store.get("b", ["1"]) is None
+    store.put("a", StoredState("1", b'{"x":3}'))
+    assert store.get("a", ["1"]) == b'{"x":3}'
+    assert store.last("a") == StoredState("1", b'{"x":3}')
+    assert store.last("b") is None
+
+
+def test_a_turn_begins_with_what_was_left(store: StateStore) -> None:
+    """The rules are the same over both stores."""
+    assert state_before(store, "a", ["1"]) == b""
+    store.put("a", StoredState("1", b"{}"))
+    assert state_before(store, "a", ["1", "2", "3"]) == b"{}"
+    assert state_before(store, "a", ["8", "9"], named=True) == b"{}"
+
+
+def test_it_lasts_and_is_bounded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process finds the states; of one conversation the newest are kept, and old conversations are forgotten."""
+    monkeypatch.setattr(conversation_states, "MAX_STATES_KEPT", 3)
+    store = ConversationStates(db)
+    for number in range(6):
+        store.put("a", StoredState(str(number), b"{}"))
+    again = ConversationStates(db)
+    assert [again.get("a", [str(number)]) for number in range(6)] == [None, None, None, b"{}", b"{}", b"{}"]
+    assert again.get("a", [str(number) for number in range(2_000)]) == b"{}"
+    assert again.forget(days=1) == 0
+    assert again.forget(days=-1) == 3
