@@ -76,8 +76,10 @@ def test_limits(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folder_module, "MAX_CALL_BYTES", 100)
     with pytest.raises(LimitError, match="MAX_CALL_BYTES"):
         folder.assets(["mira.json", "more/mira.json"])
+    monkeypatch.setattr(folder_module, "MAX_CALL_BYTES", 200)
     monkeypatch.setattr(folder_module, "MAX_CALL_FILES", 1)
-    with pytest.raises(LimitError, match="MAX_CALL_FILES"):
-        folder.assets(["mira.json", "more/mira.json"])
+    for read in (folder.assets, lambda names: list(folder.each(names))):
+        with pytest.raises(LimitError, match="MAX_CALL_FILES"):
+            read(["mira.json", "more/mira.json"])
     monkeypatch.setattr(folder_module, "MAX_LISTED_FILES", 1)
     assert folder.listed() == {"files": [{"file": "mira.json", "bytes": len(json.dumps(CARD))}], "more": True}

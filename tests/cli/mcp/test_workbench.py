@@ -60,10 +60,21 @@ def test_what_has_no_room_is_told(bench: Workbench) -> None:
     (bench._folder.path / "long.jsonl").write_text("\n".join(map(json.dumps, chat)))
     built = bench.build(["wenna.png", "long.jsonl"], message="Hi", context_window=1500, reserve=100)
     assert built["tokens"]["fits"]
-    assert built["left_out"]
-    assert all(row["status"] == "evicted" and row["reason"] for row in built["left_out"])
+    out = built["left_out"]
+    assert out["total"] == len(out["blocks"]) > 0
+    assert all(row["status"] == "evicted" and row["reason"] for row in out["blocks"])
+    assert out["tokens"] == sum(row["tokens"] for row in out["blocks"])
     listed = {(row["block_id"], row["status"]) for row in everything(bench, ["wenna.png", "long.jsonl"])}
-    assert {(row["block_id"], "evicted") for row in built["left_out"]} <= listed
+    assert {(row["block_id"], "evicted") for row in out["blocks"]} <= listed
+
+
+def test_long_lists_say_how_long_they_are(bench: Workbench) -> None:
+    """Of many blocks that had no room the first are shown, and how many more there are; so of findings."""
+    chat = [{"name": "Mira", "is_user": bool(n % 2), "mes": f"{n} " + "word " * 20} for n in range(3000)]
+    (bench._folder.path / "long.jsonl").write_text("\n".join(map(json.dumps, chat)))
+    out = bench.build(["wenna.png", "long.jsonl"], message="Hi", context_window=1500, reserve=100)["left_out"]
+    assert len(out["blocks"]) == workbench.MOST
+    assert out["total"] == out["more"]["blocks"] + workbench.MOST > 2000
 
 
 def everything(bench: Workbench, files: list[str]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,22 +62,48 @@ class Folder:
         return {"files": files, "more": False}
 
     def assets(self, names: Iterable[str]) -> FolderAssets:
-        """What files hold, as the fields of a request. Raises what `read` and the readers of content raise."""
-        assets = FolderAssets(self)
+        """What files hold, as the fields of one request. Raises what `read` and the readers of content raise."""
+        assets = FolderAssets(self, _Taken())
         for name in names:
             assets.add(name)
         return assets
+
+    def each(self, names: Iterable[str]) -> Iterator[tuple[str, FolderAssets]]:
+        """What each file holds, by itself. Raises as `assets`."""
+        taken = _Taken()
+        for name in names:
+            assets = FolderAssets(self, taken)
+            assets.add(name)
+            yield name, assets
+
+
+class _Taken:
+    """What the files of one call come to."""
+
+    def __init__(self) -> None:
+        self.files = self.bytes = 0
+
+    def take(self, data: bytes) -> bytes:
+        """``data``, counted. Raises `LimitError`."""
+        self.files += 1
+        self.bytes += len(data)
+        for limit, allowed, found in (
+            ("MAX_CALL_FILES", MAX_CALL_FILES, self.files),
+            ("MAX_CALL_BYTES", MAX_CALL_BYTES, self.bytes),
+        ):
+            if found > allowed:
+                raise LimitError("the files of a call", limit=limit, allowed=allowed, found=found)
+        return data
 
 
 class FolderAssets(Assets):
     """Assets of one call, out of a `Folder`; ``located`` are their findings, each with its file."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, taken: _Taken) -> None:
         super().__init__()
         self.located: list[dict[str, Any]] = []
         self._folder = folder
-        self._files = 0
-        self._bytes = 0
+        self._taken = taken
 
     def add(self, name: str) -> None:
         """Add a file by what its content shows it to be. Raises as `Assets.add`, always with the file's name."""
@@ -91,11 +117,4 @@ class FolderAssets(Assets):
     def _source(self, name: str) -> bytes:
         if not name:
             raise UsageError("the name of a file is empty")
-        self._files += 1
-        if self._files > MAX_CALL_FILES:
-            raise LimitError("the files of a call", limit="MAX_CALL_FILES", allowed=MAX_CALL_FILES, found=self._files)
-        data = self._folder.read(name)
-        self._bytes += len(data)
-        if self._bytes > MAX_CALL_BYTES:
-            raise LimitError("the files of a call", limit="MAX_CALL_BYTES", allowed=MAX_CALL_BYTES, found=self._bytes)
-        return data
+        return self._taken.take(self._folder.read(name))

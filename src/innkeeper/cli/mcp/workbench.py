@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.tools.toolbox import Toolbox
     from innkeeper.prompt import Block
 
-__all__ = ["CALL_LIMITS", "MAX_RESULT_BYTES", "PAGE", "Workbench", "fitted"]
+__all__ = ["CALL_LIMITS", "MAX_RESULT_BYTES", "MOST", "PAGE", "Workbench", "fitted"]
 
 CALL_LIMITS: Final = BuildLimits(seconds=2.5)
 """What one call may take: a build, and one for its greeting; no request in a file can ask for more."""
@@ -39,6 +39,9 @@ MAX_RESULT_BYTES: Final = 1024 * 1024
 
 PAGE: Final = 100
 """How many rows of a list a result has, unless more are asked for."""
+
+MOST: Final = 50
+"""How many notes, findings and left-out blocks a result shows; it says how many more there are."""
 
 BEGINNING: Final = 200
 """How much of a text is shown where not all of it is, in characters."""
@@ -102,10 +105,12 @@ class Workbench:
                     "tokens": _tokens(plan),
                     "left_out": _evicted(plan),
                     "stop": list(plan.stop),
-                    "warnings": [note.to_dict() for note in plan.warnings],
-                    "notes": [note.to_dict() for note in (*plan.notes, *payload.notes)],
-                    "findings": assets.located,
                     "fingerprint": plan.fingerprint(dialect),
+                    **beginnings(
+                        warnings=[note.to_dict() for note in plan.warnings],
+                        notes=[note.to_dict() for note in (*plan.notes, *payload.notes)],
+                        findings=assets.located,
+                    ),
                 }
             )
 
@@ -153,9 +158,7 @@ class Workbench:
                     **paged("blocks", facts["rows"], offset, limit),
                     "tokens": _tokens(plan),
                     "lore": _lore(plan),
-                    "warnings": facts["warnings"],
-                    "notes": facts["notes"],
-                    "findings": assets.located,
+                    **beginnings(warnings=facts["warnings"], notes=facts["notes"], findings=assets.located),
                 }
             )
 
@@ -171,7 +174,7 @@ class Workbench:
         from innkeeper.cli.prompt.lint import linted
 
         with allowed(CALL_LIMITS):
-            located = linted([(name, self._folder.assets([name])) for name in _some(files)], model)
+            located = linted(self._folder.each(_some(files)), model)
         rows = [{"file": name, **finding.to_dict()} for name, finding in located]
         return fitted({"files": len(files), **paged("findings", rows, offset, limit)})
 
@@ -219,7 +222,7 @@ class Workbench:
                 "passes": result.loops,
                 "budget": {"tokens": result.budget, "used_up": result.overflowed},
                 **paged("verdicts", rows, offset, limit),
-                "findings": assets.located,
+                **beginnings(findings=assets.located),
             }
         )
 
@@ -246,7 +249,8 @@ class Workbench:
         character = opened.character
         texts = [(name, getattr(character, name)) for name in TEXTS]
         texts += [(f"alternate_greetings[{n}]", text) for n, text in enumerate(character.alternate_greetings)]
-        return fitted({**facts, "texts": [_beginning(name, text) for name, text in texts if text]})
+        shown = {"texts": [_beginning(name, text) for name, text in texts if text]}
+        return fitted({**facts, **shown, **beginnings(findings=facts["findings"])})
 
     def tokens(
         self, text: str | None = None, file: str | None = None, models: list[str] | None = None
@@ -305,6 +309,12 @@ def paged(name: str, rows: Sequence[Any], offset: int, limit: int) -> dict[str, 
     return {name: list(rows[offset:end]), "total": len(rows), **more}
 
 
+def beginnings(**lists: Sequence[Any]) -> dict[str, Any]:
+    """Lists, each as far as `MOST`; ``more`` says how many items the others have that are not shown."""
+    more = {name: len(rows) - MOST for name, rows in lists.items() if len(rows) > MOST}
+    return {name: list(rows[:MOST]) for name, rows in lists.items()} | ({"more": more} if more else {})
+
+
 def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -324,9 +334,10 @@ def _tokens(plan: Plan) -> dict[str, Any]:
     return {name: facts[name] for name in names if facts[name] is not None}
 
 
-def _evicted(plan: Plan) -> list[dict[str, Any]]:
-    """What had no room, each with its reason."""
-    return [row for row in plan.explain().to_dict()["rows"] if row["status"] == "evicted"]
+def _evicted(plan: Plan) -> dict[str, Any]:
+    """What had no room: how much that is, and the first of it, each with its reason; `explain` has all, part by part."""
+    rows = [row for row in plan.explain().to_dict()["rows"] if row["status"] == "evicted"]
+    return {"total": len(rows), "tokens": sum(row["tokens"] for row in rows), **beginnings(blocks=rows)}
 
 
 def _lore(plan: Plan) -> dict[str, Any]:
