@@ -1,0 +1,249 @@
+"""RoutedModels: requests carried out on the routes that a router chooses, one attempt after the other.
+
+Each attempt is planned anew for its deployment, by whoever asks: its dialect, its window, its tier. Nothing is passed on before
+an answer has said something; from then on a failure is the caller's to see. A refusal is an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.adapters.worker import vouched
+from innkeeper.inference.errors import ProviderTimeoutError
+from innkeeper.inference.requests.body import provider_request
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import ModelEvent, Started, UsageReport
+from innkeeper.inference.response.response import Usage
+from innkeeper.inference.routing.deployment import Deployment
+from innkeeper.inference.routing.failures import Failure, failure_of, retry_after
+from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
+from innkeeper.inference.routing.router import Attempt, Journey, NoRouteError, Router, RouteRequest
+from innkeeper.inference.routing.trace import RouteTrace
+from innkeeper.inference.worker.protocol import messages_sha256
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.tokens import default_counter
+
+__all__ = ["AUTO", "Planner", "RoutedAnswer", "RoutedModels"]
+
+AUTO: Final = "auto"
+"""The name of a model that is whichever the router chooses; ``auto:TASK`` for one task."""
+
+Planner = Callable[[Attempt], ModelRequest | Awaitable[ModelRequest]]
+"""Makes what is sent for one attempt, anew for each. What it raises is a failure of the attempt (`failure_of`)."""
+
+
+class RoutedAnswer(NamedTuple):
+    """An answer that has begun. ``trace`` is as far as it has come: whole when the events have ended."""
+
+    events: AsyncGenerator[ModelEvent]
+    attempt: Attempt
+    sent: ModelRequest
+    journey: Journey
+
+    @property
+    def trace(self) -> RouteTrace:
+        """Where the request went."""
+        return self.journey.trace
+
+
+class RoutedModels:
+    """Models behind a router; as `Models` they answer to `AUTO`. One instance belongs to one event loop.
+
+    Args:
+        router: who chooses.
+        routes: who asks; whoever made it closes it.
+        tampered: told of a deployment whose answer was thrown away, for the register of workers.
+        clock: seconds, going on evenly.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        routes: RouteModels,
+        *,
+        tampered: Callable[[Deployment], object] = lambda _: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.router, self._routes, self._tampered, self._clock = router, routes, tampered, clock
+
+    async def begin(self, request: RouteRequest, plan: Planner) -> RoutedAnswer:
+        """The answer of the first deployment that gives one.
+
+        Raises:
+            NoRouteError: no deployment may be asked.
+            InnkeeperError: the last attempt's error, with the trace as ``route_trace`` of its details.
+        """
+        journey = self.router.journey(request, self._clock())
+        last: InnkeeperError | None = None
+        while (attempt := journey.next(self._clock())) is not None:
+            try:
+                return await self._attempt(journey, attempt, plan)
+            except InnkeeperError as error:
+                last = error
+        if last is None:
+            raise NoRouteError("there is nowhere to send this request", journey.trace)
+        last.details["route_trace"] = journey.trace.to_dict()
+        raise last
+
+    async def _attempt(self, journey: Journey, attempt: Attempt, plan: Planner) -> RoutedAnswer:
+        running = _Running(self, journey, attempt)
+        try:
+            async with asyncio.timeout(attempt.seconds):
+                made = plan(attempt)
+                running.sent = made if isinstance(made, ModelRequest) else await made
+                answer = await self._routes.ask(attempt.deployment.route, running.sent)
+                running.events = _checked(answer.events, attempt, running.sent)
+                await running.begin()
+        except TimeoutError:
+            error = ProviderTimeoutError("no word of an answer came in time", phase="read")
+            await running.fail(error)
+            raise error from None
+        except BaseException as error:
+            await running.fail(error)
+            raise
+        events = running.rest()
+        await anext(events)
+        return RoutedAnswer(events, attempt, running.sent, journey)
+
+    # ---------------------------------------------------------------------------------------------------------- as models
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """`AUTO`, and one for each task that a model for chats does."""
+        chats = [one for one in self.router.deployments if one.modality == "chat" and one.active]
+        tasks = sorted({task for one in chats for task in one.tasks})
+        names = [AUTO, *(f"{AUTO}:{task}" for task in tasks)] if chats else []
+        return tuple([ModelCard(name, "innkeeper", kind="route") for name in names])
+
+    async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
+        """Begin to answer a request, of the general tier, on the route that is best for it."""
+        if all(card.name != request.model for card in self.cards()):
+            raise ModelNotFoundError(request.model, [card.name for card in self.cards()])
+        asked = await asyncio.to_thread(_needs, request)
+        began = await self.begin(asked, lambda attempt: _planned(request, attempt))
+        one = began.attempt.deployment
+        headers = {"x-innkeeper-route": one.name, "x-innkeeper-body-sha256": began.sent.sha256}
+        facts = {"route": one.name, "provider": one.route.provider, "model": one.route.model}
+        return ModelAnswer(began.events, headers, began.sent.notes, began.sent, facts)
+
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """None: vectors of one model are no use beside those of another."""
+        raise EmbeddingsError("embeddings are made by a model that is named", where=Where(path="model"))
+
+    async def close(self) -> None:
+        """The routes are for whoever made them to close."""
+
+    # ---------------------------------------------------------------------------------------------- for its own answers
+
+    def over(self, running: _Running, error: BaseException | None) -> None:
+        """Tell the journey how an attempt ended."""
+        journey, attempt, now, sha256 = running.journey, running.attempt, self._clock(), running.sha256
+        if error is None:
+            journey.done(attempt, now, body_sha256=sha256, cost=_cost(attempt.deployment, running.usage))
+            return
+        stopped = isinstance(error, (asyncio.CancelledError, GeneratorExit))
+        failure = Failure.CANCELLED if stopped else failure_of(error)
+        kind = error.kind if isinstance(error, InnkeeperError) else type(error).__name__
+        asked = retry_after(error)
+        journey.failed(attempt, failure, now, error=kind, asked=asked, body_sha256=sha256, begun=running.passed_on)
+        if failure is Failure.TAMPERED:
+            self._tampered(attempt.deployment)
+
+
+class _Running:
+    """One attempt under way."""
+
+    def __init__(self, models: RoutedModels, journey: Journey, attempt: Attempt) -> None:
+        self.journey, self.attempt = journey, attempt
+        self.sent: ModelRequest = _NOTHING
+        self.events: AsyncGenerator[ModelEvent] | None = None
+        self.passed_on = False
+        self.usage: Usage | None = None
+        self._models = models
+        self._first: list[ModelEvent] = []
+        self._ended = False
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what was sent; empty where nothing was."""
+        return "" if self.sent is _NOTHING else self.sent.sha256
+
+    async def begin(self) -> None:
+        """Wait for the first event that says something."""
+        assert self.events is not None  # noqa: S101 - set by whoever begins
+        async for event in self.events:
+            self._first.append(event)
+            if not isinstance(event, (Started, UsageReport)):
+                return
+
+    async def rest(self) -> AsyncGenerator[ModelEvent]:
+        """All events; how it ends is told. The first is for whoever makes it: one that has begun notices that it is closed."""
+        assert self.events is not None  # noqa: S101 - as above
+        try:
+            yield Started()
+            self.passed_on = True
+            for event in self._first:
+                yield self._seen(event)
+            async for event in self.events:
+                yield self._seen(event)
+        except BaseException as error:
+            await self.fail(error)
+            raise
+        self._models.over(self, None)
+
+    def _seen(self, event: ModelEvent) -> ModelEvent:
+        if isinstance(event, UsageReport):
+            self.usage = event.usage
+        return event
+
+    async def fail(self, error: BaseException) -> None:
+        """It came to nothing, or was stopped."""
+        if not self._ended:
+            self._ended = True
+            self._models.over(self, error)
+        if self.events is not None:
+            with suppress(Exception):
+                await self.events.aclose()
+
+
+_NOTHING: Final = ModelRequest(model="", content=b"")
+
+
+def _checked(events: AsyncGenerator[ModelEvent], attempt: Attempt, sent: ModelRequest) -> AsyncGenerator[ModelEvent]:
+    """The events; of a worker only what repeats the hash of what it was sent."""
+    if not attempt.deployment.worker:
+        return events
+    body = sent.body
+    messages = body.get("messages") if isinstance(body, Mapping) else None
+    if not isinstance(messages, list):
+        raise UsageError("a worker is sent messages", where=Where(path="messages"))
+    return vouched(events, messages_sha256(messages))
+
+
+def _cost(one: Deployment, usage: Usage | None) -> float | None:
+    if one.price is None or usage is None or usage.input_tokens is None:
+        return None
+    return one.price.of(usage.input_tokens, usage.output_tokens or 0)
+
+
+def _needs(request: GenerationRequest) -> RouteRequest:
+    """What a request needs: room for its texts and its answer, and tools or eyes where it has use for them."""
+    texts = "\n".join(message.content for message in request.messages)
+    written = request.options.get("max_tokens")
+    needs = {"tools"} if request.tools else set()
+    return RouteRequest(
+        task=request.model.partition(":")[2],
+        needs=frozenset(needs),
+        input_tokens=default_counter().count(texts, None),
+        output_tokens=written if isinstance(written, int) else 0,
+    )
+
+
+def _planned(request: GenerationRequest, attempt: Attempt) -> ModelRequest:
+    route = attempt.deployment.route
+    return provider_request(request, route, ADAPTERS[route.adapter])
