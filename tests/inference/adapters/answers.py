@@ -319,6 +319,24 @@ def _kobold_stream(said: Said) -> bytes:
     return sse(*tokens, {"token": "", "finish_reason": reason, **figures})
 
 
+def _worker_facts(said: Said) -> dict[str, Any]:
+    read, written = said.usage
+    usage = {"prompt_tokens": read, "completion_tokens": written}
+    return {"finish_reason": "length" if said.length else "stop", "usage": usage}
+
+
+_WORKER_HEAD = {"request_id": "a", "model": "real", "prompt_sha256": "0" * 64}
+
+
+def _worker_whole(said: Said) -> bytes:
+    output = "".join(said.text)
+    return json.dumps({**_WORKER_HEAD, "output": output, "response": output, **_worker_facts(said)}).encode()
+
+
+def _worker_stream(said: Said) -> bytes:
+    return sse(_WORKER_HEAD, *({"delta": text} for text in said.text), _worker_facts(said), done=True)
+
+
 WIRES: Mapping[str, Wire] = {
     wire.adapter: wire
     for wire in (
@@ -331,6 +349,7 @@ WIRES: Mapping[str, Wire] = {
         Wire("llamacpp-completion", _llamacpp_whole, _llamacpp_stream, thinks=False, calls=False),
         Wire("koboldcpp", _kobold_whole, _kobold_stream, thinks=False, calls=False),
         Wire("local", _chat_whole, _chat_stream),
+        Wire("worker", _worker_whole, _worker_stream, thinks=False, calls=False),
     )
 }
 """Every adapter's protocol."""
