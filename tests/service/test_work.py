@@ -127,6 +127,20 @@ def test_lag(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(run())
 
 
+def test_one_late_moment() -> None:
+    """One moment in which a loop stands still, however long, turns nobody away."""
+
+    async def run() -> None:
+        lag = Lag()
+        lag.check()
+        time.sleep(1.2)  # noqa: ASYNC251 - as above
+        for _ in range(3):
+            await asyncio.sleep(0)
+        lag.check()
+
+    asyncio.run(run())
+
+
 def test_waiting() -> None:
     """Calls that wait for a process are bounded, of one caller and of all."""
     loop, turns = asyncio.new_event_loop(), Turns(1)

@@ -67,6 +67,9 @@ def serve(
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
         signal.signal(signal.SIGTERM, lambda *_: _stop(server, app))
     app.state.pool.prepare()
+    from innkeeper.service.doors import warm
+
+    warm()
     try:
         ready(address(settings, door))
         server.run(sockets=[door])
@@ -208,7 +211,7 @@ def create_app(
     prompts = PromptSurface(checked, pool, models)
     doors = Doors(prompts.models)
 
-    runs = Runs(checked)
+    runs = Runs(checked, getattr(models, "local", None))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -218,8 +221,8 @@ def create_app(
                 yield
                 readiness.stopping = True
         finally:
-            await doors.close()
             await runs.close()
+            await doors.close()
             pool.close()
 
     gate.observers = (log_call, metrics.observe, *spans())

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
+from typing import Final
+
 from starlette.routing import BaseRoute
 
 from innkeeper.inference.routing.models import Models, RouteModels
@@ -12,7 +16,17 @@ from innkeeper.service.anthropic.routes import routes as anthropic_routes
 from innkeeper.service.openai.routes import routes as openai_routes
 from innkeeper.service.openai.store import MemoryResponses, ResponseStore
 
-__all__ = ["Doors"]
+__all__ = ["Doors", "warm"]
+
+_LATE: Final = ("aiohttp", "httpx", "innkeeper.dialects.registry", "innkeeper.inference.adapters.registry")
+"""What is imported when it is first used otherwise: in the middle of a call, while all others wait."""
+
+
+def warm() -> None:
+    """Import what the first call needs."""
+    for name in _LATE:
+        with suppress(ModuleNotFoundError):
+            import_module(name)
 
 
 class Doors:

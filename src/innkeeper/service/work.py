@@ -116,12 +116,15 @@ class Lag:
         if not self._asked:
             self._loop, self.seconds = None, 0.0
             return
-        self.seconds += (loop.time() - due - self.seconds) * _LAG_WEIGHT
+        late = min(loop.time() - due, _LAG_MOST)
+        self.seconds += (late - self.seconds) * _LAG_WEIGHT
         self._asked = self.seconds > MAX_LAG / 2
         loop.call_later(_LAG_EVERY, self._tick, loop, loop.time() + _LAG_EVERY)
 
 
 _LAG_EVERY: Final = 0.05
+_LAG_MOST: Final = 3 * MAX_LAG
+"""One moment counts for no more, so that a single one (a library is imported, a process sleeps) turns nobody away."""
 _LAG_WEIGHT: Final = 0.3
 
 

@@ -126,7 +126,7 @@ class RouteModels:
         self.routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
         self._clients: dict[str, AsyncModelClient] = {}
         self._own = LocalModels()
-        self._local = local or self._own
+        self.local = local or self._own
         self._opening = asyncio.Lock()
 
     def cards(self) -> tuple[ModelCard, ...]:
@@ -184,7 +184,7 @@ class RouteModels:
     async def _local_client(self, route: Route) -> AsyncModelClient:
         from innkeeper.inference.adapters.local import local_async_client
 
-        model = await asyncio.to_thread(self._local.open, route.model, context_window=route.context_window)
+        model = await asyncio.to_thread(self.local.open, route.model, context_window=route.context_window)
         return local_async_client(model)
 
 

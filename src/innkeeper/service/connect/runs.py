@@ -22,6 +22,7 @@ from innkeeper.prompt.once import once
 from innkeeper.service.work import current_ticket
 
 if TYPE_CHECKING:
+    from innkeeper.inference.local.shared import LocalModels
     from innkeeper.library.library import Library
     from innkeeper.service.settings import Settings
 
@@ -29,10 +30,13 @@ __all__ = ["Runs"]
 
 
 class Runs:
-    """See `innkeeper.service.connect.connect.PromptRuns`. Nothing is opened before the first call."""
+    """See `innkeeper.service.connect.connect.PromptRuns`. Nothing is opened before the first call.
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    ``local`` are the models that run beside this process, where others ask them, too; whoever made them closes them.
+    """
+
+    def __init__(self, settings: Settings, local: LocalModels | None = None) -> None:
+        self._settings, self._local = settings, local
         self._library: Library | None = None
         self._service = once(self._open)
         self._opened = False
@@ -64,7 +68,7 @@ class Runs:
     def _open(self) -> AsyncPromptService:
         tools, vault = self._ports()
         self._opened = True
-        return AsyncPromptService(tools, vault, LLMFactory(egress=self._settings.egress))
+        return AsyncPromptService(tools, vault, LLMFactory(local=self._local, egress=self._settings.egress))
 
     def _ports(self) -> tuple[ToolDAO, VaultDAO]:
         """The tools and the vault of the library; without the extra, or without a database, the tool of the model here."""
