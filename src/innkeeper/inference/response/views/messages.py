@@ -91,6 +91,8 @@ class _Events(StreamView):
         """The kind of the open block."""
         self._signature = ""
         """What the open block of thoughts, or one that has not begun, is signed with."""
+        self._redacted = False
+        """Whether that stands for thoughts that are kept back."""
 
     def start(self) -> list[ServerEvent]:
         head = {**_head(self.fold.id, self.fold.model), "content": [], "stop_reason": None, "stop_sequence": None}
@@ -138,6 +140,7 @@ class _Events(StreamView):
 
     def _thought(self, event: ReasoningDelta) -> list[ServerEvent]:
         self._signature += event.signature or ""
+        self._redacted = self._redacted or event.redacted
         gap = "\n\n" if event.summary and event.part and self._open == "thinking" else ""
         if not (gap or event.text):
             return []
@@ -147,24 +150,32 @@ class _Events(StreamView):
     def _opened(self, kind: str, block: dict[str, Any]) -> list[ServerEvent]:
         if self._open == kind:
             return []
-        signature, self._signature = self._signature, ""
+        signature, redacted, self._signature = self._signature, self._redacted, ""
         closed = self._closed()
-        self._open, self._signature = kind, signature
+        self._open, self._signature, self._redacted = kind, signature, redacted
         return [*closed, _event("content_block_start", index=self._count, content_block=block)]
 
     def _closed(self) -> list[ServerEvent]:
-        signature, kind = self._signature, self._open
-        self._open = self._signature = ""
+        signature, kind, redacted = self._signature, self._open, self._redacted
+        self._open, self._signature, self._redacted = "", "", False
         if kind:
             signed = [self._delta("signature_delta", signature=signature)] if signature else []
             self._count += 1
             return [*signed, _event("content_block_stop", index=self._count - 1)]
         if not signature:
             return []
-        block, self._count = {"type": "redacted_thinking", "data": signature}, self._count + 1
-        at = self._count - 1
+        at, self._count = self._count, self._count + 1
+        if redacted:
+            block = {"type": "redacted_thinking", "data": signature}
+            return [
+                _event("content_block_start", index=at, content_block=block),
+                _event("content_block_stop", index=at),
+            ]
+        block = {"type": "thinking", "thinking": "", "signature": ""}
+        signed_with = {"type": "signature_delta", "signature": signature}
         return [
             _event("content_block_start", index=at, content_block=block),
+            _event("content_block_delta", index=at, delta=signed_with),
             _event("content_block_stop", index=at),
         ]
 
@@ -193,9 +204,10 @@ def _blocks(item: OutputItem) -> list[dict[str, Any]]:
 
 def _thinking(item: ReasoningItem) -> list[dict[str, Any]]:
     text = "".join(item.content) or "\n\n".join(item.summary)
-    if text and not item.redacted:
-        return [{"type": "thinking", "thinking": text, "signature": item.signature or ""}]
-    return [{"type": "redacted_thinking", "data": item.signature}] if item.signature else []
+    if item.redacted and item.signature:
+        return [{"type": "redacted_thinking", "data": item.signature}]
+    signed = {"type": "thinking", "thinking": text, "signature": item.signature or ""}
+    return [signed] if text or item.signature else []
 
 
 def _stop(response: ModelResponse) -> dict[str, Any]:
