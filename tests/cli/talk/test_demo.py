@@ -3,13 +3,14 @@
 import json
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import innkeeper
 from innkeeper.cli.app.root import main
-from innkeeper.cli.talk import answering
+from innkeeper.cli.talk import answering, service_demo
 from innkeeper.cli.talk import demo as demo_module
 from innkeeper.cli.talk import demo as examples
 from innkeeper.cli.talk.answering import ModelHandle
@@ -31,7 +32,14 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
     file = LocalModelFile("small", Path("small.gguf"), "ok", 98_000_000)
     monkeypatch.setattr(local_models, "install_model", lambda: file)
     monkeypatch.setattr(answering, "open_model", lambda *_, **__: ModelHandle(found, "small", 2048, default_counter()))
+    stand_in(monkeypatch)
     return found
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the service at the end, which `test_service_demo` starts."""
+    monkeypatch.setattr(service_demo, "served", lambda _: nullcontext("http://here"))
+    monkeypatch.setattr(service_demo, "ask_service", lambda *_: "It is not.")
 
 
 def test_whole_turn(model: FakeModel, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +57,9 @@ def test_whole_turn(model: FakeModel, capsys: pytest.CaptureFixture[str]) -> Non
         assert part in out
     assert "The reef is never safe, Ansel." in out
     assert "tokens answered in" in out
+    assert "It is not." in out
+    assert "innkeeper serve --profile" in out
+    assert '"model": "wenna"' in out
     assert "\x1b" not in out
     assert model.closed
 
@@ -140,6 +151,7 @@ def test_examples_in_an_installed_package(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_real_model(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The real model answers, within the tokens that were counted for it, and the same again."""
     monkeypatch.setenv("CI", "true")
+    stand_in(monkeypatch)
     monkeypatch.setattr(local_models, "install_model", lambda: WEIGHTS)
     monkeypatch.setattr("innkeeper.inference.local.model.find_model", lambda _name: WEIGHTS)
     answers = []

