@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference import FakeClient, FakeReply, RunnerConfig, ToolLoopRunner
+from innkeeper.inference import (
+    AsyncFakeClient,
+    AsyncToolLoopRunner,
+    FakeClient,
+    FakeReply,
+    RunnerConfig,
+    ToolLoopRunner,
+)
 from innkeeper.inference.tools import mcp_process
 from innkeeper.inference.tools.mcp_tools import open_mcp_tools, open_mcp_tools_async
 from innkeeper.inference.tools.toolbox import Toolbox
@@ -67,6 +74,19 @@ def test_in_the_loop(tools: Toolbox) -> None:
     result = ToolLoopRunner.build(client, RunnerConfig.build("openai", "fake"), tools).run("40 + 2?")
     assert (result.history[2].role, result.assistant_text) == ("tool", "42")
     assert '"result": 42' in result.history[2].content
+
+
+def test_in_the_loop_of_an_event_loop() -> None:
+    """The asynchronous loop awaits them."""
+    call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+
+    async def use() -> str:
+        client = AsyncFakeClient(FakeReply(tool_calls=(call,)), FakeReply(content="3"))
+        async with open_mcp_tools_async(RUDE) as box:
+            loop = AsyncToolLoopRunner.build(client, RunnerConfig.build("openai", "fake"), box)
+            return (await loop.run("1 + 2?")).history[2].content
+
+    assert '"text": "3"' in asyncio.run(use())
 
 
 def test_late_and_large(monkeypatch: pytest.MonkeyPatch) -> None:
