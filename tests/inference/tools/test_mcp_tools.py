@@ -92,8 +92,9 @@ def test_in_the_loop_of_an_event_loop() -> None:
 def test_late_and_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that takes too long ends; a server that says too much is not asked again."""
     monkeypatch.setattr(mcp_process, "_GRACE", 0.3)
-    with open_mcp_tools(RUDE, call_seconds=0.5) as box:
+    with open_mcp_tools(RUDE, call_seconds=0.3) as box:
         assert codes(box.functions["slow"]()) == ["TOOL_TIMEOUT"]
+    with open_mcp_tools(RUDE) as box:
         assert box.functions["add"](a=1)["ok"]
         assert codes(box.functions["large"]()) == ["TOOL_UNAVAILABLE"]
         assert "MAX_MCP_LINE_BYTES" in box.functions["add"](a=1)["errors"][0]["message"]
