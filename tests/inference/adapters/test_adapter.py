@@ -61,6 +61,17 @@ def test_started_says_only_what_is_new() -> None:
     assert list(_Plain().started("i", "m")) == [Started(id="i", model="m")]  # no state is shared
 
 
+def test_facts_are_looked_at_once() -> None:
+    """Fields that say what they said before are no news; each kind of object is remembered by itself."""
+    reading, top, inner = _Plain(), frozenset({"id"}), frozenset({"text"})
+    assert reading.facts({"id": 1, "a": [1], "b": None, "c": ""}, top) == {"a": (1,)}
+    assert reading.facts({"text": "x", "a": [1]}, inner) == {"a": (1,)}
+    assert reading.facts({"id": 2, "a": [1]}, top) == {"a": (1,)}  # without the empty field it is another object
+    assert reading.facts({"id": 3, "a": [1]}, top) == {}
+    assert reading.facts({"id": 3}, top) == {}
+    assert reading.facts({"id": 3, "a": 2}, top) == {"a": 2}
+
+
 @pytest.mark.parametrize(
     ("data", "kind", "failure"),
     [

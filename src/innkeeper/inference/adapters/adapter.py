@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
-from innkeeper.inference.adapters.fields import text
+from innkeeper.inference.adapters.fields import others, text
 from innkeeper.inference.response.events import ModelEvent, Started
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 
@@ -27,6 +28,7 @@ class Reading(ABC):
     """Whether the provider has said that the answer is whole."""
 
     _said: Started = Started()
+    _told: Mapping[frozenset[str], Mapping[str, Any]] = MappingProxyType({})
 
     @abstractmethod
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
@@ -45,6 +47,16 @@ class Reading(ABC):
         if data.get("error"):
             return data
         return {"error": data} if kind == "error" else None
+
+    def facts(self, data: Mapping[str, Any], known: frozenset[str]) -> FrozenDict:
+        """`others` of ``data``; nothing where they are what they were in the piece before."""
+        if data.keys() <= known:
+            return EMPTY
+        told = {name: value for name, value in data.items() if value is not None and name not in known}
+        if told == self._told.get(known):
+            return EMPTY
+        self._told = {**self._told, known: told}
+        return others(told, known)
 
     def started(self, answer_id: Any = None, model: Any = None, facts: FrozenDict = EMPTY) -> Iterator[ModelEvent]:
         """`Started`, where that says something that was not said before."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import msgspec
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, others, text, total
+from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, text, total
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -96,12 +96,12 @@ class _Reading(Reading):
                 self.finished = True
 
     def _message(self, message: _Data) -> _Events:
-        yield from self.started(message.get("id"), message.get("model"), others(message, _TOP))
+        yield from self.started(message.get("id"), message.get("model"), self.facts(message, _TOP))
         yield from self._counted(message)
 
     def _delta(self, data: _Data) -> _Events:
         """What the end of a message says: why, and how much it was."""
-        yield from self.started(facts=others(data, _MESSAGE_DELTA))
+        yield from self.started(facts=self.facts(data, _MESSAGE_DELTA))
         yield from self._counted(data)
         said = text(data.get("stop_reason"))
         if said == "refusal" and (why := text(mapping(data.get("stop_details")).get("explanation"))):

@@ -79,7 +79,7 @@ class _Reading(Reading):
         yield from self.chunk(body, "message")
 
     def chunk(self, data: _Data, kind: str) -> _Events:
-        yield from self.started(data.get("responseId"), data.get("modelVersion"), others(data, _TOP))
+        yield from self.started(data.get("responseId"), data.get("modelVersion"), self.facts(data, _TOP))
         if isinstance(data.get("usageMetadata"), Mapping):
             yield UsageReport(usage=gemini_usage(data["usageMetadata"]))
         for candidate in mappings(data.get("candidates")):
@@ -91,7 +91,7 @@ class _Reading(Reading):
     def _candidate(self, candidate: _Data) -> _Events:
         for part in mappings(mapping(candidate.get("content")).get("parts")):
             yield from self._part(part)
-        yield from self.started(facts=others(candidate, _CANDIDATE))
+        yield from self.started(facts=self.facts(candidate, _CANDIDATE))
         if said := text(candidate.get("finishReason")):
             reason = _FINISH.get(said, "error")
             yield from self._finish("tool_calls" if reason == "stop" and self._calls else reason, said)

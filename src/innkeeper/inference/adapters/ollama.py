@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, others, text
+from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, text
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -67,7 +67,7 @@ class _Reading(Reading):
         yield from self.chunk({"done": True, **body}, "message")
 
     def chunk(self, data: _Data, kind: str) -> _Events:
-        yield from self.started(None, data.get("model"), others(data, _TOP))
+        yield from self.started(None, data.get("model"), self.facts(data, _TOP))
         yield from self._message(mapping(data.get("message")), mappings(data.get("logprobs")))
         if not data.get("done"):
             return
@@ -97,7 +97,7 @@ class _Reading(Reading):
         images = message.get("images")
         for image in images if isinstance(images, (list, tuple)) else ():
             yield OtherOutput(item=freeze({"type": "image", "image": image}))
-        yield from self.started(facts=others(message, _MESSAGE))
+        yield from self.started(facts=self.facts(message, _MESSAGE))
 
 
 _FINISH: Final[Mapping[str, FinishReason]] = {"stop": "stop", "length": "length", "error": "error"}

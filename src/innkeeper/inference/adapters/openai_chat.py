@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, others, text
+from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, text
 from innkeeper.inference.client.chat import choice_of
 from innkeeper.inference.client.chunks import text_of
 from innkeeper.inference.response.events import (
@@ -74,7 +74,7 @@ class _Reading(Reading):
         yield from self.end(marked=True)
 
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
-        yield from self.started(data.get("id"), data.get("model"), others(data, _TOP))
+        yield from self.started(data.get("id"), data.get("model"), self.facts(data, _TOP))
         for choice in mappings(data.get("choices")):
             if not choice.get("index"):
                 yield from self._choice(choice)
@@ -92,7 +92,7 @@ class _Reading(Reading):
         delta = choice.get("delta")
         if isinstance(delta, Mapping):
             yield from self._delta(delta, mapping(choice.get("logprobs")))
-        yield from self.started(facts=others(choice, _CHOICE))
+        yield from self.started(facts=self.facts(choice, _CHOICE))
         said = choice.get("finish_reason")
         if isinstance(said, str):
             self.finished = True
@@ -119,7 +119,7 @@ class _Reading(Reading):
         for part in mappings(delta.get("content")):
             if not isinstance(part.get("text"), str) and "thinking" not in part:
                 yield OtherOutput(item=freeze(part))
-        yield from self.started(facts=others(delta, _DELTA))
+        yield from self.started(facts=self.facts(delta, _DELTA))
 
     def _call(self, call: Mapping[str, Any], position: int) -> CallDelta:
         function = mapping(call.get("function") or call.get("custom"))

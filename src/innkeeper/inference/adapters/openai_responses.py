@@ -109,7 +109,7 @@ class _Reading(Reading):
     # ----------------------------------------------------------------------------------------------------- the response
 
     def _response(self, body: _Data) -> _Events:
-        yield from self.started(body.get("id"), body.get("model"), others(body, _TOP))
+        yield from self.started(body.get("id"), body.get("model"), self.facts(body, _TOP))
         for index, item in enumerate(mappings(body.get("output"))):
             yield from self._item(item, index, done=True)
         if isinstance(body.get("usage"), Mapping):

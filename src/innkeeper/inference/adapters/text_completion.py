@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import count, mapping, mappings, others, text
+from innkeeper.inference.adapters.fields import count, mapping, mappings, text
 from innkeeper.inference.adapters.openai_chat import FINISH, usage_of
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta, UsageReport
@@ -59,7 +59,7 @@ class _Completion(Reading):
         yield from self.end(marked=True)
 
     def chunk(self, data: _Data, kind: str) -> _Events:
-        yield from self.started(data.get("id"), data.get("model"), others(data, _TOP))
+        yield from self.started(data.get("id"), data.get("model"), self.facts(data, _TOP))
         for choice in mappings(data.get("choices")):
             if not choice.get("index"):
                 yield from self._choice(choice)
@@ -76,7 +76,7 @@ class _Completion(Reading):
         logprobs = _logprobs(choice.get("logprobs"))
         if (said := text(choice.get("text"))) or logprobs:
             yield TextDelta(text=said, logprobs=logprobs)
-        yield from self.started(facts=others(choice, _CHOICE))
+        yield from self.started(facts=self.facts(choice, _CHOICE))
         if why := text(choice.get("finish_reason")):
             self.finished = True
             yield Finished(reason=FINISH.get(why, "stop"), said=why)
@@ -141,7 +141,7 @@ class _LlamaCpp(Reading):
         if not data.get("stop"):
             return
         self.finished = True
-        yield from self.started(None, data.get("model"), others(data, _LLAMACPP))
+        yield from self.started(None, data.get("model"), self.facts(data, _LLAMACPP))
         cached = count(mapping(data.get("timings")).get("cache_n"))
         read, written = count(data.get("tokens_evaluated")), count(data.get("tokens_predicted"))
         yield UsageReport(usage=Usage(input_tokens=read, output_tokens=written, cached_tokens=cached))
@@ -184,7 +184,7 @@ class _KoboldCpp(Reading):
         yield from self.end(marked=True)
 
     def chunk(self, data: _Data, kind: str) -> _Events:
-        yield from self.started(facts=others(data, _KOBOLD))
+        yield from self.started(facts=self.facts(data, _KOBOLD))
         logprobs = _logprobs(data.get("logprobs"))
         if (said := text(data.get("token"))) or logprobs:
             yield TextDelta(text=said, logprobs=logprobs)
