@@ -37,11 +37,16 @@ SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
 # What asks the service by its OpenAPI document, in an environment of its own.
 SCHEMATHESIS := $(VENV)-openapi/bin/schemathesis
 
+# Clients of the service that its tests use unchanged, too large for those who only want to run the others.
+CLIENTS_PACKAGES := langchain-openai llm
+CLIENTS_MODULES := ai @ai-sdk/openai @ai-sdk/openai-compatible
+CLIENTS := $(VENV)/.installed-clients
+
 # What the benchmarks run beside us.
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test test-all release quick coverage endurance check format types layers tests weights docs openapi bench clean
+.PHONY: help demo test test-all release quick coverage endurance clients check format types layers tests weights docs openapi bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +98,9 @@ coverage: $(READY) ## the tests, and how much of the code they run; less than th
 endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m endurance
 
+clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: LangChain, llm, the Vercel AI SDK
+	@INNKEEPER_TEST_NODE_MODULES=$(VENV)/node/node_modules $(PYTEST) -m clients tests/service/test_clients.py
+
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
 	@$(BIN)/innkeeper models install >/dev/null
 
@@ -128,6 +136,12 @@ $(DEV): pyproject.toml | $(MADE)
 	@echo "Installing innkeeper[dev] into $(VENV) ..."
 	@$(PIP) install -e '.[dev]'
 	@touch $@ $(RUN)
+
+$(CLIENTS): | $(MADE)
+	@echo "Installing $(CLIENTS_PACKAGES) and, where there is npm, $(CLIENTS_MODULES) into $(VENV) ..."
+	@$(PIP) install $(CLIENTS_PACKAGES)
+	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(CLIENTS_MODULES); fi
+	@touch $@
 
 $(LLAMA3) $(CLIP) $(PEERS_IN): $(VENV)/.installed-%: | $(MADE)
 	@echo "Installing $* into $(VENV) ..."

@@ -292,6 +292,7 @@ def test_messages(claude: anthropic.Anthropic) -> None:
     assert made.content[0].type == "text"
     assert made.content[0].text == "You said: Hello"
     assert (made.stop_reason, made.usage.output_tokens) == ("end_turn", 3)
+    assert made._request_id
 
 
 def test_messages_streamed(claude: anthropic.Anthropic) -> None:

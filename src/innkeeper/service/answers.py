@@ -46,11 +46,12 @@ _T = TypeVar("_T")
 
 
 class Surface(NamedTuple):
-    """How one surface reads requests and writes answers and errors."""
+    """How one surface reads requests and writes answers and errors. ``number``: the header that tells a call's number, too."""
 
     read: Callable[[Mapping[str, Any]], GenerationRequest]
     view: View
     envelope: Callable[[ErrorFacts], dict[str, Any]]
+    number: str = "x-request-id"
 
 
 class Running(NamedTuple):
@@ -133,17 +134,21 @@ class Answering:
             running = await unless_gone(web.receive, self._begin(asked, web))
             at = ticket_of(web).owner, running.fold.id
             self.running[at] = running
+            headers = {**running.headers, surface.number: running.record.number}
             if asked.stream:
-                return self._stream(running, surface, asked, kept, lambda: self.running.pop(at, None))
+                return self._stream(running, surface, asked, kept, at, headers)
             try:
                 whole = await unless_gone(web.receive, _whole(running), running.stop)
             finally:
                 del self.running[at]
+            kept(asked, whole)
+            body = surface.view.whole(whole)
+            reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
+            ticket_of(web).carry(len(reply.body))
         except InnkeeperError as error:
+            ticket_of(web).record.error = error.kind
             return failure(error, surface.envelope)
-        kept(asked, whole)
-        body = surface.view.whole(whole)
-        return json_response(_explained(body, running) if running.explain else body, headers=running.headers)
+        return reply
 
     async def _begin(self, asked: GenerationRequest, web: WebRequest) -> Running:
         ticket = ticket_of(web)
@@ -166,15 +171,20 @@ class Answering:
         surface: Surface,
         asked: GenerationRequest,
         kept: Callable[[GenerationRequest, ModelResponse], None],
-        over: Callable[[], object],
+        at: tuple[str, str],
+        headers: dict[str, str],
     ) -> Response:
         writer = surface.view.stream(running.fold, include_usage=asked.include_usage)
+
+        async def over() -> None:
+            del self.running[at]
+            await running.events.aclose()
 
         def done(error: bool) -> None:  # noqa: FBT001 - whether it went wrong
             if not error:
                 kept(asked, writer.fold.response())
 
-        return EventStream(_pieces(running, writer, done), running.headers, running.stop, over)
+        return EventStream(_pieces(running, writer, done), headers, running.stop, over)
 
 
 async def _whole(running: Running) -> ModelResponse:
@@ -195,8 +205,9 @@ async def _pieces(running: Running, writer: StreamView, done: Callable[[bool], N
                 if sent:
                     yield _joined(sent)
     except InnkeeperError as error:
-        failed = facts_of(error)
+        running.record.error, failed = error.kind, facts_of(error)
     except Exception as error:  # noqa: BLE001 - a defect of ours, in the middle of an answer
+        running.record.error = type(error).__name__
         LOG.error("stream: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
         failed = INTERNAL
     last = writer.end() if failed is None else writer.fail(failed)
@@ -211,7 +222,7 @@ def _joined(events: list[ServerEvent]) -> bytes:
 class EventStream(Response):
     """Server-sent events as they come. A client that goes away, or ``stop``, ends the generator, whatever that waits for.
 
-    ``over`` is called at the end, however that comes.
+    ``over`` is awaited at the end, however that comes.
     """
 
     def __init__(
@@ -219,7 +230,7 @@ class EventStream(Response):
         pieces: AsyncGenerator[bytes],
         headers: Mapping[str, str],
         stop: asyncio.Event,
-        over: Callable[[], object],
+        over: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(None, 200, dict(headers), "text/event-stream")
         del self.headers["content-length"]
@@ -234,7 +245,7 @@ class EventStream(Response):
             if not self._stop.is_set():
                 return
         finally:
-            self._over()
+            await self._over()
         await send({"type": "http.response.body", "body": b""})
 
     async def _sent(self, send: Send) -> None:
