@@ -207,6 +207,14 @@ TRIES = 4
 PATIENCE = 5.0
 
 
+def asked(server: EchoServer) -> None:
+    """Wait until the provider has a request, and a moment more, in which it may begin to answer."""
+    end = time.monotonic() + PATIENCE
+    while not server.requests and time.monotonic() < end:
+        time.sleep(0.005)
+    time.sleep(0.05)
+
+
 def gone(server: EchoServer, since: float) -> float:
     """Seconds from a moment until the provider saw its caller leave."""
     end = time.monotonic() + PATIENCE
@@ -228,11 +236,12 @@ def cancelled(fault: Fault) -> float:
     moments: list[float] = []
 
     def cancel() -> None:
+        asked(server)
         moments.append(time.monotonic())
         stop.set()
 
     with EchoServer(fault) as server, ModelClient(ADAPTERS["openai-chat"], server.base_url) as client:
-        threading.Timer(0.1, cancel).start()
+        threading.Thread(target=cancel).start()
         with cancelled_by(stop), pytest.raises(RequestCancelledError):
             list(client.events(request))
         return gone(server, moments[0])
@@ -244,15 +253,15 @@ def test_cancel_a_task(fault: Fault, quick: bool) -> None:
     """So does an asynchronous one, when its task is cancelled."""
     request = ModelRequest.of(ADAPTERS["openai-chat"], {"model": "m"}, stream=True)
 
-    async def run(url: str) -> float:
-        async with AsyncModelClient(ADAPTERS["openai-chat"], url, quick=quick) as client:
+    async def run(server: EchoServer) -> float:
+        async with AsyncModelClient(ADAPTERS["openai-chat"], server.base_url, quick=quick) as client:
 
             async def listen() -> None:
                 async for _ in client.events(request):
                     pass
 
             task = asyncio.create_task(listen())
-            await asyncio.sleep(0.1)
+            await asyncio.to_thread(asked, server)
             moment = time.monotonic()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -261,7 +270,7 @@ def test_cancel_a_task(fault: Fault, quick: bool) -> None:
 
     def cancelled_task() -> float:
         with EchoServer(fault) as server:
-            return gone(server, asyncio.run(run(server.base_url)))
+            return gone(server, asyncio.run(run(server)))
 
     assert any(cancelled_task() < SOON for _ in range(TRIES))
 
