@@ -13,14 +13,15 @@ from innkeeper.prompt.errors import ConfigError
 def test_rows() -> None:
     """A row's columns are the policy's; what is null is left to the defaults; inactive rows do not count."""
     rows: list[dict[str, Any]] = [
-        {"name": "a", "modality": None, "order": ["price"], "attempts": 2, "is_active": True, "created_at": "x"},
+        {"name": "a", "modality": None, "criteria": ["price"], "attempts": 2, "is_active": True, "created_at": "x"},
         {"name": "b", "is_active": False},
     ]
-    assert read_policies(rows) == (RoutePolicy(name="a", order=("price",), attempts=2),)
+    assert read_policies(rows) == (RoutePolicy(name="a", criteria=("price",), attempts=2),)
 
 
 @pytest.mark.parametrize(
-    "change", [{"order": ["fastest"]}, {"order": ["price", "price"]}, {"attempts": 0}, {"attempts": 99}, {"seconds": 0}]
+    "change",
+    [{"criteria": ["fastest"]}, {"criteria": ["price", "price"]}, {"attempts": 0}, {"attempts": 99}, {"seconds": 0}],
 )
 def test_no_policy(change: dict[str, Any]) -> None:
     """A row that is no policy says so, and which it is."""

@@ -103,7 +103,7 @@ def two() -> Iterator[Make]:
                 )
                 for priority, (name, server) in enumerate(zip(("first", "second"), servers, strict=True))
             ]
-            router = Router(deployments, [RoutePolicy(order=("priority",), **policy)])
+            router = Router(deployments, [RoutePolicy(criteria=("priority",), **policy)])
             routes, tampered = RouteModels(Routes()), list[str]()
             models = RoutedModels(router, routes, tampered=lambda one: tampered.append(one.worker))
             return Two(servers[0], servers[1], router, models, routes, tampered)

@@ -76,7 +76,7 @@ class Order:
 )
 def test_order(case: Order) -> None:
     """A policy's criteria count in their order; the lower number is tried first, a price that nobody knows last."""
-    assert names(Router(PLACES, [RoutePolicy(order=case.order)])) == case.expected
+    assert names(Router(PLACES, [RoutePolicy(criteria=case.order)])) == case.expected
 
 
 def test_least_busy() -> None:
@@ -223,7 +223,7 @@ _POLICIES = st.builds(
     RoutePolicy,
     lower_tier=st.booleans(),
     attempts=st.integers(1, 6),
-    order=st.permutations(["busy", "price", "priority"]).map(tuple),
+    criteria=st.permutations(["busy", "price", "priority"]).map(tuple),
 )
 
 

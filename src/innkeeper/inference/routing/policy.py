@@ -34,7 +34,7 @@ class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
     name: str = "default"
     modality: str | None = None
     task: str | None = None
-    order: tuple[Criterion, ...] = ("busy", "price", "priority")
+    criteria: tuple[Criterion, ...] = ("busy", "price", "priority")
     attempts: Annotated[int, msgspec.Meta(ge=1, le=MAX_ATTEMPTS)] = 3
     seconds: Annotated[float, _POSITIVE] = 60.0
     first_seconds: Annotated[float, _POSITIVE] = 30.0
@@ -63,7 +63,7 @@ def _read(row: Mapping[str, Any]) -> RoutePolicy:
         policy = convert(fields, RoutePolicy)
     except msgspec.ValidationError as error:
         raise ConfigError(f"the route policy {row.get('name')!r:.60}: {error}") from error
-    if len({*policy.order}) != len(policy.order):
+    if len({*policy.criteria}) != len(policy.criteria):
         raise ConfigError(f"the route policy {policy.name!r:.60} names a criterion twice")
     return policy
 

@@ -132,7 +132,7 @@ class Router:
     def explain(self, request: RouteRequest, now: float) -> tuple[Candidate, ...]:
         """All deployments, those that would be tried first, in their order; of the others why not."""
         journey = self.journey(request, now)
-        order = _Pool(self._deployments.values(), journey.policy.order, self._load)
+        order = _Pool(self._deployments.values(), journey.policy.criteria, self._load)
         found = [self._candidate(one, journey, now) for one in order]
         tried = [one for one in found if not one.refused]
         placed = [msgspec.structs.replace(one, place=place) for place, one in enumerate(tried, 1)]
@@ -185,7 +185,7 @@ class Router:
         pool = self._pools.get(kind)
         if pool is None:
             fit = [one for one in self._deployments.values() if kind.misfit(one) is None]
-            pool = _Pool(fit, journey.policy.order, self._load)
+            pool = _Pool(fit, journey.policy.criteria, self._load)
             self._keep(kind, pool, fit)
         return pool
 
@@ -360,7 +360,7 @@ class Journey:
         request, needed = self.request, self._needed
         tier = Tier.SFW if self.policy.lower_tier else self.tier
         window = 1 << needed.bit_length() >> 1
-        order = self.policy.order
+        order = self.policy.criteria
         return _Kind(request.modality, request.task, request.model, request.needs, tier, window, order)
 
     def refused(self, one: Deployment, now: float) -> str | None:

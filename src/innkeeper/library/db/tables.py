@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -49,6 +51,7 @@ __all__ = [
     "negative_prompts",
     "prompt_cache_snapshot",
     "revisions",
+    "route_policies",
     "secrets",
     "settings",
     "template_labels",
@@ -56,6 +59,8 @@ __all__ = [
     "templates",
     "tier_policies",
     "tools",
+    "worker_invitations",
+    "workers",
 ]
 
 metadata: Final = MetaData(
@@ -256,6 +261,60 @@ secrets: Final = Table(
     text_column("updated_by", ""),
     created(),
     created("updated_at"),
+)
+
+# ------------------------------------------------------------------------------------------------------ routes and workers
+
+route_policies: Final = Table(
+    "route_policies",
+    metadata,
+    Column("name", String, primary_key=True),
+    text_column("modality"),  # for which requests; NULL for any
+    text_column("task"),
+    json_column("criteria", "[]"),  # busy, price, priority in the order in which they count
+    *(Column(name, Integer) for name in ("attempts", "strikes")),  # NULL: the default
+    *(Column(name, Numeric(12, 3, asdecimal=False)) for name in ("seconds", "first_seconds", "open_seconds")),
+    Column("money", Numeric(12, 6, asdecimal=False)),
+    Column("lower_tier", Boolean, nullable=False, default=False, server_default=false()),
+    active(default=True),
+    created(),
+    created("updated_at"),
+)
+
+worker_invitations: Final = Table(
+    "worker_invitations",
+    metadata,
+    Column("token_sha256", String, primary_key=True),
+    json_column("hosts", "[]"),  # where its worker may be, beside the open internet
+    *tier("tier_ceiling"),
+    Column("priority", Integer, nullable=False, default=0, server_default="0"),
+    text_column("created_by", ""),
+    created(),
+    Column("expires_at", Moment, nullable=False),
+    Column("used_at", Moment),
+    text_column("used_by"),
+)
+
+workers: Final = Table(
+    "workers",
+    metadata,
+    given_id(),
+    Column("kind", String, nullable=False, default="chat", server_default="chat"),
+    one_of("kind", "chat", "image", "video"),
+    Column("url", String, nullable=False),
+    json_column("hosts", "[]"),  # what its invitation allows
+    Column("state", String, nullable=False, default="starting", server_default="starting"),
+    one_of("state", "starting", "ready", "degraded", "draining", "dead", "quarantined"),
+    text_column("reason", ""),  # why it is in quarantine
+    json_column("capabilities", "{}"),
+    Column("slots", Integer, nullable=False, default=1, server_default="1"),
+    Column("priority", Integer, nullable=False, default=0, server_default="0"),
+    *tier("tier_ceiling"),
+    Column("token_sha256", String, nullable=False, unique=True),
+    Column("lease_until", Moment, nullable=False),
+    created("beat_at"),
+    created(),
+    Index("ix_workers_alive", "kind", "lease_until"),
 )
 
 # ---------------------------------------------------------------------------------------------------- policies and settings

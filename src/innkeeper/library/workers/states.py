@@ -1,0 +1,62 @@
+"""WorkerState: what a worker is in, and what it may become. Pure; whether a lease is over is a question of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from innkeeper.prompt.errors import UsageError
+
+__all__ = ["TRANSITIONS", "WorkerState", "WorkerStateError"]
+
+
+class WorkerStateError(UsageError):
+    """A worker cannot become that from what it is in."""
+
+    http_status = 409
+
+
+class WorkerState(StrEnum):
+    """A worker's state. Requests go to one that is ready or degraded, and holds a lease."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DEGRADED = "degraded"
+    """It answers, though its last answers failed."""
+    DRAINING = "draining"
+    """It finishes what it has, and takes nothing more."""
+    DEAD = "dead"
+    QUARANTINED = "quarantined"
+    """It did not execute what it was sent; only an operator lets it back."""
+
+    @property
+    def working(self) -> bool:
+        """Whether requests may go there."""
+        return self in {WorkerState.READY, WorkerState.DEGRADED}
+
+    def become(self, state: WorkerState) -> WorkerState:
+        """The next state. Raises `WorkerStateError` where it cannot follow."""
+        if state is not self and state not in TRANSITIONS[self]:
+            raise WorkerStateError(f"a worker that is {self} does not become {state}")
+        return state
+
+    def told(self, state: WorkerState) -> WorkerState:
+        """What it is in after it said that it is in ``state``: it cannot talk itself out of draining or quarantine."""
+        return state if state in TRANSITIONS[self] - {WorkerState.QUARANTINED} else self
+
+
+_ALIVE: Final = frozenset({WorkerState.READY, WorkerState.DEGRADED, WorkerState.DRAINING, WorkerState.DEAD})
+
+TRANSITIONS: Final[Mapping[WorkerState, frozenset[WorkerState]]] = MappingProxyType(
+    {
+        WorkerState.STARTING: _ALIVE | {WorkerState.QUARANTINED},
+        WorkerState.READY: _ALIVE | {WorkerState.QUARANTINED},
+        WorkerState.DEGRADED: _ALIVE | {WorkerState.QUARANTINED},
+        WorkerState.DRAINING: frozenset({WorkerState.DEAD, WorkerState.QUARANTINED}),
+        WorkerState.DEAD: frozenset({WorkerState.STARTING, WorkerState.READY, WorkerState.DEGRADED}),
+        WorkerState.QUARANTINED: frozenset({WorkerState.DEAD}),
+    }
+)
+"""By state: those that may follow. A dead one lives again when it takes up its lease; an operator releases from quarantine."""
