@@ -27,6 +27,12 @@ def _contents(blocks: tuple[Block, ...]) -> list[str]:
     return [b.content for b in blocks]
 
 
+def test_a_function_counts() -> None:
+    """A counter may be a function of a text, as a build takes it."""
+    blocks = [Block(role="user", content="one two", id="a"), Block(role="user", content="three", id="b")]
+    assert trim(blocks, counter=lambda text: len(text.split()), max_tokens=9).report.final_tokens == 3
+
+
 # ------------------------------------------------------------------------------------------------------- properties
 
 

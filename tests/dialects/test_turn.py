@@ -68,8 +68,11 @@ def test_metadata(metadata: dict[str, Any], field: str, expected: Any) -> None:
         ({"id": "call_1", "name": "add", "input": {"a": 1}}, '{"a":1}'),
         ({"id": "call_1", "name": "add", "args": None}, "{}"),
         ({"id": "call_1", "name": "add"}, "{}"),
+        ({"id": "call_1", "name": "add", "arguments": ""}, "{}"),
+        ({"id": "call_1", "name": "add", "arguments": " \n"}, "{}"),
+        ({"id": "call_1", "name": "add", "arguments": "now"}, "now"),
     ],
-    ids=["openai", "anthropic", "gemini", "bare"],
+    ids=["openai", "anthropic", "gemini", "bare", "empty", "blank", "prose"],
 )
 def test_calls(raw: dict[str, Any], arguments: str) -> None:
     """A call in any provider's shape, its arguments as JSON text."""

@@ -42,6 +42,11 @@ CASES = {
         {"rules": [{"tag": "a", "action": "rename", "to": "b"}, {"tag": "b", "action": "strip"}]},
         "x",
     ),
+    "tags_of_any_script": (
+        "<мысль>x</Мысль>a<思考>b</思考>",
+        {"rules": [{"tag": "Мысль", "action": "drop"}, {"tag": "思考", "action": "strip"}]},
+        "ab",
+    ),
     "inline_code": ("`<a>` <a>x</a>", {"rules": [{"tag": "a", "action": "strip"}]}, "`<a>` x"),
     "fence": ("```\n<a>\n```\n<a>x</a>", {"rules": [{"tag": "a", "action": "drop"}]}, "```\n<a>\n```\n"),
     "liquid": ("{{ '<a>' }}<a>x", {"rules": [{"tag": "a", "action": "strip"}]}, "{{ '<a>' }}x"),

@@ -174,7 +174,7 @@ def test_note(value: Any, note: AuthorsNote) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{"position": "sideways"}, {"position": "none"}, {"depth": "deep"}, {"role": "wizard"}], ids=str
+    "value", [{"position": "sideways"}, {"position": "none"}, {"depth": "deep"}, {"role": "wizard"}, ["x"], 3], ids=str
 )
 def test_a_wrong_note(value: Any) -> None:
     """What a note cannot have is refused."""

@@ -146,7 +146,8 @@ class Costing:
     @property
     def whole_counter(self) -> Counter:
         """The counter with all that `innkeeper.tokens` asks of one, whatever it has itself."""
-        return cast("Counter", _Whole(self.counter))
+        counter: Any = self.counter
+        return counter if isinstance(counter, Counter) else cast("Counter", _Whole(counter))
 
     def total(self, items: Sequence[Block | Message]) -> int:
         """Tokens of a whole prompt: all messages and the start of the reply."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -13,6 +13,7 @@ from innkeeper.budget.strategies import STRATEGIES, Strategy
 from innkeeper.budget.strategies.strategy import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
+from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import NO_FRAMING, Framing, count_tools
 
 __all__ = ["ON_OVERFLOW", "Counted", "TokenRoom", "overflow", "trim", "trim_counted"]
@@ -59,7 +60,7 @@ class TokenRoom(msgspec.Struct, frozen=True, kw_only=True):
 def trim(  # noqa: PLR0913 - the parameters of the document
     blocks: Sequence[Block],
     *,
-    counter: TokenCounter,
+    counter: TokenCounter | Callable[[str], int],
     strategy: str | Strategy = "group_order",
     model: str | None = None,
     max_tokens: int | None = None,
@@ -75,8 +76,9 @@ def trim(  # noqa: PLR0913 - the parameters of the document
 ) -> TrimResult:
     """Disable blocks until the enabled ones fit. Pure: the blocks given are not changed; those without an id get one.
 
-    The budget is ``budget_tokens``, else ``max_tokens - reserve_tokens``. ``other_tokens`` are in the prompt besides the
-    blocks (tools). For the rest see `Costing` and `innkeeper.budget.strategies`.
+    ``counter`` is a counter or a function of a text, as a build takes them. The budget is ``budget_tokens``, else
+    ``max_tokens - reserve_tokens``. ``other_tokens`` are in the prompt besides the blocks (tools). For the rest see
+    `Costing` and `innkeeper.budget.strategies`.
 
     Raises:
         UsageError: no budget, or numbers that make no sense.
@@ -84,7 +86,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
         MaxTokensExceededError: what may not be evicted does not fit, unless ``on_overflow`` is ``return``.
     """
     costing = Costing(
-        counter=counter,
+        counter=counter_of(counter),
         model=model,
         framing=framing,
         message_overhead_tokens=message_overhead_tokens,

@@ -47,9 +47,9 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """The id it came with, where another call had it too."""
 
     def text(self) -> str:
-        """The arguments as JSON text, unchanged when they are text already."""
+        """The arguments as JSON text, unchanged when they are text already; an empty object where there are none."""
         if isinstance(self.arguments, str):
-            return scalar_text(self.arguments)
+            return scalar_text(self.arguments) if self.arguments.strip() else "{}"
         return "{}" if self.arguments is None else compact(self.arguments)
 
     def parsed(self) -> Any:

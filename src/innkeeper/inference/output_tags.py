@@ -202,7 +202,7 @@ def _opener(tag: Tag, to: str, names: Mapping[str, str]) -> str:
     return f"<{to}{write_attributes(pairs)}{'/' if tag.empty else ''}>"
 
 
-_TAG: Final = re.compile(r"<\s*+(?P<close>/?)\s*+(?P<name>[A-Za-z][\w:.-]*+)(?P<rest>[^<>]*+)>")
+_TAG: Final = re.compile(r"<\s*+(?P<close>/?)\s*+(?P<name>[^\W\d_][\w:.-]*+)(?P<rest>[^<>]*+)>")
 _ATTRIBUTE: Final = re.compile(r"""([^\s=/"']++)(?:(\s*+=\s*+)("[^"]*+"|'[^']*+'|[^\s"']++))?+""")
 
 

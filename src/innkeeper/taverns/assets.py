@@ -343,8 +343,11 @@ def note_of(value: Any) -> AuthorsNote:
         return value
     if isinstance(value, str):
         return AuthorsNote(text=value)
-    given = value if isinstance(value, Mapping) else {}
-    fields = {key: item for key, item in given.items() if key in AuthorsNote.__struct_fields__ and item is not None}
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigError(f"authors_note must be a text or its fields, not {type(value).__name__}")
+    fields = {
+        key: item for key, item in (value or {}).items() if key in AuthorsNote.__struct_fields__ and item is not None
+    }
     if isinstance(fields.get("position"), str) and not _is_number(fields["position"]):
         fields["position"] = _NOTE_POSITIONS.get(InjectionPosition.of(fields["position"]), fields["position"])
     if isinstance(role := fields.get("role"), str):

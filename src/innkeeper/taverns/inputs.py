@@ -49,8 +49,8 @@ _REPLACED: Final[Mapping[str, str]] = {
 }
 """Keywords of TavernKit for objects that Innkeeper's taverns do without, with the reason."""
 
-_MARKS: Final[Mapping[str, str]] = {"variables": "set", "injections": "active"}
-"""Keywords that are a field or a port: the method that tells the port from data."""
+_MARKS: Final[Mapping[str, tuple[str, ...]]] = {"variables": ("set",), "injections": ("active", "each")}
+"""Keywords that are a field or a port: the methods of which any tells the port from data."""
 
 KEYWORDS: Final = _FIELDS | _PORTS | frozenset(ALIASES) | frozenset(_REPLACED) | {"configs"}
 """Every keyword that a build accepts."""
@@ -108,7 +108,7 @@ def _named(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_port(name: str, value: Any) -> bool:
     if name in _MARKS:
-        return hasattr(value, _MARKS[name])
+        return any(hasattr(value, method) for method in _MARKS[name])
     return name in _PORTS
 
 

@@ -32,7 +32,7 @@ def test_the_provider_accepts_it(talk: tuple[Message, ...]) -> None:
 
 
 def test_an_injection_after_a_tool_result() -> None:
-    """System text after a result becomes a user's, which is reported."""
+    """System text after a result becomes a user's, which an answer comes before; both are reported."""
     talk = [
         HELLO,
         message("assistant", "", tool_calls=[call("abcdefgh1")]),
@@ -40,9 +40,30 @@ def test_an_injection_after_a_tool_result() -> None:
         message("system", "late"),
     ]
     payload = MISTRAL.messages(talk, {})
-    assert [each["role"] for each in payload.body] == ["user", "assistant", "tool", "user"]
+    assert [each["role"] for each in payload.body] == ["user", "assistant", "tool", "assistant", "user"]
     assert payload.body[1]["tool_calls"] == [call("abcdefgh1")]
-    assert kinds(payload.notes) == ["repair"]
+    assert kinds(payload.notes) == ["repair", "repair"]
+
+
+@pytest.mark.parametrize(
+    ("repair", "roles"),
+    [
+        (True, ["user", "assistant", "tool", "tool", "assistant", "user"]),
+        (False, ["user", "assistant", "tool", "tool", "user"]),
+    ],
+)
+def test_a_user_after_a_tool_result(repair: bool, roles: list[str]) -> None:
+    """The service refuses a user right after a result (error 3230): a repair puts an answer in between, and says so."""
+    talk = [
+        HELLO,
+        message("assistant", "", tool_calls=[call("abcdefgh1"), call("abcdefgh2")]),
+        message("tool", "1", tool_call_id="abcdefgh1"),
+        message("tool", "2", tool_call_id="abcdefgh2"),
+        message("user", "And now?"),
+    ]
+    payload = MISTRAL.messages(talk, {"repair": repair})
+    assert [each["role"] for each in payload.body] == roles
+    assert kinds(payload.notes) == ["repair"] * repair
 
 
 def test_ids() -> None:

@@ -119,11 +119,12 @@ def test_cancelled_task(fault: Fault, stream: bool, clock: Any) -> None:
         wait_for(server.left)
 
 
+@pytest.mark.parametrize("times", [{"timeout": 0.2}, {"total_timeout": 0.2}], ids=["silence", "total"])
 @pytest.mark.parametrize("ask", [ask, ask_async], ids=["client", "async"])
-def test_late_streams_say_how_far_they_came(ask: Callable[..., str]) -> None:
-    """An error in the middle of a stream carries the text so far."""
+def test_late_streams_say_how_far_they_came(ask: Callable[..., str], times: dict[str, float]) -> None:
+    """An error in the middle of a stream carries the text so far, whichever time is over."""
     with EchoServer(Fault.stall(400)) as server, pytest.raises(ProviderTimeoutError) as caught:
-        ask(server.base_url, stream=True, timeout=0.2)
+        ask(server.base_url, stream=True, **times)
     assert caught.value.partial.startswith("One ")
 
 

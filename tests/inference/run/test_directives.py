@@ -75,14 +75,16 @@ REPAIRS = {
     "no_directives": ('{"assistant_text": ""}', "MISSING_DIRECTIVES"),
     "tool_calls": (FakeReply(content=GOOD, tool_calls=(("look", "{}"),)), "TOOL_CALLS_PRESENT"),
     "not_a_number": (GOOD.replace('"glad"', "NaN"), "INVALID_JSON"),
-    "too_large": (json.dumps({"assistant_text": "x" * 500, "directives": []}), "TOO_LARGE"),
+    "infinite": (GOOD.replace('"glad"', "1e999"), "INVALID_JSON"),
+    "deep": (GOOD.replace('"glad"', '{"a":' * 70 + "1" + "}" * 70), "INVALID_JSON"),
+    "too_large": (json.dumps({"assistant_text": "x" * 700, "directives": []}), "TOO_LARGE"),
 }
 
 
 @pytest.mark.parametrize(("bad", "code"), REPAIRS.values(), ids=REPAIRS)
 def test_repair(bad: Any, code: str) -> None:
     """A bad answer is asked for again in the same mode; the model is told the code."""
-    output = StructuredOutput(types=OUTPUT.types, max_bytes=400)
+    output = StructuredOutput(types=OUTPUT.types, max_bytes=600)
     result, requests = run(bad, GOOD, output=output)
     assert attempts(result) == [("json_schema", code), ("json_schema", None)]
     assert code not in requests[0]["messages"][0]["content"]
@@ -116,7 +118,7 @@ def test_rejected_modes(status: int, message: str, flagged: bool) -> None:
     assert (result.attempts[0].status, result.attempts[0].structured_output_rejected) == (status, flagged)
 
 
-@pytest.mark.parametrize("status", [429, 503, 529])
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_a_provider_that_asks_to_wait(status: int) -> None:
     """Another mode would do no better now: the error is the caller's, with the seconds that it asks for."""
     with pytest.raises(HttpError) as caught:

@@ -241,6 +241,7 @@ NOT_FOUND = {
     "null": ("null", "NOT_OBJECT"),
     "list_in_a_fence": ("```\n[1]\n```", "NOT_OBJECT"),
     "deep": ("[" * 99, "INVALID_JSON"),
+    "deep_and_whole": ("[" * 70 + "]" * 30, "INVALID_JSON"),
 }
 
 

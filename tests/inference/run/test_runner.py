@@ -361,6 +361,17 @@ def test_response_transforms() -> None:
     assert "function_call" in result.body["choices"][0]["message"]
 
 
+def test_lone_surrogates() -> None:
+    """Halves of characters are replaced in every text of the message, as in a stream; the body stays as it came."""
+    call = {"id": "1", "function": {"name": "look", "arguments": '{"a": "\udfff"}'}}
+    said = {"role": "assistant", "content": "a\ud800b", "reasoning": ["\udfff"], "tool_calls": [call]}
+    result = runner({"choices": [{"message": said}]}).perform(runner().build_request(CONFIG, CHAT))
+    message = result.assistant_message
+    assert (message["content"], message["reasoning"]) == ("a\ufffdb", ["\ufffd"])
+    assert message["tool_calls"][0]["function"]["arguments"] == '{"a": "\ufffd"}'
+    assert result.body["choices"][0]["message"]["content"] == "a\ud800b"
+
+
 def test_an_answer_without_choices_is_an_empty_message() -> None:
     """No choices is no error of the runner: the message is empty. A body that is no object is one."""
     made = runner().build_request(CONFIG, CHAT)

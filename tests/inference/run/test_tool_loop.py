@@ -632,14 +632,15 @@ def test_a_tavern_that_does_not_carry_tools(preset: dict[str, Any]) -> None:
     assert [message.role for message in caught.value.history] == ["user", "assistant", "tool"]
 
 
+@pytest.mark.parametrize(("tavern", "inputs"), TAVERNS.items(), ids=TAVERNS)
 @pytest.mark.parametrize("model", ["m", "deepseek/deepseek-reasoner"])
-def test_thoughts_go_back(model: str) -> None:
-    """What a model thought before it called is sent back beside its calls, as it came."""
+def test_thoughts_go_back(model: str, tavern: str, inputs: dict[str, Any]) -> None:
+    """What a model thought before it called is sent back beside its calls, as it came, whatever the tavern."""
     thoughts = {"reasoning_content": "A door?", "reasoning_details": [{"type": "reasoning.text", "text": "A door?"}]}
     client = FakeClient(calls("look", extra=thoughts), "A door.")
-    config = RunnerConfig.build("somebody", model)
-    ToolLoopRunner.build(client, config, executor, registry=TOOLS).run("Look.")
-    called = client.requests[1]["messages"][1]
+    config = RunnerConfig.build("somebody", model, tavern=tavern)
+    ToolLoopRunner.build(client, config, executor, registry=TOOLS, **inputs).run("Look.")
+    called = client.requests[1]["messages"][-2]
     assert {name: called[name] for name in thoughts} == thoughts
 
 

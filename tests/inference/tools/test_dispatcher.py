@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.errors import AnswerError
+from innkeeper.inference.errors import MAX_OUTPUT_DEPTH, MAX_OUTPUT_ITEMS, AnswerError
 from innkeeper.inference.tools.definition import ToolRegistry
 from innkeeper.inference.tools.dispatcher import (
     AsyncToolDispatcher,
@@ -274,9 +274,14 @@ RESULTS_FAILURES = {
     "deep": (
         {"a": [[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]},
         "TOOL_OUTPUT_TOO_LARGE",
-        {"reason": "MAX_DEPTH", "limit": 400},
+        {"reason": "MAX_DEPTH", "limit": MAX_OUTPUT_DEPTH},
     ),
     "many_small": (list(range(350)), "TOOL_OUTPUT_TOO_LARGE", {"reason": "MAX_BYTES", "limit": 400}),
+    "many_items": (
+        {"a": [0] * (MAX_OUTPUT_ITEMS + 1)},
+        "TOOL_OUTPUT_TOO_LARGE",
+        {"reason": "MAX_ARRAY_ITEMS", "limit": MAX_OUTPUT_ITEMS},
+    ),
     "escapes": ("\n" * 300, "TOOL_OUTPUT_TOO_LARGE", {"bytes": 686, "limit": 400}),
     "not_json": ({"a": object()}, "TOOL_OUTPUT_SERIALIZATION_ERROR", {}),
     "not_a_number": ({"a": float("nan")}, "TOOL_OUTPUT_SERIALIZATION_ERROR", {}),

@@ -19,7 +19,7 @@ from innkeeper.prompt import (
     UnknownNameError,
     UsageError,
 )
-from innkeeper.prompt.run.extensions import DEFAULT_DEPTH
+from innkeeper.prompt.run.extensions import DEFAULT_DEPTH, active_injections
 from tests.prompt.doubles import JSON, objects
 
 
@@ -180,6 +180,39 @@ def test_saved_injections_of_sillytavern_are_read() -> None:
         Injection("a", "", InjectionPosition.NONE, "assistant"),
         Injection("b", "B", InjectionPosition.CHAT, "user", 2, scan=True),
     ]
+
+
+BAD = {
+    "no_mapping": 3,
+    "text": {"value": 3},
+    "position": {"value": "x", "position": 99},
+    "role": {"value": "x", "role": "zzz"},
+    "depth": {"value": "x", "depth": -4},
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_a_bad_saved_injection_is_left_out(bad: Any) -> None:
+    """The others are read; the error of the bad one names it."""
+    registry = InMemoryInjections.from_st_json({"bad": bad, "good": {"value": "G"}})
+    assert [injection.id for injection in registry] == ["good"]
+    (error,) = registry.refused
+    assert error.where is not None
+    assert (error.where.asset, error.where.path) == ("injections", "bad")
+
+
+class Documented:
+    """A registry with the methods of the document."""
+
+    def each(self) -> list[Any]:
+        return [{"id": "b", "content": "B", "position": "chat", "role": "USER"}, Injection("a", "A")]
+
+
+def test_a_registry_of_the_document_serves() -> None:
+    """One without ``active`` is asked for each of its injections; those that are mappings are read; nothing is none."""
+    found = [(item.id, item.role) for item in active_injections(Documented(), None)]
+    assert found == [("a", "system"), ("b", "user")]
+    assert active_injections(None, None) == []
 
 
 @given(st.dictionaries(st.text(max_size=3), objects("value", "position", "depth", "role"), max_size=3) | JSON)

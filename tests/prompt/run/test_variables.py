@@ -243,6 +243,8 @@ ADDED = [
     AddCase("number-and-text", 1, "b", "1b"),
     AddCase("true", True, 2, "true2"),
     AddCase("text-and-null", "a", None, "anull"),
+    AddCase("object", {"a": "é"}, 2, '{"a":"é"}2'),
+    AddCase("list-and-text", [1, "b"], "!", '[1,"b"]!'),
     AddCase("too-large", 1.7e308, 1.7e308, "1.7e+308" * 2),
 ]
 

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from innkeeper.prompt import InMemoryInjections, NoteKind, Ports
+from innkeeper.prompt import InMemoryInjections, NoteKind, PipelineError, Ports
+from innkeeper.taverns import silly
+from innkeeper.taverns.silly.text.story import STORY_KEY
 from tests.lore.books import entry
 from tests.taverns.silly.builds import book, build, contents, order, turns
 
@@ -86,6 +88,39 @@ def test_a_registry() -> None:
         assert texts[-1] == "Mira waits."
         assert "never" not in texts
     assert registry.ephemeral_ids() == ("a",)
+
+
+def test_a_registry_of_the_document() -> None:
+    """A registry with the document's four methods, which has `each` and no `active`, is a registry too."""
+
+    class Documented:
+        def each(self) -> list[dict[str, Any]]:
+            return [{"id": "a", "content": "A bell.", "position": "chat", "depth": 0, "scan": True}]
+
+    plan = silly.build(message="hi", injection_registry=Documented(), lorebooks=[book(entry(1, "bell"))])  # type: ignore[arg-type]
+    assert contents(plan)[-1] == "A bell."
+    assert "E1" in contents(plan)
+
+
+def test_a_saved_injection_that_cannot_be_read() -> None:
+    """It is left out with a warning, which is an error where the build is strict."""
+    ports = Ports(injections=InMemoryInjections.from_st_json({"a": {"value": "A.", "position": 1}, "b": {"value": 3}}))
+    plan = build(ports, message="hi")
+    assert "A." in contents(plan)
+    (warning,) = plan.warnings
+    assert warning.where is not None
+    assert warning.where.path == "b"
+    with pytest.raises(PipelineError, match="StrictModeError: a saved injection"):
+        build(ports, message="hi", strict=True)
+
+
+@pytest.mark.parametrize("depth", [-1, 10_001])
+def test_depths_that_no_chat_has(depth: int) -> None:
+    """In a text prompt as in a chat, what is left out for its depth is noted; so is a story string."""
+    story = {"context": {"story_string": "S.", "story_string_position": 1, "story_string_depth": depth}}
+    plan = build(dialect="text", message="hi", settings={"text": story})
+    assert not any("S." in block.content for block in plan.enabled_blocks)
+    assert [note.data["input"] for note in plan.notes if f"depth {depth}" in note.message] == [STORY_KEY]
 
 
 def test_the_persona_at_a_depth() -> None:

@@ -7,7 +7,7 @@ import pytest
 from innkeeper.prompt import NoteKind
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.prompt.message import ROLES
-from tests.taverns.silly.builds import build
+from tests.taverns.silly.builds import build, contents
 
 
 def test_unknown_roles_are_noted() -> None:
@@ -17,6 +17,13 @@ def test_unknown_roles_are_noted() -> None:
     notes = [note for note in plan.notes if "wizard" in note.message]
     assert [(note.kind, str(note.where)) for note in notes] == [(NoteKind.REPAIR, "history: [1]")]
     assert [message.role for message in plan.messages[-4:]] == ["user", "assistant", "assistant", "user"]
+
+
+def test_an_unknown_generation_is_a_normal_one() -> None:
+    """It is noted, and the prompt is that of a normal one, the user's message included."""
+    normal, unknown = build(message="hi"), build(message="hi", generation="zzz")
+    assert contents(unknown) == contents(normal)
+    assert [note.data for note in unknown.notes] == [{"input": "generation"}]
 
 
 @pytest.mark.parametrize("role", ROLES)

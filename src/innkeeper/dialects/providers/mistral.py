@@ -1,7 +1,8 @@
 """Mistral's chat: close to Chat Completions, with its own rules of order, ids of tool calls, and a real prefill.
 
 The rules of order are those of the provider's published validator (mistral-common 1.13): system text not after an answer
-or a tool result, a last assistant message only as a prefix, ids of nine letters and digits for all but its latest models.
+or a tool result, a last assistant message only as a prefix, ids of nine letters and digits for all but its latest models; and
+one that its service has besides: no user right after a tool result (error 3230).
 """
 
 from __future__ import annotations
@@ -94,6 +95,10 @@ def _legal_id(call_id: str, turn: Turn, report: Report) -> str:
     return hashlib.sha256(call_id.encode()).hexdigest()[:9]
 
 
+_ANSWER: Final = "…"
+"""What an answer says that is there for the order alone; one without text is refused."""
+
+
 def _in_order(turns: list[Turn], report: Report) -> list[Turn]:
     ordered: list[Turn] = []
     for turn in turns:
@@ -101,5 +106,8 @@ def _in_order(turns: list[Turn], report: Report) -> list[Turn]:
         if turn.role == SYSTEM and before in (ASSISTANT, TOOL):
             report.repair("a system message after an answer was sent as a user message", turn.index)
             turn = replace(turn, role=USER)  # noqa: PLW2901 - the turn goes on, in another role
+        if turn.role == USER and before == TOOL:
+            report.repair("an answer was put in between a tool's result and what the user says", turn.index)
+            ordered.append(Turn(turn.index, ASSISTANT, _ANSWER))
         ordered.append(turn)
     return ordered

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from innkeeper.inference.errors import MAX_TOOL_CALLS
 
-__all__ = ["ChatFold", "chunk_of", "text_of", "whole_text"]
+__all__ = ["ChatFold", "chunk_of", "text_of", "whole_text", "whole_texts"]
 
 _TEXTS: Final = ("content", "reasoning", "reasoning_content", "refusal")
 _APART: Final = frozenset({"object", "choices", "usage", "obfuscation"})
@@ -118,6 +118,15 @@ def whole_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def whole_texts(value: Any) -> Any:
+    """JSON data with `whole_text` for each text in it, keys too."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_text(key): whole_texts(item) for key, item in value.items()}
+    return [whole_texts(item) for item in value] if isinstance(value, list) else value
 
 
 class ChatFold:

@@ -167,7 +167,7 @@ class Talk:
     """An exchange under way, and its `Watch`: iterate over what it wants, and `give` or `fail` each wish for I/O."""
 
     def __init__(self, exchange: Exchange, endpoint: Endpoint, progress: Progress | None = None) -> None:
-        self.watch = Watch(endpoint)
+        self.watch = Watch(endpoint, lambda: None if progress is None else progress.arrived)
         self.errors: tuple[type[Exception], ...] = (*transport_errors(), ProviderError)
         self._exchange = exchange
         self._endpoint = endpoint

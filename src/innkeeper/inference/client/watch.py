@@ -8,7 +8,7 @@ loop for that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic, sleep
@@ -59,10 +59,11 @@ def pause(seconds: float) -> None:
 
 
 class Watch:
-    """Watches one call."""
+    """Watches one call. ``arrived`` says what text there is so far, where it is a stream."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, arrived: Callable[[], str | None] = lambda: None) -> None:
         self._endpoint = endpoint
+        self._arrived = arrived
         self._deadline = monotonic() + endpoint.total_timeout
         self._cancel = _CANCEL.get()
         self._size = 0
@@ -100,7 +101,7 @@ class Watch:
     def late(self) -> ProviderTimeoutError:
         """The error of an answer that took too long."""
         msg = f"the answer from {self._endpoint.base_url} took longer than {self._endpoint.total_timeout:g} s"
-        return ProviderTimeoutError(msg, phase="total")
+        return ProviderTimeoutError(msg, phase="total", partial=self._arrived() or "")
 
     def take(self, piece: bytes) -> bytes:
         """``piece``, counted. Raises `LimitError` past `MAX_RESPONSE_BYTES`, and what `check` raises."""

@@ -144,7 +144,7 @@ def _message(body: Any, endpoint: Endpoint) -> str:
 
 def _json(raw: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> Any:
     try:
-        return json.loads(raw)
+        return json.loads(raw.decode(json.detect_encoding(raw), "replace"))
     except (ValueError, RecursionError) as error:
         kind = headers.get("content-type", "no content type").partition(";")[0]
         msg = f"the provider's answer is not JSON ({sample(kind, endpoint)}, {len(raw):,} bytes)"

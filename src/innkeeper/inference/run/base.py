@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.chat import choice_of
+from innkeeper.inference.client.chunks import whole_texts
 from innkeeper.inference.client.watch import check_cancelled
 from innkeeper.inference.errors import CANCEL_INTERVAL, DecodeError, PreflightError
 from innkeeper.inference.run.config import RunnerConfig
@@ -200,9 +201,8 @@ class BaseRunner:
             msg = "the provider's answer is not a JSON object"
             raise DecodeError(msg)
         choice = choice_of(body) if body.get("choices") else {}
-        message = self.response_transforms.apply(
-            prompt_request.response_transforms, thaw(dict(choice.get("message") or {})), strict=prompt_request.strict
-        )
+        came = whole_texts(thaw(dict(choice.get("message") or {})))
+        message = self.response_transforms.apply(prompt_request.response_transforms, came, strict=prompt_request.strict)
         reason = choice.get("finish_reason")
         return PromptResult(
             prompt_request, response, body, message, reason if isinstance(reason, str) else None, elapsed_ms

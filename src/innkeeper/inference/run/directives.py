@@ -158,9 +158,9 @@ class DirectivesRunner(_BaseDirectives):
     ) -> DirectivesResult:
         """Ask in each mode of the config that the model knows, with repairs, until an answer will do.
 
-        Errors that the provider answers with lead to the next mode; those that ask to wait (429, 503, 529) raise, as when it
-        cannot be reached. ``inputs`` go to `PromptRunner.build_request`. Variables are written to the store when an answer
-        would do.
+        Errors that the provider answers with lead to the next mode; those that ask to wait (429, 503, 529, and any that says
+        how long) raise, as when it cannot be reached. ``inputs`` go to `PromptRunner.build_request`. Variables are written to
+        the store when an answer would do.
 
         Raises `UsageError` for options that are not the caller's to set, and what requests raise.
         """
@@ -244,7 +244,7 @@ class _DirectivesRun:
             try:
                 self.request, result = yield self.wish(mode, repair)
             except (HttpError, ReplyError) as error:
-                if error.status in _WAIT:
+                if error.status in _WAIT or getattr(error, "retry_after", None) is not None:
                     raise
                 self.attempts.append(_rejected(mode, number, error))
                 return None

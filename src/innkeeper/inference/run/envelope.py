@@ -17,8 +17,8 @@ import msgspec
 
 from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, AnswerError
 from innkeeper.inference.tools.calls import strict_json, unfenced
-from innkeeper.prompt import freeze
-from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
+from innkeeper.prompt import LimitError, freeze
+from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, thaw
 
 __all__ = [
     "PATCH_PREFIXES",
@@ -143,9 +143,11 @@ def _values(text: str) -> Iterator[Any]:
 
 def _read(text: str) -> Iterator[Any]:
     try:
-        yield strict_json(text)
-    except (ValueError, RecursionError):
+        value = strict_json(text)
+        check_depth(value, "the answer")
+    except (ValueError, RecursionError, LimitError):
         return
+    yield value
 
 
 def _unwrapped(text: str) -> str:

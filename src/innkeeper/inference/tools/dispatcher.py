@@ -13,7 +13,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import copy_context
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -296,9 +296,10 @@ def written(
     Codes: ``TOOL_OUTPUT_TOO_LARGE`` (with the limit that broke, or bytes) and ``TOOL_OUTPUT_SERIALIZATION_ERROR``.
     """
     tool, whole = str(envelope.get("tool_name")), transform(dict(envelope))
-    reason = excess(whole, OutputLimits(bytes=max_bytes))
+    limits = OutputLimits(bytes=max_bytes)
+    reason = excess(whole, limits)
     if reason is not None:
-        return _failed(tool, transform, "TOOL_OUTPUT_TOO_LARGE", reason=reason, limit=max_bytes)
+        return _failed(tool, transform, "TOOL_OUTPUT_TOO_LARGE", reason=reason, limit=limits.of(reason))
     try:
         text = _json(whole)
     except (TypeError, ValueError, RecursionError):
@@ -328,6 +329,14 @@ class OutputLimits(msgspec.Struct, frozen=True):
     nodes: int = MAX_OUTPUT_NODES
     items: int = MAX_OUTPUT_ITEMS
     bytes: int = DEFAULT_MAX_TOOL_BYTES
+
+    def of(self, reason: str) -> int:
+        """The limit that is broken where `excess` gives ``reason``."""
+        kinds = {"MAX_DEPTH": self.depth, "MAX_NODES": self.nodes}
+        return kinds.get(reason, self.items if reason in _ITEMS else self.bytes)
+
+
+_ITEMS: Final = ("MAX_HASH_KEYS", "MAX_ARRAY_ITEMS")
 
 
 def excess(value: Any, limits: OutputLimits) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.errors import FormatError, UnknownNameError, UsageError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import shorten
 
@@ -29,6 +29,7 @@ __all__ = [
     "Injection",
     "InjectionPosition",
     "InjectionRegistry",
+    "active_injections",
     "settled",
 ]
 
@@ -53,14 +54,17 @@ class InjectionPosition(StrEnum):
         """A position from a name, an alias or SillyTavern's number. Raises `UnknownNameError`."""
         if isinstance(value, cls):
             return value
-        name = value if isinstance(value, str) else repr(value) if type(value) is int and value in _ST_NUMBERS else ""
+        is_number = type(value) is int and value.bit_length() < _NUMBER_BITS
+        name = value if isinstance(value, str) else str(value) if is_number else type(value).__name__
         position = _POSITIONS.get(name.strip().lower())
         if position is None:
-            raise UnknownNameError("injection position", name or type(value).__name__, _POSITIONS)
+            raise UnknownNameError("injection position", name, _POSITIONS)
         return position
 
 
-_ST_NUMBERS: Final = (-1, 0, 1, 2)
+_NUMBER_BITS: Final = 64
+"""Larger numbers are not written out."""
+
 _ROLES: Final = ("system", "user", "assistant")
 _ST_ROLES: Final = {"0": "system", "1": "user", "2": "assistant"}
 """SillyTavern's numbers for roles."""
@@ -128,7 +132,11 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class InjectionRegistry(Protocol):
-    """Holds injections by id. Iteration is in id order, as SillyTavern concatenates them."""
+    """Holds injections by id. Iteration is in id order, as SillyTavern concatenates them.
+
+    A registry with the document's own methods (2-wave4-contracts, *InjectionRegistry Contract*) has ``each()`` in the place of
+    `active`, and serves as well: see `active_injections`.
+    """
 
     def register(self, *, id: str, content: str, position: Any = "after", **options: Any) -> None:  # noqa: A002
         """Add an injection, or replace the one with this id."""
@@ -147,8 +155,23 @@ class InjectionRegistry(Protocol):
         ...
 
 
+def active_injections(registry: Any, context: Any) -> list[Injection]:
+    """What a registry holds for this build: what it calls active, or each of its injections, in id order; none for no registry.
+
+    Mappings are read as `Injection.of` reads them. Raises what that raises.
+    """
+    if registry is None:
+        return []
+    if callable(getattr(registry, "active", None)):
+        return [Injection.of(item) for item in registry.active(context)]
+    return sorted(map(Injection.of, registry.each()), key=lambda item: item.id)
+
+
 class InMemoryInjections:
     """A registry in a dict. It never removes anything by itself: the application owns the life of its injections."""
+
+    refused: tuple[InnkeeperError, ...] = ()
+    """What `from_st_json` could not read; a build warns of each."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[Injection, Callable[[Any], bool] | None]] = {}
@@ -184,14 +207,20 @@ class InMemoryInjections:
     def from_st_json(cls, entries: Mapping[str, Any]) -> InMemoryInjections:
         """A registry from what SillyTavern saves in a chat: ``{id: {value, position, depth, scan, role, ephemeral}}``.
 
-        Filters saved there are JavaScript, which is not run: such an entry is always active. Raises `FormatError`.
+        Filters saved there are JavaScript, which is not run: such an entry is always active. One that cannot be read is left
+        out, and its error is in `refused`. Raises `FormatError` for what is no mapping at all.
         """
         if not isinstance(entries, Mapping):
             raise FormatError(f"saved injections must be a mapping, not {type(entries).__name__}")
-        registry = cls()
+        registry, refused = cls(), list[InnkeeperError]()
         for name, saved in entries.items():
-            entry = Injection.of(_from_st(str(name), saved))
-            registry._entries[entry.id] = (entry, None)
+            try:
+                entry = Injection.of(_from_st(str(name), saved))
+            except InnkeeperError as error:
+                refused.append(error.at(asset="injections", path=str(name)))
+            else:
+                registry._entries[entry.id] = (entry, None)
+        registry.refused = tuple(refused)
         return registry
 
     def remove(self, id: str) -> None:  # noqa: A002 - the document's word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -262,6 +263,12 @@ def add_variable(store: VariablesStore, name: str, value: Any, scope: str = "loc
     left, right = number_of(current), number_of(value)
     total: Any = left + right if left is not None and right is not None else None
     if number_of(total) is None:
-        total = key_text(current) + key_text(value)
+        total = _written(current) + _written(value)
     store.set(name, total, scope)
     return total
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, (Mapping, list, tuple)):
+        return json.dumps(thaw(value), ensure_ascii=False, separators=(",", ":"))
+    return key_text(value)

@@ -15,7 +15,7 @@ from innkeeper.content.persona import PersonaPosition
 from innkeeper.prompt.block import Origin, OriginAsset, strip_pieces
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.run.extensions import InjectionPosition
+from innkeeper.prompt.run.extensions import InjectionPosition, active_injections
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of
@@ -34,6 +34,7 @@ __all__ = [
     "Placed",
     "joined_depths",
     "known_rank",
+    "note_depths",
     "persona_pieces",
     "placed_texts",
 ]
@@ -145,6 +146,14 @@ def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool 
         yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces, end=end))
 
 
+def note_depths(state: State, texts: Iterable[InjectedText]) -> None:
+    """Name the texts whose depth no chat has: they are left out."""
+    for item in texts:
+        if item.text and not 0 <= item.depth <= MAX_DEPTH:
+            message = f"the text at depth {item.depth} is left out: depths go from 0 to {MAX_DEPTH}"
+            state.note(NoteKind.IGNORED, message, data={"input": item.key})
+
+
 ROLE_ORDER: Final = ("system", "user", "assistant")
 """The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
 
@@ -165,8 +174,10 @@ def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
         pieces = pieces_of(system, Origin(OriginAsset.REQUEST, "system"))
         yield InjectionPosition.BEFORE, InjectedText(key="request_system", pieces=pieces, role="system")
     port = state.inputs.ports.injections
+    for error in getattr(port, "refused", ()):
+        state.warn(f"a saved injection is left out: {error.message}", where=error.where)
     made = scene_of(state).recall.injections
-    for item in (*state.request.injections, *(() if port is None else port.active(state)), *made):
+    for item in (*state.request.injections, *active_injections(port, state), *made):
         if item.id.startswith(OF_LORE):
             message = f"the injection {item.id!r} is not sent: SillyTavern removes such keys when it scans for lore"
             state.note(NoteKind.QUIRK, message, where=Where(asset="injections", path=item.id), hint="rename it")

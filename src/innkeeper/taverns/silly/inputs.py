@@ -20,7 +20,7 @@ from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import ROLES, messages_of
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.request import BuildRequest
+from innkeeper.prompt.request import GENERATION_TYPES, BuildRequest
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, note_of, persona_of, preset_of
 from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
@@ -271,8 +271,12 @@ def _note_roles(state: State) -> None:
 
 
 def _type(generation: str, group: Group | None) -> str:
-    """The generation type. In a group a reply is taken away before it is made anew, so that is a normal turn."""
-    return "normal" if generation == "regenerate" and group is not None else generation
+    """The generation type; a normal turn for one that is not known.
+
+    In a group a reply is taken away before it is made anew, so that is a normal turn too.
+    """
+    again = generation == "regenerate" and group is not None
+    return "normal" if again or generation not in GENERATION_TYPES else generation
 
 
 def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:

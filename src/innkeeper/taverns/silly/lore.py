@@ -20,6 +20,7 @@ from innkeeper.lore import Activated, CompiledLore, LoreInput, LoreResult, ScanS
 from innkeeper.lore.order import descending
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import NoteKind
+from innkeeper.prompt.run.extensions import active_injections
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
@@ -288,8 +289,7 @@ def _sources(scene: Scene, injections: tuple[str, ...]) -> ScanSources:
 def _injections(state: State, scene: Scene) -> list[str]:
     """What is scanned beside the chat: scanned injections, the note when it may, the quiet prompt, what was carried over."""
     texts = {item.id: item.content for item in state.request.injections if item.scan}
-    port = state.inputs.ports.injections
-    texts |= {item.id: item.content for item in (port.active(state) if port is not None else ()) if item.scan}
+    texts |= {item.id: item.content for item in active_injections(state.inputs.ports.injections, state) if item.scan}
     texts |= {item.id: item.content for item in scene.recall.injections if item.scan}
     if scene.inputs.note.allow_wi_scan:
         texts |= {key: text_of(pieces) for key, _, pieces in depth_prompts(scene)}

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.data import freeze
+from innkeeper.taverns import silly
 from innkeeper.taverns.silly.chat.room import REPLY_PRIMER, NoRoomError, Room, counted, message_block
+from tests.budget.doubles import Characters
 
 
 def length(facts: Mapping[str, Any]) -> int:
@@ -49,6 +51,17 @@ def test_tool_results_are_counted_without_their_id() -> None:
     data = {"tool_call_id": "1", "a": "b"}
     facts = counted(Block(role="tool", content="x", name="n", message_metadata=freeze(data)))
     assert facts == {"role": "tool", "content": "x", "name": "n", "a": "b"}
+
+
+COUNTERS = {"function": lambda text: len(text.split()), "counter": Characters()}
+
+
+@pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
+@pytest.mark.parametrize("tools", [(), ({"name": "look"},)], ids=["plain", "tools"])
+def test_counters_of_a_callers_own(counter: Any, tools: tuple[Any, ...]) -> None:
+    """A function, or an object that only counts and describes, counts a prompt."""
+    plan = silly.build(character={"name": "Mira"}, message="hi there", token_counter=counter, tools=tools)
+    assert plan.trim_report.initial_tokens > 0
 
 
 @given(st.lists(st.text("ab", max_size=8), max_size=12), st.integers(0, 40))

@@ -18,14 +18,13 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, strip_pieces
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.memo import Memo
-from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import without_returns
 from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, pieces_of, text_of
-from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections
+from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections, note_depths
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
@@ -220,7 +219,7 @@ def _tool_blocks(line: Line, text: Pieces) -> list[Block]:
         bundle=f"tools:{line.index}",
         origin=line.origin,
     )
-    calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls}))
+    calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls, **line.beside}))
     results = [
         form("tool", content or NO_RESULT, message_metadata=FrozenDict(tool_call_id=key))
         for key, content in line.tool_results
@@ -233,10 +232,7 @@ NO_RESULT: Final = "[No content]"
 
 def _depth_texts(state: State, scene: Scene) -> list[InjectedText]:
     injections: Injections = state.made_by("injection")
-    for item in injections.depth:
-        if not 0 <= item.depth <= MAX_DEPTH:
-            message = f"the text at depth {item.depth} is left out: depths go from 0 to {MAX_DEPTH}"
-            state.note(NoteKind.IGNORED, message, data={"input": item.key})
+    note_depths(state, injections.depth)
     own = [
         InjectedText(key="", pieces=_text(prompt, injections), depth=prompt.depth, role=prompt.role, order=prompt.order)
         for prompt in prompts_of(state).values()

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.budget.costing import Costing
 from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.memo import Memo
@@ -299,13 +300,13 @@ PLAIN_FIELDS: Final = 2
 
 
 def _neutral(counter: Any, model: str) -> Counting:
-    rule = framing("openai")
+    rule, whole = framing("openai"), Costing(counter=counter).whole_counter
 
     def text(value: str) -> int:
         return int(counter.count(value, model))
 
     def message(value: Mapping[str, Any]) -> int:
-        return int(rule.count_message(value, counter, model))
+        return int(rule.count_message(value, whole, model))
 
     return Counting(message, text, text)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
 
 __all__ = ["Line", "line_of", "note_calls", "spoken_lines", "without_calls"]
+
+
+BESIDE_CALLS: Final = ("signature", "reasoning_content", "reasoning_details")
+"""Facts of a message that calls tools which go to the provider with its calls."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -54,6 +58,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where the text came from, where macros were replaced in it already."""
     scripts: tuple[str, ...] = ()
     """The titles of the regex scripts that have rewritten the text."""
+    beside: Mapping[str, Any] = EMPTY
+    """What its provider wants back beside tool calls, as it came."""
     shown: str = ""
     """What an application shows in the place of tool calls; sent only where the line is continued."""
 
@@ -90,6 +96,7 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         swipe_id=message.swipe_id,
         media=media_of(extra, message.attachments) if extra or message.attachments else None,
         tool_calls=message.tool_calls,
+        beside=freeze({name: facts[name] for name in BESIDE_CALLS if name in facts}) if message.tool_calls else EMPTY,
         shown=str(facts.get("shown") or ""),
     )
 

@@ -28,7 +28,7 @@ from innkeeper.taverns.silly.chat.plan_assembly import (
     set_options,
 )
 from innkeeper.taverns.silly.expansion import Expander, origin_of
-from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths, note_depths
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
@@ -139,6 +139,7 @@ def _put_depths(state: State, scene: Scene, chat: list[Utterance]) -> None:
     compiled: TextCompiled = state.made_by("compilation")
     depths: dict[int, list[InjectedText]] = {}
     texts = (*injections.depth, *([compiled.placed] if compiled.placed else []))
+    note_depths(state, texts)
     for text in joined_depths(scene.expand, texts, end=False):
         if text.text and 0 <= text.depth <= MAX_DEPTH:
             depths.setdefault(text.depth, []).append(text)
