@@ -25,11 +25,12 @@ class Engine:
     def __init__(self, *words: str, error: Any = None, endless: bool = False) -> None:
         self.words, self.error, self.endless = words, error, endless
         self.said: list[dict[str, Any]] = []
-        self.stopped = threading.Event()
+        self.begun, self.stopped = threading.Event(), threading.Event()
 
     def handle_chat_completions(self, request: dict[str, Any], on_chunk: Callable[[dict[str, Any]], bool], /) -> None:
         """Say the words."""
         self.said.append(request)
+        self.begun.set()
         for chunk in self._chunks():
             if on_chunk(chunk):
                 self.stopped.set()
@@ -125,7 +126,12 @@ def test_cancel(stream: bool) -> None:
     """A blocking call that is told to stop stops the model."""
     stop = threading.Event()
     engine = Engine("It ", endless=True)
-    threading.Timer(0.05, stop.set).start()
+
+    def cancel() -> None:
+        engine.begun.wait(PATIENCE)
+        stop.set()
+
+    threading.Thread(target=cancel).start()
     with LocalModel(engine) as model, local_client(model) as client, cancelled_by(stop):
         with pytest.raises(RequestCancelledError):
             list(client.events(ModelRequest.of(Local(), REQUEST, stream=stream)))
@@ -144,7 +150,7 @@ def test_cancel_a_task(stream: bool) -> None:
 
         async with local_async_client(model) as client:
             task = asyncio.create_task(listen())
-            await asyncio.sleep(0.05)
+            await asyncio.to_thread(engine.begun.wait, PATIENCE)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
