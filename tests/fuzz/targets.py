@@ -28,6 +28,7 @@ from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
 from innkeeper.prompt.note import Note
+from innkeeper.taverns.profiles.profile import parse_profile
 from innkeeper.text import pyregex
 from innkeeper.text.confusables import fold_word, views_of
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
@@ -52,6 +53,17 @@ BOOK: Final = {
     "insertion_order": 1,
     "extensions": {"position": 4, "role": 1},
 }
+PROFILE: Final = b"""\
+name = "wenna"
+character = ["a.png", {name = "B"}]
+lorebooks = ["l.json"]
+greeting = false
+seed = "fresh"
+[options]
+temperature = 0.5
+[variables.local]
+x = 1
+"""
 HEADER: Final = {"user_name": "a", "character_name": "b", "chat_metadata": {}}
 LINES: Final = [
     HEADER,
@@ -449,6 +461,7 @@ _TARGETS: Final = (
     Target("card", edit_character, card_seeds, change=change_json),
     Target("world", edit_lorebook, as_json({"entries": {"1": ENTRY}}, {"entries": [BOOK]}, RISU), change=change_json),
     Target("preset", content.load_preset_file, as_json(PRESET, MASTER), change=change_json),
+    Target("profile", parse_profile, lambda: [PROFILE]),
     Target("persona", content.load_personas, as_json(PERSONAS), change=change_json),
     Target("chat", edit_chat, chat_seeds, change=change_json),
     Target("macros", expand("new"), macro_seeds),

@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.service import Gateway, Settings
 from innkeeper.service.exchange import Request
-from innkeeper.service.prompts import operations
+from innkeeper.service.prompts import answer, operations
 from innkeeper.service.prompts.answer import PROFILES_HEADER
 from tests.taverns.profiles.folders import profile_folder
 
@@ -155,6 +155,21 @@ def test_code_can_be_switched_off_in_profiles(tmp_path: Path) -> None:
         texts.append(json.dumps(made["body"]["messages"]))
     assert "42" in texts[0]
     assert "42" not in texts[1]
+
+
+@pytest.mark.parametrize(("error", "status"), [(MemoryError(), 413), (RuntimeError("x"), 500)])
+def test_a_defect_is_told_without_its_words(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+) -> None:
+    """Whatever goes wrong in an operation, the caller gets an answer that quotes no prompt."""
+
+    def fail(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(answer, "OPERATIONS", {"build": fail})
+    code, body = ask(gateway, "build", {})
+    assert code == status
+    assert "error" in body
 
 
 def test_work_is_bounded(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

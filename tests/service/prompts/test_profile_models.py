@@ -236,6 +236,37 @@ def test_who_answers(tmp_path: Path, target: str, route: str, model: str) -> Non
     assert (found.name, found.model) == (route, model)
 
 
+def test_numbers_of_any_size(inn: Make) -> None:
+    """A number that no machine holds is the client's own, and harms nobody."""
+    house = inn()
+    huge = 2**80
+    tool = {"type": "function", "function": {"name": "tide", "parameters": {"type": "integer", "maximum": huge}}}
+    assert house.ask("Hi", seed=huge, tools=[tool], metadata={"x": "y"})[0].text == "It is."
+
+
+def test_half_sentences_go_where_they_should(inn: Make) -> None:
+    """With that setting an answer comes when it is whole, without its last half sentence."""
+    house = inn("[settings.power_user]\ntrim_sentences = true\n", says=("It is. But", " then"))
+    for stream in (True, False):
+        assert house.ask("Hm", stream=stream)[0].text == "It is."
+
+
+def test_an_answer_without_words(inn: Make) -> None:
+    """Calls of tools alone pass through, with scripts and without."""
+    for text in ("", SCRIPT):
+        assert inn(text, says=()).ask("Hm", stream=True)[0].text == ""
+
+
+def test_a_broken_profile_is_still_listed(inn: Make, tmp_path: Path) -> None:
+    """It says what is wrong when it is asked, and the others go on."""
+    house = inn()
+    (tmp_path / "wenna" / "profile.toml").write_text("nonsense = 1")
+    assert [card.name for card in house.models.cards()] == ["wenna"]
+    with pytest.raises(InnkeeperError, match="nonsense"):
+        house.ask("Hi")
+    asyncio.run(house.models.close())
+
+
 def test_errors_come_as_they_are(inn: Make, tmp_path: Path) -> None:
     """An unknown profile or route, what a key may not use, and what a worker refuses are errors of their own classes."""
     house = inn()

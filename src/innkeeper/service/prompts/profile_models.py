@@ -21,6 +21,7 @@ from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
+from innkeeper.prompt.data import plain_data
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
 from innkeeper.prompt.once import unpack
 from innkeeper.service.exchange import Request
@@ -121,7 +122,7 @@ class ProfileModels:
         before = await self._kept(lambda: state_before(self._states, scope, keys, named=named, begins=begins))
         task = TurnTask(
             profile=request.model,
-            turn=_turn(request, profile, route, keys),
+            turn=msgspec.json.encode(_turn(request, profile, route, keys), enc_hook=plain_data),
             state=before,
             adapter=route.adapter,
             stream=request.stream,

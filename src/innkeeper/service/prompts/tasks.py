@@ -54,13 +54,13 @@ class ProfileChangedError(ReplayError):
 
 
 class TurnTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn to be built: the ``turn`` has the fields of `TurnInput`, ``state`` is that of the conversation before it.
+    """A turn to be built: the fields of `TurnInput` as JSON, whose numbers may be of any size.
 
-    ``adapter`` writes the body, ``stream`` says whether it asks for a stream.
+    ``state`` is that of the conversation before it. ``adapter`` writes the body, ``stream`` says whether it asks for a stream.
     """
 
     profile: str
-    turn: dict[str, Any]
+    turn: bytes
     state: bytes = b""
     adapter: str = "openai-chat"
     stream: bool = False
@@ -125,7 +125,7 @@ def read_profiles(state: AppState) -> None:
 
     for name in state.profiles:
         with suppress(InnkeeperError):
-            turn_of(state, TurnTask(profile=name, turn={"messages": [{"role": "user", "content": "Hello."}]}), Ports())
+            turn_of(state, TurnTask(profile=name, turn=b'{"messages":[{"role":"user","content":"Hello."}]}'), Ports())
 
 
 def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
@@ -165,7 +165,7 @@ def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
 def _input(task: TurnTask) -> Any:
     from innkeeper.taverns.profiles import TurnInput
 
-    fields = dict(task.turn)
+    fields = msgspec.json.decode(task.turn)
     return TurnInput.of(fields.pop("messages", ()), **fields)
 
 
