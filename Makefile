@@ -42,11 +42,14 @@ CLIENTS_PACKAGES := langchain-openai llm
 CLIENTS_MODULES := ai @ai-sdk/openai @ai-sdk/openai-compatible
 CLIENTS := $(VENV)/.installed-clients
 
+# The proxy that is measured beside the service, in an environment of its own.
+LITELLM := $(VENV)-litellm/bin/litellm
+
 # What the benchmarks run beside us.
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test test-all release quick coverage endurance clients check format types layers tests weights docs openapi bench clean
+.PHONY: help demo test test-all release quick coverage endurance clients check format types layers tests weights docs openapi load bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +114,9 @@ docs: $(DEV) ## build the documentation into docs/_build/html; a warning is an e
 openapi: $(DEV) $(SCHEMATHESIS) ## ask the service what its OpenAPI document says, and see that it answers so
 	@$(BIN)/python scripts/openapi.py $(SCHEMATHESIS) --phases coverage,fuzzing --max-examples 50 --continue-on-failure
 
+load: $(DEV) $(LITELLM) ## measure the service under load, beside LiteLLM's proxy; takes minutes and the whole machine
+	@$(BIN)/python -m benchmarks.service.load --peer $(LITELLM)
+
 bench: $(DEV) $(PEERS_IN) ## measure speed; prints a table
 	@$(BIN)/python -m benchmarks.run
 
@@ -142,6 +148,10 @@ $(CLIENTS): | $(MADE)
 	@$(PIP) install $(CLIENTS_PACKAGES)
 	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(CLIENTS_MODULES); fi
 	@touch $@
+
+$(LITELLM):
+	@$(PYTHON) -m venv $(VENV)-litellm
+	@$(VENV)-litellm/bin/python -m pip --disable-pip-version-check --no-input --quiet install 'litellm[proxy]'
 
 $(LLAMA3) $(CLIP) $(PEERS_IN): $(VENV)/.installed-%: | $(MADE)
 	@echo "Installing $* into $(VENV) ..."

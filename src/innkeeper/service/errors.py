@@ -223,7 +223,7 @@ MAX_ANSWERS: Final = 1_024
 MAX_WAITING: Final = 256
 """Calls that wait for a process to compute them (`OverloadError`)."""
 
-MAX_LAG: Final = 0.25
+MAX_LAG: Final = 0.5
 """Seconds that the server may be behind, on average, before it turns calls away (`OverloadError`)."""
 
 MAX_CONNECTIONS: Final = 1_280
