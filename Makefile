@@ -25,11 +25,7 @@ CLIP_PACKAGE := clip-anytorch==2.6.0
 CLIP := $(VENV)/.installed-$(CLIP_PACKAGE)
 
 # What the tests need besides the project.
-READY := $(DEV) $(SCHEMATHESIS):
-	@$(PYTHON) -m venv $(VENV)-openapi
-	@$(VENV)-openapi/bin/python -m pip --disable-pip-version-check --no-input --quiet install 'schemathesis>=4.32'
-
-$(LLAMA3) $(CLIP) weights
+READY := $(DEV) $(LLAMA3) $(CLIP) weights
 PYTEST := $(BIN)/python -m pytest
 # One more than there are cores: some tests wait, for a database, a clock, another process.
 SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
@@ -148,6 +144,10 @@ $(CLIENTS): | $(MADE)
 	@$(PIP) install $(CLIENTS_PACKAGES)
 	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(CLIENTS_MODULES); fi
 	@touch $@
+
+$(SCHEMATHESIS):
+	@$(PYTHON) -m venv $(VENV)-openapi
+	@$(VENV)-openapi/bin/python -m pip --disable-pip-version-check --no-input --quiet install 'schemathesis>=4.32'
 
 $(LITELLM):
 	@$(PYTHON) -m venv $(VENV)-litellm
