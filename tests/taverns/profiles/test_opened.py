@@ -113,6 +113,22 @@ def test_profiles_by_name(tmp_path: Path) -> None:
         Profiles([tmp_path / "inn", tmp_path / "other"])
 
 
+def test_a_new_profile_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that comes later is looked for when its name is asked for, but not with every wrong name."""
+    moment = [0.0]
+    monkeypatch.setattr(opened, "monotonic", lambda: moment[0])
+    profile_folder(tmp_path / "inn" / "ann", 'character = "wenna.png"')
+    profiles = Profiles([tmp_path / "inn"])
+    profile_folder(tmp_path / "inn" / "bo", 'character = "wenna.png"')
+    assert "bo" not in profiles
+    moment[0] = 2.0
+    assert profiles["bo"].name == "bo"
+    (tmp_path / "inn" / "bo" / "profile.toml").write_text("nonsense = 1")
+    moment[0] = 4.0
+    assert "cy" not in profiles
+    assert "ann" in profiles
+
+
 def test_no_profile(tmp_path: Path) -> None:
     """A folder without a profile says how one is made."""
     for ask in (open_profile, profile_folders):

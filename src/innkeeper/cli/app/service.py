@@ -121,6 +121,7 @@ def serve(
     from innkeeper.service import serve as run
     from innkeeper.service.settings import read_keys
     from innkeeper.service.telemetry.logs import log_to_stderr
+    from innkeeper.taverns.profiles import Profiles
 
     log_to_stderr(log_format)
     said: tuple[str, ...] = options.pop("routes")
@@ -139,6 +140,9 @@ def serve(
         who = "every call needs a key" if settings.keys else "open, for this machine only"
         words = f"Innkeeper listens on {address} ({who}). Ctrl-C stops it."
         click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
+        if settings.profiles and not as_json:
+            names = ", ".join(Profiles(settings.profiles))
+            click.echo(f"Clients of OpenAI's and Anthropic's protocols call these models at {address}/v1: {names}")
 
     def grpc_ready(address: str) -> None:
         click.echo(json.dumps({"grpc": address}) if as_json else f"gRPC: {address}")

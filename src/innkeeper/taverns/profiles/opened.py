@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -189,11 +191,14 @@ def _card(item: Any, assets: _Assets) -> Any:
     return assets.load("card", item)
 
 
+_LOOK_SECONDS: Final = 1.0
+
+
 class Profiles(Mapping[str, OpenProfile]):
     """The profiles of these folders, each a profile's own or one that holds several, by their names.
 
-    Folders are looked into when this is made, and again by `refresh`; a profile is read when it is asked for, and read anew when
-    one of its files has changed. Safe between threads.
+    Folders are looked into when this is made, by `refresh`, and when a name is asked for that is not there, at most once a
+    second. A profile is read when it is asked for, and anew when one of its files has changed. Safe between threads.
 
     Raises:
         UnavailableError: a folder without a profile.
@@ -207,10 +212,12 @@ class Profiles(Mapping[str, OpenProfile]):
         self._open: dict[Path, tuple[OpenProfile, FolderFiles]] = {}
         self._documents: dict[Path, tuple[Profile, FolderFiles]] = {}
         self._folders: dict[str, Path] = {}
+        self._next_look = 0.0
         self.refresh()
 
     def refresh(self) -> None:
         """Look for profiles in the folders again. Raises as making it does."""
+        self._next_look = monotonic() + _LOOK_SECONDS
         found: dict[str, Path] = {}
         for source in self._sources:
             for folder in profile_folders(source):
@@ -224,9 +231,7 @@ class Profiles(Mapping[str, OpenProfile]):
 
     def __getitem__(self, name: str) -> OpenProfile:
         """The profile of this name. Raises `UnknownNameError`, which is no `KeyError`, and as `open_profile`."""
-        folder = self._folders.get(name)
-        if folder is None:
-            raise UnknownNameError("profile", name, self._folders)
+        folder = self.folder(name)
         known = self._open.get(folder)
         if known is not None and known[1].is_same():
             return known[0]
@@ -237,6 +242,9 @@ class Profiles(Mapping[str, OpenProfile]):
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a profile of this name."""
+        if name not in self._folders and monotonic() >= self._next_look:
+            with suppress(InnkeeperError):
+                self.refresh()
         return name in self._folders
 
     def __iter__(self) -> Iterator[str]:
@@ -258,7 +266,7 @@ class Profiles(Mapping[str, OpenProfile]):
 
     def folder(self, name: str) -> Path:
         """Where a profile is. Raises `UnknownNameError`."""
-        if name not in self._folders:
+        if name not in self:
             raise UnknownNameError("profile", name, self._folders)
         return self._folders[name]
 
