@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target, translate, translated
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import metadata
+from innkeeper.library.db.job_tables import metadata
 from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseError, DatabaseMissingError

@@ -1,6 +1,6 @@
 """The tables of people, conversations and logs, beside those of `innkeeper.library.db.tables`.
 
-``metadata`` has all tables of a library once this module is imported; who wants all of them takes it from here.
+Those of jobs are in `innkeeper.library.db.job_tables`.
 """
 
 from __future__ import annotations

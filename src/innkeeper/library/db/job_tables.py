@@ -1,0 +1,104 @@
+"""The tables of jobs, beside those of `innkeeper.library.db.tables` and `innkeeper.library.db.log_tables`.
+
+``metadata`` has all tables of a library once this module is imported; who wants all of them takes it from here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Numeric, String, Table, Text, UniqueConstraint
+
+from innkeeper.library.db.columns import Moment, created, given_id, json_column, one_of, serial, text_column, tier
+from innkeeper.library.db.log_tables import metadata
+
+__all__ = ["job_deliveries", "job_events", "jobs", "metadata", "webhook_receipts"]
+
+jobs: Final = Table(
+    "jobs",
+    metadata,
+    given_id(),
+    text_column("tenant", ""),
+    text_column("owner", ""),
+    text_column("idempotency_key"),
+    text_column("request_sha256", ""),
+    Column("mode", String, nullable=False),
+    one_of("mode", "t2i", "i2i", "t2v", "i2v"),
+    Column("backend", String, nullable=False),
+    Column("model_key", String, nullable=False),
+    json_column("request", "{}"),
+    json_column("body", "{}"),
+    json_column("notes", "[]"),
+    *tier("tier"),
+    Column("state", String, nullable=False),
+    one_of(
+        "state",
+        *("created", "queued", "dispatched", "running", "storing", "succeeded", "failed", "cancelled", "expired"),
+    ),
+    text_column("error_kind"),
+    text_column("error_message"),
+    Column("retryable", Boolean),
+    Column("attempt", Integer, nullable=False, default=0, server_default="0"),
+    Column("max_attempts", Integer, nullable=False, default=5, server_default="5"),
+    Column("due_at", Moment, nullable=False),
+    Column("deadline", Moment, nullable=False),
+    text_column("lease"),
+    Column("lease_until", Moment),
+    json_column("reference"),
+    json_column("outputs", "[]"),
+    json_column("results", "[]"),
+    Column("progress", Numeric(6, 4, asdecimal=False)),
+    Column("cost_estimate", Numeric(12, 6, asdecimal=False)),
+    Column("cost_usd", Numeric(12, 6, asdecimal=False)),
+    text_column("callback_url"),
+    Column("cancel_due", Moment),
+    Column("cancel_tries", Integer, nullable=False, default=0, server_default="0"),
+    Column("version", Integer, nullable=False, default=1, server_default="1"),
+    created(),
+    created("updated_at"),
+    Column("finished_at", Moment),
+    UniqueConstraint("tenant", "owner", "idempotency_key", name="asked_once"),
+    Index("ix_jobs_due", "state", "due_at"),
+    Index("ix_jobs_lease", "lease_until"),
+    Index("ix_jobs_cancel", "cancel_due"),
+    Index("ix_jobs_owner", "tenant", "owner", "created_at"),
+)
+"""One row a job. ``version`` grows with every change of its state: who changes it names the one that he has seen."""
+
+job_events: Final = Table(
+    "job_events",
+    metadata,
+    serial(),
+    Column("job_id", String, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    created(),
+    Column("event", String, nullable=False),
+    text_column("state", ""),
+    json_column("details", "{}"),
+    Index("ix_job_events_job", "job_id", "id"),
+)
+
+job_deliveries: Final = Table(
+    "job_deliveries",
+    metadata,
+    given_id(),
+    Column("job_id", String, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("url", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("state", String, nullable=False, default="waiting", server_default="waiting"),
+    one_of("state", "waiting", "delivered", "dead"),
+    Column("attempt", Integer, nullable=False, default=0, server_default="0"),
+    Column("due_at", Moment, nullable=False),
+    text_column("error", ""),
+    created(),
+    Index("ix_job_deliveries_due", "state", "due_at"),
+)
+"""Messages about jobs that have ended, to whoever asked for them."""
+
+webhook_receipts: Final = Table(
+    "webhook_receipts",
+    metadata,
+    Column("backend", String, primary_key=True),
+    Column("delivery", String, primary_key=True),
+    Column("received_at", Moment, nullable=False, index=True),
+)
+"""Webhooks that were taken, so that none counts twice."""
