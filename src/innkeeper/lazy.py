@@ -39,7 +39,7 @@ EXTRAS: Final = MappingProxyType(
         "alembic": "library",
         "anthropic_tokenizer": "vocab",
         "cryptography": "library",
-        "dbos": "jobs",
+        "fsspec": "jobs",
         "opentelemetry": "telemetry",
         "prometheus_client": "serve",
         "mcp": "mcp",

@@ -1,0 +1,1 @@
+"""Backends: fal, Replicate, servers of one's own, and the tiny one in this process."""

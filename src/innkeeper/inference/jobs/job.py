@@ -1,0 +1,230 @@
+"""Job: one picture or video that is to be made, and the states that it goes through.
+
+::
+
+    created -> queued -> dispatched -> running -> storing -> succeeded
+                  ^          |            |          |
+                  +----------+------------+----------+--> failed (retryable or not) | cancelled | expired
+
+``created`` and ``queued`` are written together with the row; ``dispatched`` is a job that somebody is about to hand to a
+provider, ``running`` one that the provider has, ``storing`` one whose results are known and not all kept yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.library.errors import ConflictError, NotFoundError
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import UsageError
+
+__all__ = [
+    "ENDED",
+    "NEXT",
+    "Job",
+    "JobChangedError",
+    "JobEvent",
+    "JobMissingError",
+    "JobStateError",
+    "Mode",
+    "Output",
+    "State",
+    "Stored",
+]
+
+
+class Mode(StrEnum):
+    """What is made of what: a picture (``i``) or a video (``v``) from a text (``t``) or from a picture (``i``)."""
+
+    T2I = "t2i"
+    I2I = "i2i"
+    T2V = "t2v"
+    I2V = "i2v"
+
+    @property
+    def modality(self) -> str:
+        """``image`` or ``video``."""
+        return "image" if self.value.endswith("i") else "video"
+
+    @property
+    def takes_picture(self) -> bool:
+        """Whether it starts from a picture."""
+        return self.value.startswith("i")
+
+
+class State(StrEnum):
+    """Where a job stands."""
+
+    CREATED = "created"
+    QUEUED = "queued"
+    DISPATCHED = "dispatched"
+    RUNNING = "running"
+    STORING = "storing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+ENDED: Final = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.EXPIRED})
+"""States in which nothing more happens by itself."""
+
+_OUT: Final = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
+
+NEXT: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
+    {
+        State.CREATED: frozenset({State.QUEUED, *_OUT}),
+        State.QUEUED: frozenset({State.DISPATCHED, *_OUT}),
+        State.DISPATCHED: frozenset({State.QUEUED, State.RUNNING, State.STORING, *_OUT}),
+        State.RUNNING: frozenset({State.QUEUED, State.RUNNING, State.STORING, *_OUT}),
+        State.STORING: frozenset({State.STORING, State.SUCCEEDED, *_OUT}),
+        State.SUCCEEDED: frozenset(),
+        # A retry; and a provider that turns out to have had what we had lost sight of.
+        State.FAILED: frozenset({State.QUEUED, State.RUNNING}),
+        State.CANCELLED: frozenset({State.QUEUED}),
+        State.EXPIRED: frozenset({State.QUEUED}),
+    }
+)
+"""Which states may follow one."""
+
+
+class JobMissingError(NotFoundError):
+    """No job of this identifier, or none of this owner's."""
+
+
+class JobChangedError(ConflictError):
+    """Somebody else has changed the job since it was read."""
+
+
+class JobStateError(UsageError):
+    """What was asked is not done with a job in this state."""
+
+    http_status = 409
+
+
+class Output(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One result as a provider offers it: an address, or the bytes themselves.
+
+    ``sha256`` and ``size`` are what the provider says of it, where it says something.
+    """
+
+    url: str = ""
+    data: bytes = b""
+    media_type: str = ""
+    sha256: str = ""
+    size: int | None = None
+
+
+class Stored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One result as it is kept: ``name`` is its place in the store of assets, made of the hash of its bytes."""
+
+    name: str
+    sha256: str
+    media_type: str
+    size: int
+
+
+class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that happened to a job. ``id`` grows over all jobs."""
+
+    id: int
+    at: str
+    event: str
+    state: str = ""
+    details: Mapping[str, Any] = EMPTY
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as its row has it. Moments are texts in UTC; ``version`` names what was seen, for whoever changes it."""
+
+    id: str
+    tenant: str = ""
+    owner: str = ""
+    idempotency_key: str | None = None
+    request_sha256: str = ""
+    mode: Mode
+    backend: str
+    model_key: str
+    request: Mapping[str, Any] = EMPTY
+    body: Mapping[str, Any] = EMPTY
+    notes: tuple[Mapping[str, Any], ...] = ()
+    tier: str = "sfw"
+    state: State = State.QUEUED
+    error_kind: str | None = None
+    error_message: str | None = None
+    retryable: bool | None = None
+    attempt: int = 0
+    max_attempts: int = 5
+    due_at: str = ""
+    deadline: str = ""
+    lease: str | None = None
+    lease_until: str | None = None
+    reference: Mapping[str, Any] | None = None
+    outputs: tuple[Mapping[str, Any], ...] = ()
+    results: tuple[Stored, ...] = ()
+    progress: float | None = None
+    cost_estimate: float | None = None
+    cost_usd: float | None = None
+    callback_url: str | None = None
+    cancel_due: str | None = None
+    cancel_tries: int = 0
+    version: int = 1
+    created_at: str = ""
+    updated_at: str = ""
+    finished_at: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Job:
+        """The job of a row."""
+        return cls(
+            **{
+                **row,
+                "mode": Mode(row["mode"]),
+                "state": State(row["state"]),
+                "notes": tuple(row["notes"]),
+                "outputs": tuple(row["outputs"]),
+                "results": tuple(Stored(**one) for one in row["results"]),
+            }
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more happens to it by itself."""
+        return self.state in ENDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """What its owner is told of it: no address of a provider, no lease."""
+        error = None
+        if self.error_kind is not None:
+            error = {"kind": self.error_kind, "message": self.error_message, "retryable": bool(self.retryable)}
+        return {
+            "id": self.id,
+            "object": "job",
+            "mode": self.mode.value,
+            "backend": self.backend,
+            "model": self.model_key,
+            "state": self.state.value,
+            "progress": self.progress,
+            "tier": self.tier,
+            "seed": self.request.get("seed"),
+            "request": dict(self.request),
+            "notes": [dict(note) for note in self.notes],
+            "attempt": self.attempt,
+            "max_attempts": self.max_attempts,
+            "error": error,
+            "results": [
+                {"index": place, "url": f"/v1/jobs/{self.id}/results/{place}", **msgspec.to_builtins(one)}
+                for place, one in enumerate(self.results)
+            ],
+            "cost_estimate": self.cost_estimate,
+            "cost_usd": self.cost_usd,
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+            "finished_at": self.finished_at,
+            "deadline": self.deadline,
+        }

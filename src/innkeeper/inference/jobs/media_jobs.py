@@ -1,0 +1,434 @@
+"""MediaJobs: pictures and videos to be made: accepted, looked at, cancelled, asked for again, and told of by providers.
+
+A request is judged by the library's gate before anything of it is kept, with all its texts; its model is one of the catalogue, or
+the tiny one in this process where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.inference.jobs.assets import AssetStore, open_assets
+from innkeeper.inference.jobs.backend import Backend, Call
+from innkeeper.inference.jobs.backends.registry import backend_of, backends
+from innkeeper.inference.jobs.backends.tiny_seed_picture import MODEL, NAME
+from innkeeper.inference.jobs.job import Job, JobChangedError, JobEvent, JobStateError, State
+from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
+from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError, build
+from innkeeper.inference.jobs.store import JobStore, later
+from innkeeper.inference.jobs.wire import MediaWire
+from innkeeper.library.models.facts import ceilings_of
+from innkeeper.library.tier import Ceilings
+from innkeeper.library.tiers.gate import TextKind
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
+from innkeeper.prompt.machine import Secret, fresh_seed
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+__all__ = ["WEBHOOK_SECRET", "BudgetError", "MediaJobs", "Target"]
+
+WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
+"""The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""
+
+_CHANGED: Final = 8
+
+
+class BudgetError(InnkeeperError):
+    """A job that would cost more than it may. ``estimate`` is the figure, ``left`` what there is, in US dollars."""
+
+    exit_code = 65
+    http_status = 402
+
+    def __init__(self, what: str, *, estimate: float, left: float) -> None:
+        super().__init__(
+            f"{what}: it would cost about ${estimate:.4f}, and ${max(left, 0):.4f} is left",
+            hint="ask for less, or have the budget raised",
+            estimate=estimate,
+            left=left,
+        )
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Who makes it: the rows of a model and its provider, and the name of a backend."""
+
+    model: Mapping[str, Any]
+    provider: Mapping[str, Any]
+    backend: str
+
+    @property
+    def key(self) -> str:
+        """The model's key."""
+        return str(self.model["model_key"])
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """For whom a job is made, and how far it may go. None of it is read from what a client says of itself.
+
+    ``tier`` is the one that is asked for, ``ceilings`` what lies above it. ``callback_url`` is told when the job has ended.
+    ``max_cost`` is in US dollars.
+    """
+
+    tenant: str = ""
+    owner: str = ""
+    tier: Any = None
+    ceilings: Ceilings = Ceilings()
+    idempotency_key: str | None = None
+    callback_url: str | None = None
+    deadline_seconds: float = DEADLINE_SECONDS
+    max_cost: float | None = None
+
+
+NO_TERMS: Final = Terms()
+"""For nobody in particular, in the general tier."""
+
+
+class MediaJobs:
+    """The jobs of one library. Threads may share it.
+
+    Args:
+        library: whose catalogue, gate and database count.
+        assets: where results are kept.
+        wire: how providers are called.
+        known: the backends by name; those of Innkeeper where left out.
+        secret: gives the secret of a name; the environment, then the library's vault, where left out.
+        public_url: where providers reach this service; without it they are polled.
+        daily_budget: US dollars that one owner may spend in a day.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        assets: AssetStore | None = None,
+        wire: MediaWire | None = None,
+        known: Iterable[Backend] | None = None,
+        secret: Callable[[str], Secret] | None = None,
+        public_url: str = "",
+        daily_budget: float | None = None,
+    ) -> None:
+        self.library = library
+        self.store = JobStore(library.db)
+        self.assets = open_assets() if assets is None else assets
+        self.wire = MediaWire() if wire is None else wire
+        self.public_url = public_url.rstrip("/")
+        self.daily_budget = daily_budget
+        self._secret = secret or self._known_secret
+        listed = backends(self.wire, self.webhook_secret) if known is None else known
+        self.backends = {one.name: one for one in listed}
+        self.added: Callable[[], object] = lambda: None
+        """Called when a job was added here, so that a runner in this process looks at once."""
+
+    # ------------------------------------------------------------------------------------------------------------ accepted
+
+    def submit(
+        self,
+        request: MediaRequest,
+        terms: Terms = NO_TERMS,
+    ) -> Job:
+        """Accept a job: when this returns it is written, and will be carried out.
+
+        A request with the idempotency key of an earlier one gives that job again.
+
+        Raises:
+            TierBlockedError: the texts do not pass.
+            MediaRequestError, LimitError, UnknownNameError, ConfigError: what is wanted cannot be asked.
+            BudgetError: it would cost too much.
+            ConflictError: the idempotency key was used for another request.
+        """
+        wanted = request.checked()
+        target = self.target(wanted)
+        job_id, now = self.store.db.fresh_id(), self.store.db.now()
+        above = ceilings_of(self.library.catalogue, terms.ceilings, (target.key,) if target.provider else ())
+        decision = self.library.judged(
+            _texts(wanted), terms.tier, above, request_id=job_id, actor=terms.owner
+        ).require()
+        seeded = wanted if wanted.seed is not None else msgspec.structs.replace(wanted, seed=_seed(target))
+        built = build(seeded, target.model, decision.effective)
+        if target.backend == "comfyui":
+            built = msgspec.structs.replace(built, body={**built.body, **_workflow(target.model)})
+        estimate = _estimate(target.model, wanted)
+        self._afford(estimate, terms, now)
+        if terms.callback_url is not None:
+            self.wire.egress.check(terms.callback_url)
+            self.callback_secret()
+        job = Job(
+            id=job_id,
+            tenant=terms.tenant,
+            owner=terms.owner,
+            idempotency_key=terms.idempotency_key,
+            request_sha256=wanted.sha256,
+            mode=wanted.mode,
+            backend=target.backend,
+            model_key=target.key,
+            request={**msgspec.to_builtins(seeded), "seed": _sent_seed(built.body, seeded.seed)},
+            body=dict(built.body),
+            notes=tuple(msgspec.to_builtins(note) for note in built.notes),
+            tier=decision.effective.value,
+            due_at=now,
+            deadline=later(now, terms.deadline_seconds),
+            cost_estimate=estimate,
+            callback_url=terms.callback_url,
+            created_at=now,
+            updated_at=now,
+        )
+        kept, new = self.store.add(job)
+        if new:
+            self.added()
+        return kept
+
+    def target(self, request: MediaRequest) -> Target:
+        """Who makes what is asked for: the model that is named, or the first that does this.
+
+        Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`.
+        """
+        catalogue = self.library.catalogue
+        if request.model is None:
+            fits = [self._target(row) for row in self._for_mode(request)]
+            return next((one for one in fits if one is not None), Target(MODEL, EMPTY, NAME))
+        if request.model == NAME:
+            return Target(MODEL, EMPTY, NAME)
+        rows = {str(row["model_key"]): row for row in catalogue.models}
+        if request.model not in rows:
+            raise UnknownNameError("model", request.model, [*rows, NAME])
+        row = rows[request.model]
+        if row.get("tasks") and request.mode.value not in row["tasks"]:
+            done = ", ".join(row["tasks"])
+            raise MediaRequestError(f"{request.model} does not do {request.mode}", hint=f"it does {done}")
+        found = self._target(row)
+        if found is None:
+            raise ConfigError(
+                f"the provider of {request.model} makes no pictures or videos that are known here",
+                hint=f"backends: {', '.join(sorted(self.backends))}",
+            )
+        return found
+
+    def _for_mode(self, request: MediaRequest) -> Iterable[Mapping[str, Any]]:
+        rows = self.library.catalogue.models
+        fits = [row for row in rows if request.mode.value in (row.get("tasks") or ())]
+        return sorted(fits, key=lambda row: (row.get("priority") or 0, str(row["model_key"])))
+
+    def _target(self, row: Mapping[str, Any]) -> Target | None:
+        owners = (one for one in self.library.catalogue.providers if one.get("id") == row.get("provider_id"))
+        provider = next(owners, None)
+        name = None if provider is None else backend_of(str(provider["name"]), self.backends)
+        return None if name is None else Target(row, provider or EMPTY, name)
+
+    def _afford(self, estimate: float | None, terms: Terms, now: str) -> None:
+        max_cost = terms.max_cost
+        if estimate is not None and max_cost is not None and estimate > max_cost:
+            raise BudgetError("the job costs more than the request allows", estimate=estimate, left=max_cost)
+        if estimate and self.daily_budget is not None:
+            left = self.daily_budget - self.store.spent(terms.tenant, terms.owner, since=f"{now[:10]}T00:00:00.000000Z")
+            if estimate > left:
+                raise BudgetError("the budget of the day does not allow the job", estimate=estimate, left=left)
+
+    # ------------------------------------------------------------------------------------------------------------- changed
+
+    def get(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """A job of this owner. Raises `JobMissingError`."""
+        return self.store.get(job_id, tenant=tenant, owner=owner)
+
+    def events(self, job: Job, after: int = 0) -> tuple[JobEvent, ...]:
+        """What happened to a job."""
+        return self.store.events(job.id, after)
+
+    def cancel(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """End a job that has not ended; its provider is told as soon as can be, and what it makes all the same is not taken.
+
+        Raises `JobMissingError`; `JobStateError` for a job that has ended in another way.
+        """
+        for _ in range(_CHANGED):
+            job = self.store.get(job_id, tenant=tenant, owner=owner)
+            if job.state is State.CANCELLED:
+                return job
+            if job.ended:
+                raise JobStateError(f"the job has {job.state} already")
+            told: dict[str, Any] = {} if job.reference is None else {"cancel_due": self.store.db.now()}
+            try:
+                cancelled = self.store.move(job, State.CANCELLED, **told)
+            except JobChangedError:
+                continue
+            self.added()
+            return cancelled
+        raise JobChangedError(f"the job {job_id} changes all the time")
+
+    def retry(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """Ask once more for a job that has failed, expired or was cancelled; its attempts count anew. Raises `JobStateError`."""
+        job = self.store.get(job_id, tenant=tenant, owner=owner)
+        if job.state not in {State.FAILED, State.EXPIRED, State.CANCELLED}:
+            raise JobStateError(f"a job that is {job.state} is not asked for again")
+        now = self.store.db.now()
+        fresh: dict[str, Any] = {**_NO_ERROR, "finished_at": None, "reference": None}
+        more: dict[str, Any] = {
+            "attempt": 0,
+            "outputs": (),
+            "results": (),
+            "progress": None,
+            "due_at": now,
+            "cancel_due": None,
+        }
+        queued = self.store.move(
+            job, State.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
+        )
+        self.added()
+        return queued
+
+    def receive(self, backend: str, job_id: str, headers: Mapping[str, str], body: bytes) -> str:
+        """Take a webhook; what it says is asked of its provider, not believed. Tells what was made of it.
+
+        ``taken``: the job is looked at now. ``repeated``: it was taken before. ``ignored``: it is about no job that waits.
+
+        Raises:
+            WebhookRefusedError: no signature, one that does not hold, or one of another time.
+            JobMissingError: no such job.
+        """
+        job = self.store.get(job_id)
+        if job.backend != backend:
+            return "ignored"
+        now = self.store.db.outside.now().epoch_ms / 1000
+        found, call = self.call_of(job)
+        hook = found.webhook(headers, body, now, call)
+        with self.store.db.transaction():
+            if not self.store.take_receipt(backend, hook.delivery):
+                return "repeated"
+            job = self.store.get(job_id)
+            outcome = self._hint(job, hook.reference)
+        if outcome == "taken":
+            self.added()
+        return outcome
+
+    def _hint(self, job: Job, reference: Mapping[str, Any]) -> str:
+        lost = job.state is State.FAILED and job.error_kind == "outcome_unknown"
+        if job.reference is None and (job.state in {State.DISPATCHED, State.RUNNING} or lost):
+            freed: dict[str, Any] = {"lease": None, "lease_until": None, "finished_at": None, **_NO_ERROR}
+            now = self.store.db.now()
+            details = {"reference": reference.get("id")}
+            self.store.move(
+                job, State.RUNNING, "webhook_first", details, reference=dict(reference), due_at=now, **freed
+            )
+            return "taken"
+        if job.reference is None or job.reference.get("id") != reference.get("id"):
+            self.store.tell(job.id, "webhook_ignored", job.state, {"reference": reference.get("id")})
+            return "ignored"
+        if job.state is not State.RUNNING:
+            self.store.tell(job.id, "webhook_late", job.state)
+            return "ignored"
+        self.store.change(job, due_at=self.store.db.now())
+        self.store.tell(job.id, "webhook", job.state)
+        return "taken"
+
+    # ---------------------------------------------------------------------------------------------------- for its own parts
+
+    def call_of(self, job: Job) -> tuple[Backend, Call]:
+        """The backend of a job and what it is told. Raises `ConfigError`, `UnknownNameError`, `VaultError`."""
+        backend = self.backends.get(job.backend)
+        if backend is None:
+            raise UnknownNameError("backend", job.backend, self.backends)
+        if job.backend == NAME:
+            return backend, Call(job_id=job.id, model=job.model_key, body=job.body, picture=self._picture(job))
+        rows = {str(row["model_key"]): row for row in self.library.catalogue.models}
+        target = self._target(rows.get(job.model_key, EMPTY))
+        provider = EMPTY if target is None else target.provider
+        model = EMPTY if target is None else target.model
+        name = provider.get("secret_name")
+        url = f"{self.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self.public_url else ""
+        call = Call(
+            job_id=job.id,
+            model=job.model_key,
+            version=str(model.get("version") or ""),
+            body=job.body,
+            base_url=str(provider.get("base_url") or "").rstrip("/"),
+            key=self._secret(str(name)) if name else Secret(""),
+            webhook_url=url,
+            sync=bool((model.get("capabilities") or EMPTY).get("sync")),
+            picture=self._picture(job),
+        )
+        return backend, call
+
+    def webhook_secret(self, backend: str) -> Secret:
+        """The secret by which a provider signs its webhooks, where it shares one with us."""
+        return self._secret(f"{backend}_webhook")
+
+    def callback_secret(self) -> Secret:
+        """The secret that signs our messages. Raises `ConfigError` where there is none."""
+        secret = self._secret(WEBHOOK_SECRET)
+        if not secret:
+            hint = f"set ${WEBHOOK_SECRET}, or the secret of that name in the vault"
+            raise ConfigError("messages about jobs need a secret that signs them", hint=hint)
+        return secret
+
+    def _picture(self, job: Job) -> bytes:
+        name = str(job.request.get("image") or "")
+        return self.assets.get(name.removeprefix("asset:")) if name.startswith("asset:") else b""
+
+    def _known_secret(self, name: str) -> Secret:
+        """The environment's, else the vault's, else none."""
+        said = os.environ.get(name) or os.environ.get(name.upper().replace("-", "_")) or ""
+        if said:
+            return Secret(said)
+        from innkeeper.library.errors import NotFoundError
+        from innkeeper.library.vault.vault import Vault
+
+        try:
+            return Vault(self.library.db).reveal(name, who="jobs", why="media job")
+        except NotFoundError:
+            return Secret("")
+
+
+_NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}
+
+
+def _texts(request: MediaRequest) -> dict[str, str]:
+    """Every text of a request that people wrote, by where it enters."""
+    found = {
+        TextKind.USER_TEXT.value: request.prompt,
+        f"{TextKind.USER_TEXT}:negative": request.negative_prompt,
+        **{f"{TextKind.USER_TEXT}:{name}": text for name, text in _strings("extra", request.extra)},
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _strings(f"{path}.{name}", inner)
+    elif isinstance(value, (list, tuple)):
+        for place, inner in enumerate(value):
+            yield from _strings(f"{path}[{place}]", inner)
+
+
+def _seed(target: Target) -> int | None:
+    """A fresh seed for a model that takes one, so that what was made can be made again."""
+    schema = (target.model.get("capabilities") or EMPTY).get("input_schema")
+    return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None
+
+
+def _workflow(model: Mapping[str, Any]) -> dict[str, Any]:
+    """The workflow of a model's row, and where in it values go: kept with the job, so that changes are for the next."""
+    capabilities = model.get("capabilities") or EMPTY
+    return {name: capabilities[name] for name in ("workflow", "inputs") if name in capabilities}
+
+
+def _sent_seed(body: Mapping[str, Any], asked: int | None) -> int | None:
+    sent = body.get("seed")
+    return sent if isinstance(sent, int) else asked
+
+
+def _estimate(model: Mapping[str, Any], request: MediaRequest) -> float | None:
+    """What a request will cost by the catalogue, in US dollars; None where nobody knows."""
+    if model.get("model_key") == NAME:
+        return 0.0
+    pricing = model.get("pricing") or EMPTY
+    for name, times in (("per_image", request.count), ("per_second", request.duration or 0)):
+        if isinstance(pricing.get(name), (int, float)) and times:
+            return float(pricing[name]) * times
+    each = next((pricing[name] for name in ("per_generation", "cost_per_use") if name in pricing), None)
+    return float(each) if isinstance(each, (int, float)) else None

@@ -1,0 +1,197 @@
+"""Runner: the threads of one process that carry jobs out, and what is seen to beside them.
+
+Any number of processes may have one on the same database. Beside the jobs a runner renews its leases, gives up those of workers
+that went away, ends jobs whose time is over, tells providers of cancelled ones, and sends messages about those that ended.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Self
+
+from innkeeper.inference.jobs.deliveries import Deliveries
+from innkeeper.inference.jobs.job import Job, JobChangedError, State
+from innkeeper.inference.jobs.limits import LEASE_SECONDS, WEBHOOK_SECONDS
+from innkeeper.inference.jobs.media_jobs import MediaJobs
+from innkeeper.inference.jobs.steps import Steps
+from innkeeper.inference.jobs.store import later
+from innkeeper.library.errors import DatabaseError
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.machine import random_bytes
+
+__all__ = ["Runner"]
+
+LOG: Final = logging.getLogger("innkeeper.jobs")
+_IDLE: Final = 0.2
+_SWEEP: Final = 1.0
+_FORGET: Final = 300.0
+
+
+class Runner:
+    """Carries out jobs. `start` and `stop` it, or have it `drain` in the caller's own thread.
+
+    Args:
+        jobs: whose jobs.
+        threads: how many at once.
+        steps: what is done with each.
+        lease: seconds for which a job is held without a word.
+    """
+
+    def __init__(
+        self, jobs: MediaJobs, *, threads: int = 8, steps: Steps | None = None, lease: float = LEASE_SECONDS
+    ) -> None:
+        self.jobs = jobs
+        self.store = jobs.store
+        self.steps = steps or Steps(jobs)
+        self.deliveries = Deliveries(jobs)
+        self.worker = f"{os.getpid()}-{random_bytes(4).hex()}"
+        self._threads = threads
+        self._lease = lease
+        self._held: dict[str, Job] = {}
+        self._seen: dict[str, tuple[str | None, float]] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._loop: threading.Thread | None = None
+        self._beat: threading.Thread | None = None
+        self._forgotten = 0.0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin."""
+        self.jobs.added = self._wake.set
+        self._loop = threading.Thread(target=self._run, name="innkeeper-jobs", daemon=True)
+        self._beat = threading.Thread(target=self._renew, name="innkeeper-leases", daemon=True)
+        self._loop.start()
+        self._beat.start()
+
+    def stop(self, seconds: float = 30.0) -> None:
+        """Take no more jobs, and wait for those at hand."""
+        self._stopping.set()
+        self._wake.set()
+        for thread in (self._loop, self._beat):
+            if thread is not None:
+                thread.join(seconds)
+
+    def drain(self, seconds: float = 60.0, *, until: str | None = None) -> None:
+        """Carry out what is due in this thread until nothing waits, or the job ``until`` has ended, or the time is over."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            claimed = self.store.claim(self.worker, 1, self._lease)
+            for job in claimed:
+                self.steps.run(job)
+            self.sweep()
+            if until is not None and self.store.get(until).ended:
+                return
+            if not claimed:
+                if until is None:
+                    return
+                time.sleep(0.05)
+
+    # ----------------------------------------------------------------------------------------------------------------- loop
+
+    def _run(self) -> None:
+        swept = 0.0
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="innkeeper-job") as pool:
+            while not self._stopping.is_set():
+                self._wake.clear()
+                try:
+                    taken = self._take(pool)
+                    if time.monotonic() - swept > _SWEEP:
+                        swept = time.monotonic()
+                        self.sweep()
+                except DatabaseError as error:
+                    LOG.warning("jobs wait for the database: %s", error.message)
+                    taken = 0
+                    self._stopping.wait(_SWEEP)
+                except Exception as error:  # noqa: BLE001 - a defect must not end the thread that carries all jobs
+                    LOG.error("jobs: internal error: %s", type(error).__name__)  # noqa: TRY400 - may quote a prompt
+                    taken = 0
+                    self._stopping.wait(_SWEEP)
+                if not taken:
+                    self._wake.wait(_IDLE)
+
+    def _take(self, pool: ThreadPoolExecutor) -> int:
+        free = self._threads - len(self._held)
+        if free <= 0 or not self.store.is_anything_due():
+            return 0
+        claimed = self.store.claim(self.worker, free, self._lease)
+        with self._lock:
+            self._held |= {job.id: job for job in claimed}
+        for job in claimed:
+            pool.submit(self._one, job)
+        return len(claimed)
+
+    def _one(self, job: Job) -> None:
+        try:
+            self.steps.run(job)
+        except DatabaseError as error:
+            LOG.warning("%s: %s", job.id, error.message)  # its lease runs out, and somebody goes on with it
+        except Exception as error:  # noqa: BLE001 - as above
+            LOG.error("%s: internal error: %s", job.id, type(error).__name__)  # noqa: TRY400 - may quote a prompt
+        finally:
+            with self._lock:
+                self._held.pop(job.id, None)
+            self._wake.set()
+
+    def _renew(self) -> None:
+        while not self._stopping.wait(self._lease / 3) or self._held:
+            with self._lock:
+                held = list(self._held)
+            try:
+                if held:
+                    self.store.renew(self.worker, held, self._lease)
+            except InnkeeperError as error:
+                LOG.warning("leases are not renewed: %s", error.message)
+            if self._stopping.is_set():
+                time.sleep(min(1.0, self._lease / 3))
+
+    # ---------------------------------------------------------------------------------------------------------------- sweep
+
+    def sweep(self) -> None:
+        """Everything beside the jobs themselves, once."""
+        for job in self.store.overdue():
+            told = {"cancel_due": self.store.db.now()} if job.reference is not None else {}
+            self._unless_changed(lambda job=job, told=told: self.store.move(job, State.EXPIRED, **told))
+        for job in self._lost():
+            backend = self.jobs.backends.get(job.backend)
+            self._unless_changed(lambda job=job, backend=backend: self.steps.recover(job, backend))
+        for job in self.store.to_cancel(16):
+            self._unless_changed(lambda job=job: self.steps.tell_provider(job))
+        self.deliveries.send_due()
+        if time.monotonic() - self._forgotten > _FORGET or not self._forgotten:
+            self._forgotten = time.monotonic()
+            self.store.forget_receipts(later(self.store.db.now(), -2 * WEBHOOK_SECONDS))
+
+    def _lost(self) -> list[Job]:
+        """Jobs whose lease is over: by the clock, or, where that was set back, once it has stood still for as long."""
+        now, moment, leased = self.store.db.now(), time.monotonic(), self.store.leased()
+        before, self._seen = self._seen, {}
+        lost = []
+        for job in leased:
+            mark, since = before.get(job.id, (None, moment))
+            since = since if mark == job.lease_until else moment
+            self._seen[job.id] = (job.lease_until, since)
+            if (job.lease_until or "") <= now or moment - since > self._lease:
+                lost.append(job)
+        return [job for job in lost if job.id not in self._held]
+
+    def _unless_changed(self, work: object) -> None:
+        try:
+            work()  # type: ignore[operator]
+        except JobChangedError:
+            LOG.debug("changed by somebody else")
+        except DatabaseError:
+            raise
+        except InnkeeperError as error:
+            LOG.warning("jobs: %s", error.message)

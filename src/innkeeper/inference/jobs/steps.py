@@ -1,0 +1,284 @@
+"""Steps: what one worker does with one job that it holds: hand it over, look how it stands, keep what came of it.
+
+Whatever happens between two lines here, the row says enough for somebody else to go on: a job whose fate at a paid provider is
+not known is not asked a second time by itself, and says so; everything else is done again at no cost. What the provider has said
+is written as soon as the database takes it, so that a server which restarts loses nothing of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from innkeeper.inference.errors import RequestCancelledError
+from innkeeper.inference.jobs.assets import whole_or_refused
+from innkeeper.inference.jobs.backend import Backend, Call, Failure, Progress, Submitted, failure_of
+from innkeeper.inference.jobs.job import Job, JobChangedError, Output, State, Stored
+from innkeeper.inference.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, POLL_SECONDS
+from innkeeper.inference.jobs.media_jobs import MediaJobs
+from innkeeper.inference.jobs.store import later
+from innkeeper.library.errors import DatabaseError
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
+
+__all__ = ["Steps", "backoff"]
+
+LOG: Final = logging.getLogger("innkeeper.jobs")
+_T = TypeVar("_T")
+
+_UNKNOWN: Final = (
+    "the connection was lost before the provider answered: it may have the job, and charge for it; "
+    "`retry` asks it once more"
+)
+_DATABASE_SECONDS: Final = 60.0
+_FREE: Final[Mapping[str, Any]] = {"lease": None, "lease_until": None}
+
+
+def backoff(job_id: str, attempt: int, first: float = 1.0, most: float = 300.0) -> float:
+    """Seconds before the next attempt: twice as long each time, and not the same for all jobs at once."""
+    chance = int.from_bytes(hashlib.sha256(f"{job_id}:{attempt}".encode()).digest()[:4]) / 2**32
+    return min(most, first * 2.0 ** min(attempt - 1, 20)) * (0.5 + chance)
+
+
+class Steps:
+    """What a worker does. ``first`` are the seconds before the second attempt; ``sleep`` is for tests."""
+
+    def __init__(self, jobs: MediaJobs, *, first: float = 1.0, sleep: Callable[[float], object] = time.sleep) -> None:
+        self.jobs = jobs
+        self.store = jobs.store
+        self._first = first
+        self._sleep = sleep
+
+    def run(self, job: Job) -> None:
+        """Go as far with a job as can be gone now. The job is one that was claimed."""
+        try:
+            backend, call = self.jobs.call_of(job)
+        except DatabaseError:
+            raise
+        except InnkeeperError as error:
+            self._end(job, Failure("configuration", error.message, retryable=True))
+            return
+        try:
+            _STEPS[job.state](self, job, backend, call)
+        except JobChangedError:
+            LOG.debug("%s: changed by somebody else", job.id)
+
+    # ------------------------------------------------------------------------------------------------------------ hand over
+
+    def submit(self, job: Job, backend: Backend, call: Call) -> None:
+        """Hand a job over."""
+        held = self.store.move(job, State.RUNNING) if backend.waits else job
+        try:
+            said = backend.submit(call)
+        except InnkeeperError as error:
+            self._failed(held, backend, failure_of(error))
+            return
+        if said.outputs is not None:
+            self._finish(held, backend, call, said.outputs, said.cost_usd)
+        else:
+            self._adopt(held, said)
+
+    def _adopt(self, job: Job, said: Submitted) -> None:
+        """Write the provider's reference: whatever has become of the job here meanwhile, it is not lost."""
+        now = self.store.db.now()
+        known = {"reference": dict(said.reference or EMPTY), "due_at": later(now, POLL_SECONDS[0]), **_FREE}
+        try:
+            self._surely(lambda: self.store.move(job, State.RUNNING, details={"reference": _id(said)}, **known))
+        except JobChangedError:
+            self._surely(lambda: self._adopt_late(job, said, known))
+
+    def _adopt_late(self, job: Job, said: Submitted, known: Mapping[str, Any]) -> None:
+        fresh = self.store.get(job.id)
+        if fresh.reference is not None and fresh.reference.get("id") == _id(said):
+            return  # a webhook was quicker than the answer
+        lost = fresh.state is State.FAILED and fresh.error_kind == "outcome_unknown"
+        if fresh.reference is None and (fresh.state in {State.DISPATCHED, State.RUNNING} or lost):
+            cleared = {"error_kind": None, "error_message": None, "retryable": None, "finished_at": None}
+            self.store.move(fresh, State.RUNNING, "late_reference", {"reference": _id(said)}, **known, **cleared)
+        elif fresh.reference is None and fresh.ended:
+            told = {"reference": known["reference"], "cancel_due": self.store.db.now()}
+            self.store.change(fresh, **told)
+            self.store.tell(job.id, "late_reference", fresh.state, {"reference": _id(said)})
+        else:
+            self.store.tell(job.id, "second_at_provider", fresh.state, {"reference": _id(said)})
+
+    # ----------------------------------------------------------------------------------------------------------------- look
+
+    def poll(self, job: Job, backend: Backend, call: Call) -> None:
+        """Look how a job stands that was handed over."""
+        if job.reference is None:  # it runs in somebody's hands; only the reaper gives it up
+            return
+        try:
+            stands = backend.status(call, job.reference)
+        except InnkeeperError as error:
+            failure = failure_of(error)
+            stands = Progress("running") if failure.retryable else Progress("failed", failure=failure)
+        if stands.stage == "done":
+            self._finish(job, backend, call, stands.outputs, stands.cost_usd)
+        elif stands.stage in {"failed", "lost"}:
+            gone = Failure("not_found", "the provider does not know the job any more", retryable=True)
+            self._failed(job, backend, stands.failure or gone)
+        elif stands.stage == "cancelled":
+            self.store.move(job, State.CANCELLED, "cancelled_by_provider")
+        else:
+            self._wait(job, stands)
+
+    def _wait(self, job: Job, stands: Progress) -> None:
+        now = self.store.db.now()
+        least, most = POLL_SECONDS
+        age = (_seconds(job.created_at, now) or 0) / 10
+        told = {} if stands.share is None else {"progress": stands.share}
+        waiting = self.store.change(job, due_at=later(now, min(most, max(least, age))), **told, **_FREE)
+        if stands.share is not None and stands.share != job.progress:
+            self.store.tell(waiting.id, "progress", waiting.state, {"share": stands.share})
+
+    # ----------------------------------------------------------------------------------------------------------------- keep
+
+    def _finish(self, job: Job, backend: Backend, call: Call, outputs: tuple[Output, ...], cost: float | None) -> None:
+        """Keep results. Where all of them are here already, ``storing`` and ``succeeded`` are written together."""
+        if not outputs:
+            self._failed(job, backend, Failure("bad_answer", "the provider gave no result", retryable=True))
+            return
+        offered = tuple({k: v for k, v in msgspec.to_builtins(one).items() if k != "data"} for one in outputs)
+        known: dict[str, Any] = {
+            "outputs": offered,
+            "cost_usd": job.cost_estimate if cost is None else cost,
+            "progress": 1.0,
+        }
+        if any(not one.data for one in outputs):
+            self.keep(self._surely(lambda: self.store.move(job, State.STORING, **known)), backend, call)
+            return
+        try:
+            results = tuple(self._kept(one) for one in outputs)
+        except (InnkeeperError, OSError) as error:
+            self._failed(job, backend, _storage(error))
+            return
+        self._surely(lambda: self._both(job, known, results))
+
+    def _both(self, job: Job, known: Mapping[str, Any], results: tuple[Stored, ...]) -> Job:
+        with self.store.db.transaction():
+            return self._succeed(self.store.move(job, State.STORING, **known), results)
+
+    def keep(self, job: Job, backend: Backend, call: Call) -> None:
+        """Fetch and keep results that are known."""
+        offered = [msgspec.convert({k: v for k, v in one.items() if k != "tries"}, Output) for one in job.outputs]
+        try:
+            results = tuple(self._kept(msgspec.structs.replace(one, data=backend.fetch(call, one))) for one in offered)
+        except (InnkeeperError, OSError) as error:
+            self._store_later(job, _storage(error))
+            return
+        self._surely(lambda: self._succeed(job, results))
+
+    def _kept(self, output: Output) -> Stored:
+        whole_or_refused(output.data, sha256=output.sha256, size=output.size)
+        return self.jobs.assets.put(output.data, output.media_type)
+
+    def _succeed(self, job: Job, results: tuple[Stored, ...]) -> Job:
+        stored = tuple(msgspec.to_builtins(one) for one in results)
+        details = {"results": [one.name for one in results]}
+        return self.store.move(job, State.SUCCEEDED, details=details, results=stored)
+
+    def _store_later(self, job: Job, failure: Failure) -> None:
+        tries = max([int(one.get("tries", 0)) for one in job.outputs], default=0) + 1
+        if tries >= MAX_ATTEMPTS or not failure.retryable:
+            self._end(job, msgspec.structs.replace(failure, retryable=True))
+            return
+        wait = backoff(job.id, tries, self._first)
+        offered = tuple({**one, "tries": tries} for one in job.outputs)
+        due = later(self.store.db.now(), wait)
+        self.store.move(job, State.STORING, "store_later", {"kind": failure.kind}, outputs=offered, due_at=due, **_FREE)
+
+    # ---------------------------------------------------------------------------------------------------------------- fail
+
+    def _failed(self, job: Job, backend: Backend, failure: Failure) -> None:
+        """Ask again later, or end: what may already be with a provider that charges is never asked twice by itself."""
+        if failure.unknown and not backend.repeatable and job.reference is None:
+            self._end(job, Failure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True))
+        elif failure.retryable and job.attempt < job.max_attempts:
+            wait = max(backoff(job.id, job.attempt, self._first), min(failure.retry_after or 0.0, LONGEST_WAIT))
+            due = later(self.store.db.now(), wait)
+            again = {"due_at": due, "reference": None, "progress": None, "outputs": (), **_FREE}
+            details = {"kind": failure.kind, "attempt": job.attempt}
+            self._surely(lambda: self.store.move(job, State.QUEUED, "retry_later", details, **again))
+        else:
+            self._end(job, failure)
+
+    def recover(self, job: Job, backend: Backend | None) -> None:
+        """Go on with a job whose worker has gone away in the middle of it."""
+        now = self.store.db.now()
+        if job.reference is not None or job.state is State.STORING:
+            self.store.move(job, job.state, "lease_lost", due_at=now, **_FREE)
+        elif backend is not None and backend.repeatable and job.attempt < job.max_attempts:
+            self.store.move(job, State.QUEUED, "lease_lost", due_at=now, **_FREE)
+        elif backend is not None and backend.repeatable:
+            self._end(job, Failure("worker_lost", "its workers went away each time", retryable=True))
+        else:
+            self._end(job, Failure("outcome_unknown", _UNKNOWN, retryable=True))
+
+    def tell_provider(self, job: Job) -> None:
+        """Tell a provider that a job is no longer wanted, until it has heard it or is asked too often."""
+        from innkeeper.inference.jobs.limits import MAX_CANCEL_TRIES
+
+        backend, call = self.jobs.call_of(job)
+        try:
+            backend.cancel(call, job.reference or EMPTY)
+        except (ProviderError, RequestCancelledError) as error:
+            if job.cancel_tries >= MAX_CANCEL_TRIES or not failure_of(error).retryable:
+                self.store.change(job, cancel_due=None)
+                self.store.tell(job.id, "provider_cancel_failed", job.state, {"kind": failure_of(error).kind})
+            return
+        self.store.change(job, cancel_due=None)
+        self.store.tell(job.id, "provider_cancelled", job.state)
+
+    def _end(self, job: Job, failure: Failure) -> None:
+        facts: dict[str, Any] = {
+            "error_kind": failure.kind,
+            "error_message": failure.message[:500],
+            "retryable": failure.retryable,
+        }
+        details = {"kind": failure.kind, "retryable": failure.retryable}
+        self._surely(lambda: self.store.move(job, State.FAILED, details=details, **facts))
+
+    def _surely(self, write: Callable[[], _T]) -> _T:
+        """Write what must not be lost, also where the database is away for a while."""
+        until, wait = time.monotonic() + _DATABASE_SECONDS, 0.05
+        while True:
+            try:
+                return write()
+            except DatabaseError:
+                if time.monotonic() > until:
+                    raise
+                self._sleep(wait)
+                wait = min(wait * 2, 2.0)
+
+
+def _storage(error: InnkeeperError | OSError) -> Failure:
+    if isinstance(error, OSError):
+        return Failure(
+            "storage", f"the result could not be kept: {error.strerror or type(error).__name__}", retryable=True
+        )
+    if isinstance(error, FormatError):
+        return Failure("bad_result", error.message, retryable=True)
+    return failure_of(error)
+
+
+def _id(said: Submitted) -> Any:
+    return (said.reference or EMPTY).get("id")
+
+
+def _seconds(since: str, now: str) -> float | None:
+    from datetime import datetime
+
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds() if since else None
+
+
+_STEPS: Final[Mapping[State, Callable[[Steps, Job, Backend, Call], None]]] = {
+    State.DISPATCHED: Steps.submit,
+    State.RUNNING: Steps.poll,
+    State.STORING: Steps.keep,
+}

@@ -1,0 +1,271 @@
+"""JobStore: the rows of jobs, changed by compare-and-set, with an event for each change in the same transaction.
+
+Workers take jobs by lease. On SQLite a claim holds the write lock for its two statements, on PostgreSQL rows that another
+worker looks at are passed over (``SKIP LOCKED``), so that any number of workers may share one database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from innkeeper.inference.jobs.job import ENDED, NEXT, Job, JobChangedError, JobEvent, JobMissingError, State
+from innkeeper.inference.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
+from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.job_tables import job_deliveries, job_events, jobs, webhook_receipts
+from innkeeper.library.db.rows import checked, frozen_row, insert_many
+from innkeeper.library.errors import ConflictError
+from innkeeper.prompt.data import EMPTY, to_json
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+__all__ = ["JobStore", "later"]
+
+_WAITING = (State.QUEUED, State.RUNNING, State.STORING)
+_HELD = (State.DISPATCHED, State.RUNNING, State.STORING)
+_UNPAID = (State.FAILED, State.CANCELLED, State.EXPIRED)
+_ACTIVE = (State.CREATED, State.QUEUED, *_HELD)
+
+
+def later(moment: str, seconds: float) -> str:
+    """The moment so many seconds after another one."""
+    return moment_text(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
+
+
+class JobStore:
+    """The jobs of one database; threads and processes may share it."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    # ---------------------------------------------------------------------------------------------------------- for callers
+
+    def add(self, job: Job) -> tuple[Job, bool]:
+        """Add a job, and tell whether it is new: one of the same owner with the same idempotency key is given back instead.
+
+        Raises:
+            ConflictError: the key was used for another request.
+        """
+        values = checked(jobs, _values(job))
+        insert_into = (sqlite.insert if self.db.dialect == "sqlite" else postgresql.insert)(jobs)
+        added = insert_into.values(values).on_conflict_do_nothing().returning(jobs.c.id)
+        with self.db.transaction() as connection:
+            if connection.execute(added).first() is not None:
+                note = {"job_id": job.id, "created_at": job.created_at, "details": {}}
+                events = [
+                    {**note, "event": state.value, "state": state.value} for state in (State.CREATED, State.QUEUED)
+                ]
+                insert_many(connection, job_events, events)
+                return job, True
+            asked = (jobs.c.tenant == job.tenant, jobs.c.owner == job.owner)
+            same = select(jobs).where(*asked, jobs.c.idempotency_key == job.idempotency_key)
+            found = Job.of(frozen_row(connection.execute(same).mappings().one()))
+        if found.request_sha256 != job.request_sha256:
+            raise ConflictError(
+                "the idempotency key was used for another request", hint="use a new key for a new request"
+            )
+        return found, False
+
+    def get(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """The job, where it is of this tenant and owner. Raises `JobMissingError`, also for one of somebody else."""
+        query = select(jobs).where(jobs.c.id == job_id, *_mine(tenant, owner))
+        with self.db.reading() as connection:
+            row = connection.execute(query).mappings().first()
+        if row is None:
+            raise JobMissingError(f"there is no job {job_id!r:.80}")
+        return Job.of(frozen_row(row))
+
+    def list(
+        self, *, tenant: str | None = None, owner: str | None = None, state: str | None = None, limit: int = 50
+    ) -> tuple[Job, ...]:
+        """The newest jobs, newest first."""
+        wanted = [] if state is None else [jobs.c.state == State(state)]
+        query = select(jobs).where(*_mine(tenant, owner), *wanted)
+        with self.db.reading() as connection:
+            rows = connection.execute(query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit))
+            return tuple(Job.of(frozen_row(row)) for row in rows.mappings())
+
+    def events(self, job_id: str, after: int = 0) -> tuple[JobEvent, ...]:
+        """What happened to a job, oldest first; ``after`` is the last one that was seen."""
+        query = select(job_events).where(job_events.c.job_id == job_id, job_events.c.id > after)
+        with self.db.reading() as connection:
+            rows = connection.execute(query.order_by(job_events.c.id)).mappings()
+            return tuple(
+                JobEvent(row["id"], row["created_at"], row["event"], row["state"], row["details"]) for row in rows
+            )
+
+    def spent(self, tenant: str, owner: str, since: str) -> float:
+        """What jobs cost that an owner has asked for since a moment, in US dollars; of those under way the estimate."""
+        cost = func.coalesce(jobs.c.cost_usd, jobs.c.cost_estimate, 0)
+        unpaid = and_(jobs.c.reference.is_(None), jobs.c.state.in_(_UNPAID))
+        mine = (*_mine(tenant, owner), jobs.c.created_at >= since, not_(unpaid))
+        with self.db.reading() as connection:
+            return float(connection.execute(select(func.coalesce(func.sum(cost), 0)).where(*mine)).scalar_one())
+
+    # ------------------------------------------------------------------------------------------------------------- changes
+
+    def move(self, job: Job, to: State, event: str = "", details: Mapping[str, Any] = EMPTY, **changes: Any) -> Job:
+        """Change a job's state and columns, if it is still as it was read.
+
+        Raises:
+            JobChangedError: somebody else has changed it.
+        """
+        if to not in NEXT[job.state]:
+            raise JobChangedError(f"a job that is {job.state} does not become {to}")
+        now = self.db.now()
+        ended = {"finished_at": now, "lease": None, "lease_until": None} if to in ENDED else {}
+        values = {"state": to, "updated_at": now, **ended, **changes}
+        with self.db.transaction() as connection:
+            moved = self._changed(connection, job, values)
+            self._tell(connection, job.id, event or to.value, to, now, details)
+            if to in ENDED and moved.callback_url:
+                self._announce(connection, moved, now)
+        return moved
+
+    def _announce(self, connection: Connection, job: Job, now: str) -> None:
+        """Leave the message about a job that has ended for whoever sends it."""
+        body = to_json({"type": f"job.{job.state}", "job": job.to_dict()}).decode()
+        row = {"id": self.db.fresh_id(), "job_id": job.id, "url": job.callback_url, "body": body, "due_at": now}
+        connection.execute(insert(job_deliveries), checked(job_deliveries, row))
+
+    def change(self, job: Job, **changes: Any) -> Job:
+        """Change columns of a job in its state, without an event. Raises `JobChangedError`."""
+        with self.db.transaction() as connection:
+            return self._changed(connection, job, {"updated_at": self.db.now(), **changes})
+
+    def tell(self, job_id: str, event: str, state: State, details: Mapping[str, Any] = EMPTY) -> None:
+        """Add an event that changes nothing."""
+        with self.db.transaction() as connection:
+            self._tell(connection, job_id, event, state, self.db.now(), details)
+
+    def take_receipt(self, backend: str, delivery: str) -> bool:
+        """Note that a webhook is taken; tells whether it is the first time. In the transaction of what it changes."""
+        values = {"backend": backend, "delivery": delivery, "received_at": self.db.now()}
+        insert_into = (sqlite.insert if self.db.dialect == "sqlite" else postgresql.insert)(webhook_receipts)
+        taken = insert_into.values(values).on_conflict_do_nothing().returning(webhook_receipts.c.delivery)
+        with self.db.transaction() as connection:
+            return connection.execute(taken).first() is not None
+
+    def forget_receipts(self, before: str) -> None:
+        """Let go of webhooks that were taken before a moment: a repeat is refused by its time."""
+        with self.db.transaction() as connection:
+            connection.execute(delete(webhook_receipts).where(webhook_receipts.c.received_at < before))
+
+    def remove_ended(self, before: str) -> int:
+        """Delete jobs that ended before a moment, with their events; returns how many."""
+        with self.db.transaction() as connection:
+            return connection.execute(delete(jobs).where(jobs.c.finished_at < before)).rowcount
+
+    # --------------------------------------------------------------------------------------------------------- for workers
+
+    def is_anything_due(self) -> bool:
+        """Whether a job waits for a worker. Cheap: nothing is locked."""
+        with self.db.reading() as connection:
+            return connection.execute(select(jobs.c.id).where(_due(self.db.now())).limit(1)).first() is not None
+
+    def claim(self, worker: str, limit: int, seconds: float = LEASE_SECONDS) -> tuple[Job, ...]:
+        """Take up to ``limit`` jobs that are due, those longest due first; queued ones are ``dispatched`` from here on."""
+        now = self.db.now()
+        wanted = select(jobs.c.id, jobs.c.state).where(_due(now)).order_by(jobs.c.due_at, jobs.c.id).limit(limit)
+        if self.db.dialect == "postgresql":
+            wanted = wanted.with_for_update(skip_locked=True)
+        queued = jobs.c.state == State.QUEUED.value
+        values = {
+            "state": case((queued, State.DISPATCHED.value), else_=jobs.c.state),
+            "attempt": jobs.c.attempt + case((queued, 1), else_=0),
+            "version": jobs.c.version + 1,
+            "lease": worker,
+            "lease_until": later(now, seconds),
+            "updated_at": now,
+        }
+        with self.db.transaction() as connection:
+            before = {row.id: row.state for row in connection.execute(wanted)}
+            if not before:
+                return ()
+            taken = update(jobs).where(jobs.c.id.in_(before)).values(values).returning(jobs)
+            claimed = [Job.of(frozen_row(row)) for row in connection.execute(taken).mappings()]
+            started = [job for job in claimed if before[job.id] == State.QUEUED]
+            details = [
+                {"job_id": job.id, "created_at": now, "event": "dispatched", "state": "dispatched",
+                 "details": {"attempt": job.attempt}}
+                for job in started
+            ]  # fmt: skip
+            insert_many(connection, job_events, details)
+        return tuple(sorted(claimed, key=lambda job: (job.due_at, job.id)))
+
+    def renew(self, worker: str, held: Iterable[str], seconds: float = LEASE_SECONDS) -> None:
+        """Say that a worker is still at these jobs."""
+        values = {"lease_until": later(self.db.now(), seconds)}
+        with self.db.transaction() as connection:
+            connection.execute(update(jobs).where(jobs.c.id.in_(list(held)), jobs.c.lease == worker).values(values))
+
+    def leased(self) -> tuple[Job, ...]:
+        """The jobs that workers hold."""
+        return self._all(jobs.c.lease.is_not(None), jobs.c.state.in_(_HELD))
+
+    def overdue(self) -> tuple[Job, ...]:
+        """The jobs whose deadline has passed."""
+        return self._all(jobs.c.deadline < self.db.now(), jobs.c.state.in_(_ACTIVE))
+
+    def to_cancel(self, limit: int) -> tuple[Job, ...]:
+        """Take jobs that have ended here and whose provider is still to be told; each is put off before it is tried."""
+        now = self.db.now()
+        wanted = select(jobs.c.id).where(jobs.c.cancel_due <= now).order_by(jobs.c.cancel_due).limit(limit)
+        if self.db.dialect == "postgresql":
+            wanted = wanted.with_for_update(skip_locked=True)
+        with self.db.reading() as connection:
+            if connection.execute(select(jobs.c.id).where(jobs.c.cancel_due <= now).limit(1)).first() is None:
+                return ()
+        values = {
+            "cancel_due": later(now, LEASE_SECONDS),
+            "cancel_tries": jobs.c.cancel_tries + 1,
+            "version": jobs.c.version + 1,
+        }
+        with self.db.transaction() as connection:
+            ids = list(connection.execute(wanted).scalars())
+            taken = update(jobs).where(jobs.c.id.in_(ids)).values(values).returning(jobs)
+            return tuple(Job.of(frozen_row(row)) for row in connection.execute(taken).mappings()) if ids else ()
+
+    # ------------------------------------------------------------------------------------------------------ for its own parts
+
+    def _all(self, *conditions: Any) -> tuple[Job, ...]:
+        with self.db.reading() as connection:
+            rows = connection.execute(select(jobs).where(*conditions).order_by(jobs.c.id).limit(1_000)).mappings()
+            return tuple(Job.of(frozen_row(row)) for row in rows)
+
+    def _changed(self, connection: Connection, job: Job, values: Mapping[str, Any]) -> Job:
+        seen = (jobs.c.id == job.id, jobs.c.version == job.version)
+        whole = {**checked(jobs, values, whole=False), "version": job.version + 1}
+        row = connection.execute(update(jobs).where(*seen).values(whole).returning(jobs)).mappings().first()
+        if row is None:
+            raise JobChangedError(f"the job {job.id} was changed by somebody else")
+        return Job.of(frozen_row(row))
+
+    def _tell(
+        self, connection: Connection, job_id: str, event: str, state: State, at: str, details: Mapping[str, Any]
+    ) -> None:
+        row = {"job_id": job_id, "created_at": at, "event": event, "state": state.value, "details": dict(details)}
+        connection.execute(insert(job_events), checked(job_events, row))
+
+
+def _values(job: Job) -> dict[str, Any]:
+    import msgspec
+
+    return dict(msgspec.to_builtins(job))
+
+
+def _mine(tenant: str | None, owner: str | None) -> list[Any]:
+    conditions = [] if tenant is None else [jobs.c.tenant == tenant]
+    return conditions if owner is None else [*conditions, jobs.c.owner == owner]
+
+
+def _due(now: str) -> Any:
+    """Waiting, in nobody's hands, and due: now, or so late that the clock must have been set back since."""
+    when = or_(jobs.c.due_at <= now, jobs.c.due_at > later(now, LONGEST_WAIT + 60))
+    return and_(jobs.c.state.in_(_WAITING), jobs.c.lease.is_(None), when)

@@ -1,0 +1,293 @@
+"""Faults of providers of pictures and videos: one documented outcome each, on SQLite and on PostgreSQL (docs/jobs.md)."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
+from innkeeper.inference.jobs.backend import Call, RefusedByProviderError, WebhookRefusedError
+from innkeeper.inference.jobs.job import Job, Output, State
+from innkeeper.inference.jobs.limits import MAX_ATTEMPTS
+from innkeeper.inference.jobs.media import MediaRequest
+from innkeeper.inference.jobs.media_jobs import Terms
+from innkeeper.library.db.engine import Database
+from innkeeper.library.outside import MACHINE
+from innkeeper.prompt.determinism import Clock
+from tests.inference.jobs.fakes import PICTURE, FakeProvider, House, hook, house
+
+WANTED = MediaRequest(prompt="a red barn at dawn", model="fake/one", seed=0)
+
+
+class Shifted:
+    """The machine's clock, set by a test."""
+
+    def __init__(self) -> None:
+        self.by = timedelta()
+
+    def now(self) -> Clock:
+        return Clock.at(MACHINE.now().now + self.by)
+
+    def fresh_id(self) -> str:
+        return MACHINE.fresh_id()
+
+
+@pytest.fixture
+def provider() -> FakeProvider:
+    """The provider of a test."""
+    return FakeProvider()
+
+
+@pytest.fixture
+def clock() -> Shifted:
+    """The clock of a test."""
+    return Shifted()
+
+
+@pytest.fixture
+def at(
+    url: str, tmp_path: Path, provider: FakeProvider, clock: Shifted, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[House]:
+    """A house on a database."""
+    monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.02, 0.05))
+    with house(url, tmp_path, provider, outside=clock) as made:
+        yield made
+
+
+def _status(status: int) -> HttpError:
+    return HttpError(f"the provider answered with status {status}", status=status, headers={}, sample="")
+
+
+def test_late(at: House, provider: FakeProvider) -> None:
+    """A provider that takes its time is asked until it is done, and paid once."""
+    provider.polls = 3
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, provider.charged, provider.polled) == (State.SUCCEEDED, 1, 4)
+    assert at.jobs.assets.get(job.results[0].name) == PICTURE
+    assert at.told(job.id)[:3] == ["created", "queued", "dispatched"]
+    assert at.told(job.id)[-2:] == ["storing", "succeeded"]
+
+
+def test_never(at: House, provider: FakeProvider) -> None:
+    """A job whose provider never ends it expires at its deadline, and the provider is told."""
+    provider.never = True
+    job = at.drain(at.jobs.submit(WANTED, Terms(deadline_seconds=0.4)).id)
+    at.runner.sweep()
+    assert (job.state, provider.charged, provider.cancelled) == (State.EXPIRED, 1, ["ref-0"])
+
+
+@dataclass
+class Damaged:
+    """A result that is not what it should be: what the provider gives, and how often it does before the right one."""
+
+    name: str
+    output: Output
+    file: bytes
+
+
+DAMAGED = [
+    Damaged("wrong hash", Output(url="https://files.example/1", sha256="0" * 64), PICTURE),
+    Damaged("wrong size", Output(url="https://files.example/1", size=3), PICTURE),
+    Damaged("partial file", Output(url="https://files.example/1"), PICTURE[:-20]),
+    Damaged("no picture", Output(url="https://files.example/1"), b"<html>"),
+]
+
+
+@pytest.mark.parametrize("case", DAMAGED, ids=lambda case: case.name)
+def test_damaged(at: House, provider: FakeProvider, case: Damaged) -> None:
+    """A damaged result is fetched again; nothing of it is kept, and after some tries the job fails and can be retried."""
+    provider.outputs, provider.files = [case.output], [case.file]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, job.retryable) == (State.FAILED, "bad_result", True)
+    assert (provider.charged, provider.fetched) == (1, MAX_ATTEMPTS)
+    assert not job.results
+
+
+def test_partial_once(at: House, provider: FakeProvider) -> None:
+    """A file that was cut off once is whole the next time, and the job succeeds without being paid again."""
+    provider.files = [PICTURE[:-20], PICTURE]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, provider.charged, provider.fetched) == (State.SUCCEEDED, 1, 2)
+
+
+def test_webhook_before_the_response(at: House, provider: FakeProvider) -> None:
+    """A webhook that comes before the provider has answered brings the job on, and the answer changes nothing more."""
+
+    def early(call: Call, reference: str) -> None:
+        assert at.jobs.receive("fake", call.job_id, *hook(reference, time.time())) == "taken"
+
+    provider.before = early
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, provider.charged) == (State.SUCCEEDED, 1)
+    assert "webhook_first" in at.told(job.id)
+
+
+def test_webhook_twice(at: House, provider: FakeProvider) -> None:
+    """A webhook that is sent again counts once; one with a new identifier is an event and changes nothing."""
+    provider.polls = 10**6
+    job = at.jobs.submit(WANTED)
+    at.runner.drain(0.1)
+    sent = hook("ref-0", time.time())
+    assert [at.jobs.receive("fake", job.id, *sent) for _ in range(3)] == ["taken", "repeated", "repeated"]
+    provider.polls = 0
+    done = at.drain(job.id)
+    assert at.jobs.receive("fake", job.id, *hook("ref-0", time.time(), "d-2")) == "ignored"
+    assert (done.state, at.jobs.get(job.id), provider.charged) == (State.SUCCEEDED, done, 1)
+
+
+@pytest.mark.parametrize("kind", ["signature", "body", "old", "future"])
+def test_webhook_forged(at: House, provider: FakeProvider, kind: str) -> None:
+    """A webhook whose signature does not hold, or of another time, is refused, and nothing changes."""
+    provider.polls = 10**6
+    job = at.jobs.submit(WANTED)
+    at.runner.drain(0.1)
+    before, events = at.jobs.get(job.id), at.told(job.id)
+    headers, body = hook("ref-0", time.time() + {"old": -301, "future": 302}.get(kind, 0))
+    headers |= {"signature": "00"} if kind == "signature" else {}
+    with pytest.raises(WebhookRefusedError):
+        at.jobs.receive("fake", job.id, headers, body if kind != "body" else b"ref-1")
+    after = at.jobs.get(job.id)
+    assert (after.state, after.reference, at.told(job.id)[: len(events)]) == (before.state, before.reference, events)
+
+
+def test_webhook_about_another(at: House, provider: FakeProvider) -> None:
+    """A webhook of the provider's about another of its jobs changes nothing."""
+    provider.polls = 10**6
+    job = at.jobs.submit(WANTED)
+    at.runner.drain(0.1)
+    assert at.jobs.receive("fake", job.id, *hook("ref-9", time.time())) == "ignored"
+    assert at.jobs.get(job.id).reference == {"id": "ref-0"}
+
+
+def test_clock_back(at: House, provider: FakeProvider, clock: Shifted) -> None:
+    """A clock that is set back by a day stops nothing: what was put off is done, and nobody is paid twice."""
+    provider.polls = 2
+    job = at.jobs.submit(WANTED)
+    at.runner.drain(0.05)
+    clock.by = -timedelta(days=1)
+    done = at.drain(job.id)
+    assert (done.state, provider.charged) == (State.SUCCEEDED, 1)
+
+
+def test_clock_back_and_worker_lost(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease that seems to last for ever, since the clock was set back, is given up once it has stood still for long enough."""
+    monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
+    clock, provider = Shifted(), FakeProvider(repeatable=True)
+    with house(url, tmp_path, provider, outside=clock, lease=0.1) as at:
+        job = at.jobs.submit(WANTED)
+        (held,) = at.jobs.store.claim("a worker that is gone", 1)
+        assert held.state is State.DISPATCHED
+        clock.by = -timedelta(days=1)
+        assert at.drain(job.id).state is State.SUCCEEDED
+        assert "lease_lost" in at.told(job.id)
+
+
+@dataclass
+class Lost:
+    """An answer that was lost: how, whether asking twice is free, what becomes of the job, and how often it was paid."""
+
+    name: str
+    error: Exception
+    repeatable: bool
+    state: State
+    kind: str | None
+    charged: int
+
+
+LOST = [
+    Lost("time", ProviderTimeoutError("no answer", phase="read"), False, State.FAILED, "outcome_unknown", 1),
+    Lost("cut", ProviderConnectionError("broke"), False, State.FAILED, "outcome_unknown", 1),
+    Lost("gateway", _status(502), False, State.FAILED, "outcome_unknown", 1),
+    Lost("free", ProviderTimeoutError("no answer", phase="read"), True, State.SUCCEEDED, None, 2),
+]
+
+
+@pytest.mark.parametrize("case", LOST, ids=lambda case: case.name)
+def test_answer_lost(at: House, provider: FakeProvider, case: Lost) -> None:
+    """A paid provider whose answer was lost is not asked twice, and it is said; where asking is free it is asked again."""
+    provider.lost_answers, provider.repeatable = [case.error], case.repeatable
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, provider.charged) == (case.state, case.kind, case.charged)
+
+
+def test_answer_lost_and_webhook_late(at: House, provider: FakeProvider) -> None:
+    """A webhook about a job whose answer was lost brings it back: it succeeds, and is paid once."""
+    provider.lost_answers = [ProviderTimeoutError("no answer", phase="read")]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert job.error_kind == "outcome_unknown"
+    assert at.jobs.receive("fake", job.id, *hook("ref-0", time.time())) == "taken"
+    done = at.drain(job.id)
+    assert (done.state, done.error_kind, provider.charged) == (State.SUCCEEDED, None, 1)
+
+
+def test_refused(at: House, provider: FakeProvider) -> None:
+    """What a provider's policy refuses is told as such, and neither tried again nor elsewhere."""
+    provider.errors = [RefusedByProviderError("the provider's safety checker refused it")]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, job.retryable, job.attempt) == (
+        State.FAILED,
+        "provider_policy_refusal",
+        False,
+        1,
+    )
+
+
+def test_unavailable(at: House, provider: FakeProvider) -> None:
+    """A provider that has no room is asked again, as often as is allowed; a wrong key ends it at once."""
+    provider.errors = [_status(503), _status(429)]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.attempt, provider.charged) == (State.SUCCEEDED, 3, 1)
+    provider.errors = [_status(503)] * 9
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, job.attempt) == (State.FAILED, "unavailable", MAX_ATTEMPTS)
+    provider.errors = [_status(401)]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, job.retryable) == (State.FAILED, "auth", False)
+
+
+def test_cancelled_while_running(at: House, provider: FakeProvider) -> None:
+    """A job that is cancelled ends at once; its provider is told, and what it makes all the same is not taken."""
+    provider.never = True
+    job = at.jobs.submit(WANTED)
+    at.runner.drain(0.1)
+    assert at.jobs.cancel(job.id).state is State.CANCELLED
+    at.runner.sweep()
+    assert provider.cancelled == ["ref-0"]
+    assert at.jobs.receive("fake", job.id, *hook("ref-0", time.time())) == "ignored"
+    at.runner.drain(0.1)
+    assert (at.jobs.get(job.id).state, provider.charged) == (State.CANCELLED, 1)
+
+
+def test_cancelled_in_the_hand_over(at: House, provider: FakeProvider) -> None:
+    """A job that is cancelled while its provider is asked stays so, and the provider is told once it has answered."""
+    cancelled: list[Job] = []
+    provider.before = lambda call, _reference: cancelled.append(at.jobs.cancel(call.job_id))
+    job = at.drain(at.jobs.submit(WANTED).id)
+    at.runner.sweep()
+    assert (job.state, provider.cancelled) == (State.CANCELLED, ["ref-0"])
+
+
+def test_kept_before_success(at: House, provider: FakeProvider) -> None:
+    """A job has not succeeded before its result is kept: a store that refuses puts it off, and then it fails."""
+    (Path(at.jobs.assets.folder)).parent.mkdir(parents=True, exist_ok=True)  # type: ignore[attr-defined]
+    at.jobs.assets.folder.write_text("a file where a folder should be")  # type: ignore[attr-defined]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, job.retryable, provider.charged) == (State.FAILED, "storage", True, 1)
+
+
+def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:
+    """Workers that claim at the same time never hold the same job."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from innkeeper.inference.jobs.store import JobStore
+
+    ids = {at.jobs.submit(WANTED).id for _ in range(24)}
+    with Database.open(url) as other, ThreadPoolExecutor(4) as pool:
+        stores = [JobStore(other), at.jobs.store] * 2
+        claims = [pool.submit(store.claim, f"worker {n}", 3) for n, store in enumerate(stores * 2)]
+        claimed = [job.id for claim in claims for job in claim.result()]
+    assert len(claimed) == len(set(claimed)) == len(ids)
