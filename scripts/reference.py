@@ -28,6 +28,8 @@ ENVIRONMENT: Final = {
     "INNKEEPER_VAULT_KEY": "the keys of the vault, the newest first",
     "INNKEEPER_VAULT_KEY_FILE": "the path of a file with the keys of the vault, or `keyring:`",
     "INNKEEPER_URL": "where a service answers, for `innkeeper call` and the client of the service",
+    "INNKEEPER_ASSETS": "where results of jobs are kept: a folder, or an address such as `s3://bucket/folder`",
+    "INNKEEPER_WEBHOOK_SECRET": "the secret that signs messages about jobs that have ended",
     "INNKEEPER_SERVICE_KEY": "the key of the service, for the service and for those who call it",
     "INNKEEPER_DEBUG": "`1` shows the traceback of an unexpected error",
     "_INNKEEPER_COMPLETE": "set by a shell that asks for completions; see `innkeeper completion`",

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 MAX_ATTEMPTS: Final = 5
-"""How often a job is handed to its provider, the first time included."""
+"""How often a job is handed to its provider, the first time included (no error: the job fails, and can be retried)."""
 
 DEADLINE_SECONDS: Final = 3_600.0
 """Seconds after which a job that has not ended is given up, unless its request says otherwise."""
@@ -34,10 +34,10 @@ LONGEST_WAIT: Final = 900.0
 """Seconds that a job is put off at most. One that is due later than that stands there because the clock was set back."""
 
 MAX_CANCEL_TRIES: Final = 5
-"""How often a provider is told that a job is cancelled, where it does not answer."""
+"""How often a provider is told that a job is cancelled, where it does not answer (no error: the job's events say so)."""
 
 MAX_DELIVERIES: Final = 8
-"""How often a message about a job is sent before it is a dead letter."""
+"""How often a message about a job is sent (no error: then it is a dead letter)."""
 
 MAX_OUTPUTS: Final = 16
 """Results of one job (`LimitError`)."""
