@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelNotFoundError, RouteModels
@@ -255,6 +256,31 @@ def test_an_answer_without_words(inn: Make) -> None:
     """Calls of tools alone pass through, with scripts and without."""
     for text in ("", SCRIPT):
         assert inn(text, says=()).ask("Hm", stream=True)[0].text == ""
+
+
+def test_who_goes_away_stops_the_model(inn: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing an answer in its middle closes that of the route."""
+    house, closed = inn(), []
+
+    async def events() -> AsyncGenerator[ModelEvent]:
+        try:
+            for piece in ("One", " two", " three"):
+                yield TextDelta(text=piece)
+        finally:
+            closed.append(True)
+
+    async def ask(*_: Any) -> ModelAnswer:
+        return ModelAnswer(events())
+
+    async def run() -> None:
+        said = [{"role": "user", "content": "Hi"}]
+        answer = await house.models.answer(read_chat({"model": "wenna", "messages": said, "stream": True}), "me")
+        assert await anext(answer.events) == TextDelta(text="One")
+        await answer.events.aclose()
+
+    monkeypatch.setattr(house.routes, "ask", ask)
+    asyncio.run(run())
+    assert closed
 
 
 def test_a_broken_profile_is_still_listed(inn: Make, tmp_path: Path) -> None:

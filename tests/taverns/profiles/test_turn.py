@@ -161,6 +161,14 @@ def test_a_client_cannot_replace_the_prompt() -> None:
     assert {note.data["input"] for note in made.notes} == {"options.extra", "options.post_processing", "options.n"}
 
 
+@pytest.mark.parametrize("tavern", ["silly", "vibe", "smart", "template"])
+def test_a_turn_says_nothing_of_itself(tavern: str) -> None:
+    """What a turn sets for every tavern is no note of those that have no use for it."""
+    fields: dict[str, Any] = {"tavern": tavern, **({"character": ()} if tavern == "template" else {})}
+    made = turn({**fields, "greeting": False}, SAID, seed=9)
+    assert (made.plan.notes, made.notes, made.body.notes) == ((), (), ())
+
+
 def test_who_says_it() -> None:
     """A name of a client's message is who says it, unless the profile wants no names."""
     messages = [{"role": "user", "content": "Hi", "name": "bo"}, {"role": "assistant", "content": "Ho"}, *SAID]

@@ -104,7 +104,7 @@ def profile_turn(
     """
     before = state or ConversationState()
     prepared = _prepared(profile, turn, before, ports)
-    plan = build(prepared.request, ports)
+    plan = _without_own(build(prepared.request, ports))
     speaker = _speaker(plan, prepared.request)
     return ProfileTurn(
         plan=plan,
@@ -115,6 +115,15 @@ def profile_turn(
         rewrites=profile.rewrites,
         notes=prepared.notes,
     )
+
+
+def _without_own(plan: Plan) -> Plan:
+    """The plan without notes on what nobody but the turn has set, in taverns that have no use for it."""
+    own = [note for note in plan.notes if note.kind is NoteKind.IGNORED and note.data.get("input") in _OWN_INPUTS]
+    return plan.with_(notes=tuple(note for note in plan.notes if note not in own)) if own else plan
+
+
+_OWN_INPUTS: Final = ("dialect", "seed")
 
 
 def turn_answered(
