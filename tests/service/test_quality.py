@@ -15,13 +15,14 @@ import pytest
 from innkeeper.inference.fake import EchoServer, Fault
 from tests.service.programs import Service
 
-ALL, CHAT, ONCE, SLOW, WATCH = "all-k3y", "chat-k3y", "once-k3y", "tokens-k3y", "watch-k3y"
+ALL, CHAT, ONCE, SLOW, WATCH, POOR = "all-k3y", "chat-k3y", "once-k3y", "tokens-k3y", "watch-k3y", "poor-k3y"
 KEYS = f"""
 {ALL}
 {CHAT} scope=chat route=one calls=1
 {ONCE} rate=1
 {SLOW} tokens=1
 {WATCH} scope=metrics
+{POOR} spend=0.5
 """
 
 
@@ -35,10 +36,10 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def service(keys: Path) -> Iterator[Service]:
-    """A service with two routes to one provider, which writes a line a call."""
+    """A service with two routes to one provider."""
     with EchoServer(*["Good evening."] * 50) as provider:
         routes = [f"--route={name}={provider.base_url}:m" for name in ("one", "two")]
-        with Service.command(*routes, "--key-file", str(keys), "--log", "json", "--no-grpc") as running:
+        with Service.command(*routes, "--key-file", str(keys), "--no-grpc", "--price", "one=900000,0") as running:
             yield running
 
 
@@ -60,10 +61,11 @@ def test_scopes(service: Service) -> None:
 
 
 def test_rates(service: Service) -> None:
-    """Requests and tokens of a minute run out with 429 and when to come back; another key goes on."""
+    """Requests and tokens of a minute, and money of a day, run out with 429 and when to come back; another key goes on."""
     assert chat(service, ONCE).status_code == 200
     assert chat(service, SLOW).status_code == 200
-    for key, code in ((ONCE, "rate_limit"), (SLOW, "token_rate_limit")):
+    assert chat(service, POOR).status_code == 200
+    for key, code in ((ONCE, "rate_limit"), (SLOW, "token_rate_limit"), (POOR, "spend_limit")):
         refused = chat(service, key)
         assert (refused.status_code, refused.json()["error"]["code"]) == (429, code)
         assert int(refused.headers["retry-after"]) > 0

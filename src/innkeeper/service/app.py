@@ -196,6 +196,7 @@ def create_app(
     from innkeeper.service.openapi.pages import PAGES, PROMPTS, RUN
     from innkeeper.service.openapi.route import described
     from innkeeper.service.pool import Pool
+    from innkeeper.service.prices import read_prices
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
@@ -205,7 +206,13 @@ def create_app(
     module, _, name = operations.partition(":")
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
     pool = Pool(checked, operations, gateway.state)
-    gate = Gate(calls=checked.max_calls, volume=checked.max_bodies, answers=checked.max_answers, keys=checked.keys)
+    gate = Gate(
+        calls=checked.max_calls,
+        volume=checked.max_bodies,
+        answers=checked.max_answers,
+        keys=checked.keys,
+        prices=read_prices(checked.prices),
+    )
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models)

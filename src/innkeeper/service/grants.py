@@ -31,8 +31,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What a key may do. ``None`` is whatever there is.
 
     ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
-    requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, in the currency in
-    which routes name their prices. ``limits`` are what the work of one call may take.
+    requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
+    of the service (`innkeeper.service.prices`). ``limits`` are what the work of one call may take.
     """
 
     scope: tuple[str, ...] | None = None

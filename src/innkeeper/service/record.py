@@ -26,7 +26,7 @@ class CallRecord:
     """One call. Moments are seconds of one clock that only runs forward; `moment` makes them times of the day.
 
     ``first`` is when the first byte of the answer's body went out, ``asked`` when the model was asked. ``error`` is the kind of
-    an error. ``cost`` is in the currency in which routes name their prices.
+    an error. ``cost`` is by the prices of the service.
     """
 
     number: str = ""

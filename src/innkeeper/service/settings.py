@@ -37,6 +37,7 @@ from innkeeper.service.errors import (
     TIME_BUDGET,
 )
 from innkeeper.service.grants import OPEN, Grant
+from innkeeper.service.prices import read_prices
 
 __all__ = [
     "DEFAULT_PORT",
@@ -135,7 +136,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     where their conversations are kept between turns. ``python`` allows the
     ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
     ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
-    open internet (`Egress`), where an address is not the operator's own. ``stop_seconds`` is what calls under way get when the
+    open internet (`Egress`), where an address is not the operator's own.
+    ``prices`` are what routes cost (`read_prices`). ``stop_seconds`` is what calls under way get when the
     service is told to stop.
     ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
     left out. ``grpc_port`` is where gRPC is answered on the same host, 0 for any free port; without it there is no gRPC.
@@ -154,6 +156,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     limits: BuildLimits = BuildLimits()
     cors_origins: tuple[str, ...] = ()
     allow_hosts: tuple[str, ...] = ()
+    prices: tuple[str, ...] = ()
     max_body: int = MAX_BODY
     max_bodies: int = MAX_BODIES
     max_depth: int = MAX_DEPTH
@@ -191,6 +194,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError(f"the data folder {str(self.data)!r} is not there", hint="make it, or leave --data out")
         self._check_doors()
         Egress(self.allow_hosts)
+        read_prices(self.prices)
         return self
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import ceil
@@ -23,6 +23,7 @@ from innkeeper.service.errors import (
     ConcurrencyLimitError,
     OverloadError,
 )
+from innkeeper.service.prices import Price, cost_of
 from innkeeper.service.quotas import Quotas
 from innkeeper.service.record import CallRecord, Observer
 from innkeeper.service.settings import Keys
@@ -42,11 +43,20 @@ class Gate:
     What ``keys`` grant is seen to here, so that all surfaces count together.
     """
 
-    def __init__(self, *, calls: int, volume: int, answers: int = MAX_ANSWERS, keys: Keys | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        calls: int,
+        volume: int,
+        answers: int = MAX_ANSWERS,
+        keys: Keys | None = None,
+        prices: Sequence[Price] = (),
+    ) -> None:
         self._calls = calls
         self._volume = volume
         self._answers = answers
         self.keys = Keys() if keys is None else keys
+        self.prices = prices
         self.calls: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
         self.volume: Counter[str] = Counter()
@@ -65,7 +75,9 @@ class Gate:
             _give_back(self.volume, caller, ticket.size)
             _give_back(self.calls, caller, ticket.calls)
             _give_back(self.answers, caller, ticket.answers)
-            self.quotas.charge(caller, ticket.grant, tokens=ticket.record.tokens, cost=ticket.record.cost)
+            told = ticket.record
+            told.cost = told.cost or cost_of(told.route, told.usage, self.prices)
+            self.quotas.charge(caller, ticket.grant, tokens=told.tokens, cost=told.cost)
 
     def ended(self, record: CallRecord) -> None:
         """Tell those who observe that a call has ended."""

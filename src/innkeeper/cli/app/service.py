@@ -63,6 +63,13 @@ _LAST_PORT: Final = 65_535
     multiple=True,
     help="A host of this machine or network that addresses in tools may name; repeatable.",
 )
+@click.option(
+    "--price",
+    "prices",
+    metavar="ROUTE=INPUT,OUTPUT",
+    multiple=True,
+    help="What a million tokens of a route cost, for the spending of keys; ROUTE may have *; repeatable.",
+)
 @click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
 @click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
 @click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")

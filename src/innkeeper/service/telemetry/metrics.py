@@ -37,7 +37,7 @@ class Metrics:
         self._first = Histogram("first_byte_seconds", "How long the first byte took.", ("surface",), **times)
         self._tokens = Counter("tokens", "Tokens as providers counted them.", ("route", "profile", "kind"), **named)
         self._cost = Counter(
-            "cost", "What the answers cost, in the currency of the prices.", ("route", "profile"), **named
+            "cost", "What the answers cost, by the prices of the service.", ("route", "profile"), **named
         )
         self._watch(gate, named)
 
