@@ -170,7 +170,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(UnavailableError) as caught:
         prompt(CHATML)
-    assert "innkeeper[templates]" in str(caught.value.hint)
+    assert "[templates]" in str(caught.value.hint)
 
 
 OPENINGS = ["{{", "}}", "{%", "%}", "{#", "{% for m in messages %}", "{% endfor %}", "{% if", "{% endif %}", "{% set x"]

@@ -111,7 +111,7 @@ class Broken:
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (ModuleNotFoundError("No module named 'xllamacpp'"), "innkeeper[local]"),
+        (ModuleNotFoundError("No module named 'xllamacpp'"), "[local]"),
         (ImportError("libgomp.so.1: cannot open shared object file"), "libgomp1"),
         (ImportError("something else"), None),
     ],
