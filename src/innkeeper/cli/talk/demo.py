@@ -172,7 +172,8 @@ class _Stage:
         from innkeeper.cli.talk.service_demo import ask_service, lines_of, served
 
         if find_spec("uvicorn") is None:
-            self.say(f"Behind the service, other programs can ask the card: {install_line("'innkeeper[serve]'")}")
+            line = install_line("'innkeeper[serve]'")
+            self.say(f"Behind the service, other programs can ask the card: {line}")
             return
         with served(folder) as address:
             self.say(f"Service: listening on {address}")
