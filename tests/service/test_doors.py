@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -268,6 +269,18 @@ def test_responses_streamed_are_stored(client: openai.OpenAI) -> None:
         stream.until_done()
         final = stream.get_final_response()
     assert client.responses.retrieve(final.id).output_text == "You said: Hello"
+
+
+def test_responses_outlast_the_service(provider: EchoServer, tmp_path: Path) -> None:
+    """With states in the database a conversation goes on after the service was started again."""
+    words = ["--route", f"inn={provider.base_url}:big", "--no-grpc", "--states", "database"]
+    before: str | None = None
+    for _ in range(2):
+        with Service.command(*words, "--database", str(tmp_path / "library.db")) as running:
+            client = openai.OpenAI(base_url=f"{running.url}/v1", api_key="none", max_retries=0)
+            asked: Any = {} if before is None else {"previous_response_id": before}
+            before = client.responses.create(model="inn", input="Hello", **asked).id
+    assert [message["role"] for message in provider.requests[-1].body["messages"]] == ["user", "assistant", "user"]
 
 
 def test_responses_cancelled(client: openai.OpenAI, provider: EchoServer) -> None:

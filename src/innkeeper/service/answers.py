@@ -54,6 +54,10 @@ class Surface(NamedTuple):
     number: str = "x-request-id"
 
 
+Kept = Callable[[GenerationRequest, ModelResponse], Awaitable[None]]
+"""What is told of an answer that is whole."""
+
+
 class Running(NamedTuple):
     """An answer that has begun: its events from the first on, what they are put together in, and how it was asked."""
 
@@ -118,8 +122,8 @@ class Answering:
         web: WebRequest,
         surface: Surface,
         *,
-        changed: Callable[[GenerationRequest], GenerationRequest] = lambda request: request,
-        kept: Callable[[GenerationRequest, ModelResponse], None] = lambda _request, _response: None,
+        changed: Callable[[GenerationRequest], Awaitable[GenerationRequest]] | None = None,
+        kept: Kept | None = None,
     ) -> Response:
         """Answer a request.
 
@@ -130,7 +134,8 @@ class Answering:
             kept: told of the answer when it is whole.
         """
         try:
-            asked = changed(surface.read(await json_body(web)))
+            asked = surface.read(await json_body(web))
+            asked = asked if changed is None else await changed(asked)
             running = await unless_gone(web.receive, self._begin(asked, web))
             at = ticket_of(web).owner, running.fold.id
             self.running[at] = running
@@ -141,7 +146,8 @@ class Answering:
                 whole = await unless_gone(web.receive, _whole(running), running.stop)
             finally:
                 del self.running[at]
-            kept(asked, whole)
+            if kept is not None:
+                await kept(asked, whole)
             body = surface.view.whole(whole)
             reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
             ticket_of(web).carry(len(reply.body))
@@ -170,7 +176,7 @@ class Answering:
         running: Running,
         surface: Surface,
         asked: GenerationRequest,
-        kept: Callable[[GenerationRequest, ModelResponse], None],
+        kept: Kept | None,
         at: tuple[str, str],
         headers: dict[str, str],
     ) -> Response:
@@ -180,9 +186,9 @@ class Answering:
             del self.running[at]
             await running.events.aclose()
 
-        def done(error: bool) -> None:  # noqa: FBT001 - whether it went wrong
-            if not error:
-                kept(asked, writer.fold.response())
+        async def done() -> None:
+            if kept is not None:
+                await kept(asked, writer.fold.response())
 
         return EventStream(_pieces(running, writer, done), headers, running.stop, over)
 
@@ -194,7 +200,7 @@ async def _whole(running: Running) -> ModelResponse:
     return running.fold.response()
 
 
-async def _pieces(running: Running, writer: StreamView, done: Callable[[bool], None]) -> AsyncGenerator[bytes]:
+async def _pieces(running: Running, writer: StreamView, done: Callable[[], Awaitable[None]]) -> AsyncGenerator[bytes]:
     """The bytes of a stream, those of one event of the model together."""
     yield _joined(writer.start())
     failed: ErrorFacts | None = None
@@ -204,15 +210,15 @@ async def _pieces(running: Running, writer: StreamView, done: Callable[[bool], N
                 sent = writer.take(event)
                 if sent:
                     yield _joined(sent)
+        last = writer.end()
+        await done()
     except InnkeeperError as error:
         running.record.error, failed = error.kind, facts_of(error)
     except Exception as error:  # noqa: BLE001 - a defect of ours, in the middle of an answer
         running.record.error = type(error).__name__
         LOG.error("stream: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
         failed = INTERNAL
-    last = writer.end() if failed is None else writer.fail(failed)
-    done(failed is not None)
-    yield _joined(last)
+    yield _joined(last if failed is None else writer.fail(failed))
 
 
 def _joined(events: list[ServerEvent]) -> bytes:

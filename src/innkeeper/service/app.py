@@ -186,7 +186,7 @@ def create_app(
     from innkeeper.service.connect.grpc_server import grpc_served
     from innkeeper.service.connect.messages import SERVICE
     from innkeeper.service.connect.runs import Runs
-    from innkeeper.service.doors import Doors
+    from innkeeper.service.doors import Doors, response_store
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.gateway.system import gateway_description
@@ -216,7 +216,7 @@ def create_app(
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models)
-    doors = Doors(prompts.models)
+    doors = Doors(prompts.models, response_store(checked))
 
     runs = Runs(checked, getattr(models, "local", None))
 

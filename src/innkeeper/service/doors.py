@@ -14,9 +14,10 @@ from innkeeper.library.outside import MACHINE
 from innkeeper.service.answers import Answering
 from innkeeper.service.anthropic.routes import routes as anthropic_routes
 from innkeeper.service.openai.routes import routes as openai_routes
-from innkeeper.service.openai.store import MemoryResponses, ResponseStore
+from innkeeper.service.openai.store import DatabaseResponses, MemoryResponses, ResponseStore
+from innkeeper.service.settings import Settings
 
-__all__ = ["Doors", "warm"]
+__all__ = ["Doors", "response_store", "warm"]
 
 _LATE: Final = ("aiohttp", "httpx", "innkeeper.dialects.registry", "innkeeper.inference.adapters.registry")
 """What is imported when it is first used otherwise: in the middle of a call, while all others wait."""
@@ -49,3 +50,17 @@ class Doors:
     async def close(self) -> None:
         """Let go of connections and models."""
         await self.models.close()
+        await self._store.close()
+
+
+def response_store(settings: Settings) -> ResponseStore:
+    """Where responses are kept. Raises `DatabaseError`, and `UnavailableError` without the library's extra."""
+    if settings.states == "memory":
+        return MemoryResponses()
+    from innkeeper.lazy import require
+
+    require("sqlalchemy")
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.log.stored_responses import StoredResponses
+
+    return DatabaseResponses(StoredResponses(Database.open(settings.database)))

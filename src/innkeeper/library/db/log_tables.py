@@ -44,6 +44,7 @@ __all__ = [
     "enhancement_logs",
     "messages",
     "metadata",
+    "stored_responses",
     "usage_logs",
 ]
 
@@ -234,4 +235,13 @@ conversation_states: Final = Table(
     Column("number", BIG, nullable=False),  # counts up within its scope
     created("updated_at", index=True),
     Index("ix_conversation_states_latest", "scope", "number"),
+)
+
+stored_responses: Final = Table(
+    "stored_responses",
+    metadata,
+    Column("owner", String, primary_key=True),  # the key that asked for it, by its name
+    Column("id", String, primary_key=True),
+    text_column("content", ""),
+    created("created_at", index=True),
 )

@@ -116,20 +116,20 @@ class _Stored:
         before: tuple[Any, ...] = ()
         mine: tuple[Any, ...] = ()
 
-        def changed(asked: GenerationRequest) -> GenerationRequest:
+        async def changed(asked: GenerationRequest) -> GenerationRequest:
             nonlocal before, mine
             top = asked.messages[:1] if asked.echo.get("instructions") else ()
             mine = asked.messages[len(top) :]
             if asked.previous_response_id is not None:
-                before = self._before(owner, asked.previous_response_id)
+                before = await self._before(owner, asked.previous_response_id)
             echo = FrozenDict({**asked.echo, "store": asked.store is not False})
             return msgspec.structs.replace(asked, messages=(*top, *before, *mine), echo=echo)
 
-        def kept(asked: GenerationRequest, response: ModelResponse) -> None:
+        async def kept(asked: GenerationRequest, response: ModelResponse) -> None:
             if asked.store is not False:
                 conversation = (*before, *mine, *response_messages(response))
                 given = tuple([message.to_dict() for message in mine])
-                self._store.put(
+                await self._store.put(
                     owner,
                     response.id,
                     StoredResponse(response=response.to_dict(), input=given, conversation=conversation),
@@ -137,19 +137,19 @@ class _Stored:
 
         return await self._answering.reply(web, _RESPONSES, changed=changed, kept=kept)
 
-    def _before(self, owner: str, response_id: str) -> tuple[Any, ...]:
+    async def _before(self, owner: str, response_id: str) -> tuple[Any, ...]:
         try:
-            return self._store.get(owner, response_id).conversation
+            return (await self._store.get(owner, response_id)).conversation
         except ResponseMissingError as error:
             missing = ResponseMissingError(response_id, "previous_response_id", "previous_response_not_found")
             raise missing from error
 
     async def get(self, web: WebRequest) -> Response:
-        return json_response(self._store.get(*_place(web)).response)
+        return json_response((await self._store.get(*_place(web))).response)
 
     async def delete(self, web: WebRequest) -> Response:
         owner, response_id = _place(web)
-        self._store.delete(owner, response_id)
+        await self._store.delete(owner, response_id)
         return json_response({"id": response_id, "object": "response", "deleted": True})
 
     async def cancel(self, web: WebRequest) -> Response:
@@ -157,14 +157,14 @@ class _Stored:
         cancelled = self._answering.cancel(owner, response_id)
         if cancelled is not None:
             return json_response(cancelled.to_dict())
-        self._store.get(owner, response_id)
+        await self._store.get(owner, response_id)
         raise UsageError(
             f"the response {response_id!r:.80} has ended", hint="only one that is under way can be cancelled"
         )
 
     async def items(self, web: WebRequest) -> Response:
         owner, response_id = _place(web)
-        found = self._store.get(owner, response_id).input
+        found = (await self._store.get(owner, response_id)).input
         items = [{"type": "message", "id": f"{response_id}_in_{at}", **thaw(item)} for at, item in enumerate(found)]
         ends = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else EMPTY
         return json_response({"object": "list", "data": items, "has_more": False, **ends})

@@ -1,21 +1,27 @@
-"""Stored responses: what `retrieve`, `delete` and ``previous_response_id`` go back to: a port, and a store in memory.
+"""Stored responses: what `retrieve`, `delete` and ``previous_response_id`` go back to: a port, and two stores behind it.
 
 A response is its owner's: for any other there is none of that id.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.message import Message
+from innkeeper.prompt.message import Message, messages_of
+
+if TYPE_CHECKING:
+    from innkeeper.library.log.stored_responses import StoredResponses
 
 __all__ = [
     "MAX_STORED",
     "MAX_STORED_BYTES",
+    "DatabaseResponses",
     "MemoryResponses",
     "ResponseMissingError",
     "ResponseStore",
@@ -62,16 +68,20 @@ class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
 class ResponseStore(Protocol):
     """Where responses are kept, by owner and id. Missing ones are `ResponseMissingError`."""
 
-    def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
+    async def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
         """Keep a response."""
         ...
 
-    def get(self, owner: str, response_id: str) -> StoredResponse:
+    async def get(self, owner: str, response_id: str) -> StoredResponse:
         """A response. Raises `ResponseMissingError`."""
         ...
 
-    def delete(self, owner: str, response_id: str) -> None:
+    async def delete(self, owner: str, response_id: str) -> None:
         """Forget a response. Raises `ResponseMissingError`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
         ...
 
 
@@ -83,7 +93,7 @@ class MemoryResponses:
         self._kept: OrderedDict[tuple[str, str], tuple[StoredResponse, int]] = OrderedDict()
         self._size = 0
 
-    def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
+    async def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
         """Keep a response."""
         size = stored.size
         self._kept[owner, response_id] = stored, size
@@ -92,15 +102,54 @@ class MemoryResponses:
             _, (_, gone) = self._kept.popitem(last=False)
             self._size -= gone
 
-    def get(self, owner: str, response_id: str) -> StoredResponse:
+    async def get(self, owner: str, response_id: str) -> StoredResponse:
         """A response. Raises `ResponseMissingError`."""
         found = self._kept.get((owner, response_id))
         if found is None:
             raise ResponseMissingError(response_id)
         return found[0]
 
-    def delete(self, owner: str, response_id: str) -> None:
+    async def delete(self, owner: str, response_id: str) -> None:
         """Forget a response. Raises `ResponseMissingError`."""
-        self.get(owner, response_id)
+        await self.get(owner, response_id)
         _, size = self._kept.pop((owner, response_id))
         self._size -= size
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class DatabaseResponses:
+    """Responses in the library's database, where they outlast the service; it is waited for in threads."""
+
+    def __init__(self, rows: StoredResponses) -> None:
+        self._rows = rows
+
+    async def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
+        """Keep a response. Raises `DatabaseError`."""
+        conversation = [message.to_dict() for message in stored.conversation]
+        content = to_json(
+            {"response": stored.response, "input": stored.input, "conversation": conversation}, sort=False
+        )
+        await asyncio.to_thread(self._rows.put, owner, response_id, content.decode())
+
+    async def get(self, owner: str, response_id: str) -> StoredResponse:
+        """A response. Raises `ResponseMissingError`, `DatabaseError`."""
+        found = await asyncio.to_thread(self._rows.get, owner, response_id)
+        if found is None:
+            raise ResponseMissingError(response_id)
+        facts = parse_json(found, asset="stored_responses")
+        return StoredResponse(
+            response=facts["response"],
+            input=tuple(facts["input"]),
+            conversation=messages_of(facts["conversation"]),
+        )
+
+    async def delete(self, owner: str, response_id: str) -> None:
+        """Forget a response. Raises `ResponseMissingError`, `DatabaseError`."""
+        if not await asyncio.to_thread(self._rows.delete, owner, response_id):
+            raise ResponseMissingError(response_id)
+
+    async def close(self) -> None:
+        """Close the database."""
+        await asyncio.to_thread(self._rows.close)

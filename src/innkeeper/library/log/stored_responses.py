@@ -1,0 +1,64 @@
+"""StoredResponses: responses that clients go back to by their ids, in the database: each its owner's, for some weeks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import stored_responses as rows
+
+__all__ = ["DAYS", "StoredResponses"]
+
+DAYS: Final = 30
+"""Days after which a response is forgotten."""
+
+_EACH: Final = 256
+
+
+class StoredResponses:
+    """The responses of one database, as texts. Every method is one transaction and may wait for others."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self._puts = 0
+
+    def put(self, owner: str, response_id: str, content: str) -> None:
+        """Keep a response; now and then, old ones are forgotten."""
+        row = {"owner": owner, "id": response_id, "content": content, "created_at": self.db.now()}
+        with self.db.transaction() as connection:
+            connection.execute(self._upsert(row))
+        self._puts += 1
+        if self._puts % _EACH == 1:
+            self.forget()
+
+    def get(self, owner: str, response_id: str) -> str | None:
+        """A response; None where this owner has none of that id."""
+        query = select(rows.c.content).where(rows.c.owner == owner, rows.c.id == response_id)
+        with self.db.reading() as connection:
+            found: str | None = connection.execute(query).scalar_one_or_none()
+        return found
+
+    def delete(self, owner: str, response_id: str) -> bool:
+        """Forget a response; whether there was one."""
+        with self.db.transaction() as connection:
+            gone = connection.execute(delete(rows).where(rows.c.owner == owner, rows.c.id == response_id))
+        return gone.rowcount > 0
+
+    def close(self) -> None:
+        """Close the database."""
+        self.db.close()
+
+    def forget(self, days: int = DAYS) -> int:
+        """Forget the responses of so many days ago and before; how many went."""
+        since = moment_text(self.db.outside.now().now - timedelta(days=days))
+        with self.db.transaction() as connection:
+            return connection.execute(delete(rows).where(rows.c.created_at < since)).rowcount
+
+    def _upsert(self, row: dict[str, Any]) -> Any:
+        insert = (sqlite if self.db.dialect == "sqlite" else postgresql).insert(rows).values(row)
+        return insert.on_conflict_do_update(index_elements=["owner", "id"], set_={"content": row["content"]})
