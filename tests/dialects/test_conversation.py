@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects import DIALECTS, convert
-from innkeeper.prompt import ConfigError, InnkeeperError
+from innkeeper.prompt import ConfigError, InnkeeperError, UsageError
 from tests.dialects.talks import call, kinds, message, said
 
 OPENAI = DIALECTS["openai"]
@@ -30,6 +30,33 @@ def test_choices_are_checked(options: dict[str, Any], allowed: str) -> None:
     assert str(caught.value).startswith("openai: option ")
     assert isinstance(caught.value, ConfigError)
     assert isinstance(caught.value, InnkeeperError)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "text", "cohere"])
+def test_misspelt_options_of_convert(dialect: str) -> None:
+    """There are no notes to say it in: an option that is not known raises, with the nearest that is."""
+    with pytest.raises(UsageError, match="'repiar' is not known") as caught:
+        convert([message()], dialect, repiar=True)
+    assert dialect in {"text", "cohere"} or caught.value.hint == "did you mean 'repair'?"
+    convert([message()], dialect, temperature=0.5)
+
+
+@pytest.mark.parametrize("dialect", ["mistral", "ollama", "gemini"])
+def test_bare_thoughts_are_thoughts(dialect: str) -> None:
+    """What servers give as ``reasoning_content`` goes where the provider has thoughts; as it came where it is asked for so."""
+    thought = message("assistant", "Four.", reasoning_content="2 + 2")
+    body = DIALECTS[dialect].messages([message(), thought, message()], {}).body
+    both = message("assistant", "Four.", reasoning="2 + 2")
+    assert body == DIALECTS[dialect].messages([message(), both, message()], {}).body
+    assert "2 + 2" in str(body)
+
+
+def test_bare_thoughts_as_they_came() -> None:
+    """Chat Completions has no place for thoughts: they are noted, or sent under the key that is asked for."""
+    thought = message("assistant", "Four.", reasoning_content="2 + 2")
+    assert kinds(OPENAI.messages([message(), thought, message()], {}).notes) == ["loss"]
+    (_, sent) = OPENAI.messages([message(), thought], {"message_keys": ["reasoning_content"]}).body
+    assert sent["reasoning_content"] == "2 + 2"
 
 
 def test_absent_choices_are_defaults() -> None:

@@ -163,11 +163,13 @@ def test_an_unknown_generation_is_noted() -> None:
 
 
 def test_tools_are_read_in_both_shapes() -> None:
-    """A definition, or OpenAI's wrapping of one."""
-    tools = [{"name": "add"}, {"type": "function", "function": {"name": "sub", "parameters": {"type": "object"}}}]
-    assert build(REQUEST.with_(tools=tools), PIPELINE).tools == (
+    """A definition as a mapping or a `Tool`, or OpenAI's wrapping of one."""
+    wrapped = {"type": "function", "function": {"name": "sub", "parameters": {"type": "object"}}}
+    typed = Tool("mul", "Multiplies.", {"type": "object", "properties": {"a": {"type": "number"}}})
+    assert build(REQUEST.with_(tools=[{"name": "add"}, wrapped, typed]), PIPELINE).tools == (
         Tool("add"),
         Tool("sub", parameters={"type": "object"}),
+        typed,
     )
 
 

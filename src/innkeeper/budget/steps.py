@@ -21,7 +21,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.tokens.framing import count_tools
 
-__all__ = ["MAX_TOKENS", "TRIMMING", "MaxTokensConfig", "TrimmingConfig", "trim_state"]
+__all__ = ["MAX_TOKENS", "TRIMMING", "MaxTokensConfig", "TrimmingConfig", "tell_report", "trim_state"]
 
 
 class TrimmingConfig(CountingConfig, StrategyChoice, frozen=True, kw_only=True):
@@ -85,6 +85,11 @@ def _tell(state: State, costing: Costing, report: TrimReport) -> None:
     if state.inputs.ports.instrumenter is None:
         return
     state.stat("token_estimator", dict(costing.counter.describe(costing.model)))
+    tell_report(state, report)
+
+
+def tell_report(state: State, report: TrimReport) -> None:
+    """The stats of a trimming step (2-wave4-contracts, *Observability*)."""
     for key in ("budget_tokens", "initial_tokens", "final_tokens", "eviction_count"):
         state.stat(key, getattr(report, key))
 

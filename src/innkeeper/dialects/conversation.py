@@ -157,6 +157,8 @@ def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
     if turn.call_id is not None and turn.role not in RESULTS:
         report.loss("the id of a tool call is not sent, but that of a result", turn.index)
         turn = replace(turn, call_id=None)
+    if rules.reasoning and not turn.reasoning:
+        turn = _with_bare_thoughts(turn, style)
     for key in turn.rest:
         if key not in style.keys:
             report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
@@ -169,6 +171,19 @@ def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
     if turn.failed and not rules.errors:
         report.loss("that a tool failed is not sent", turn.index)
     return turn
+
+
+_BARE_THOUGHTS: Final = "reasoning_content"
+"""Where servers that speak Chat Completions put the text that a model thought."""
+
+
+def _with_bare_thoughts(turn: Turn, style: Style) -> Turn:
+    """The turn with its provider's bare text of thoughts as thoughts, unless it is to be sent as it came."""
+    thoughts = turn.rest.get(_BARE_THOUGHTS)
+    if turn.role != ASSISTANT or not isinstance(thoughts, str) or _BARE_THOUGHTS in style.keys:
+        return turn
+    rest = {key: value for key, value in turn.rest.items() if key != _BARE_THOUGHTS}
+    return replace(turn, reasoning=({"text": thoughts},), rest=rest)
 
 
 def _with_legible_thoughts(turn: Turn, rules: Rules, report: Report) -> Turn:

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from innkeeper.prompt.dialect import Dialects, LazyDialect
+from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message, messages_of
+from innkeeper.prompt.note import NoteKind
 
 __all__ = ["DIALECTS", "convert"]
 
@@ -52,6 +54,11 @@ def convert(
     {'system': 'Be brief.', 'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hi'}]}]}
 
     For the notes of what was lost, ask the dialect itself: ``DIALECTS[dialect].messages(messages, options)``.
-    Raises `UnknownNameError` for an unknown dialect, `FormatError` for what is not a message.
+    Raises `UnknownNameError` for an unknown dialect, `FormatError` for what is not a message, `UsageError` for an option that
+    the dialect does not know.
     """
-    return dialects[dialect].messages(messages_of(messages), options).body
+    payload = dialects[dialect].messages(messages_of(messages), options)
+    for note in payload.notes:
+        if note.kind is NoteKind.IGNORED:
+            raise UsageError(note.message, hint=note.hint)
+    return payload.body

@@ -111,7 +111,10 @@ class Expansion(msgspec.Struct, frozen=True):
 
 
 class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The steps of one build in the order they started, and the texts whose macros were replaced, in that order."""
+    """The steps of one build in the order they started, and the texts whose macros were replaced, in that order.
+
+    ``fingerprint`` is the plan's where whoever made the trace gave it: a build does not, since it costs a rendering.
+    """
 
     steps: tuple[TraceStep, ...]
     fingerprint: str | None = None

@@ -293,7 +293,7 @@ def _injections(value: Any) -> Any:
 
 
 def _tools(value: Any) -> Any:
-    return tuple(_frozen(item) for item in _tuple(value))
+    return tuple(_frozen(plain_data(item) if isinstance(item, msgspec.Struct) else item) for item in _tuple(value))
 
 
 def _text(value: Any) -> Any:

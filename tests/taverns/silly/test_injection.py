@@ -38,6 +38,25 @@ def test_orders_of_one_depth() -> None:
     assert texts[-4:] == ["early", "middle\nX", "late", "m3"]
 
 
+def test_a_jailbreak_at_a_depth() -> None:
+    """It stands there, as in SillyTavern, where TavernKit moves it to the end."""
+    prompts = [{"identifier": "jailbreak", "content": "JB", "injection_position": 1, "injection_depth": 2}]
+    preset = {"prompts": prompts, "prompt_order": order("main", "chatHistory", "jailbreak")}
+    texts = contents(build(history=HISTORY, preset=preset))
+    assert texts[texts.index("m1") :][:4] == ["m1", "JB", "m2", "m3"]
+
+
+@pytest.mark.parametrize("prefill", [False, True])
+def test_a_postfix_is_not_in_the_prompt(prefill: bool) -> None:
+    """What joins a reply to the text it continues is the caller's: another than the usual is noted, and changes nothing."""
+    plans = [
+        build(history=HISTORY, generation="continue", preset={"continue_postfix": postfix, "continue_prefill": prefill})
+        for postfix in (" ", "\n")
+    ]
+    assert contents(plans[0]) == contents(plans[1])
+    assert [any("continue_postfix" in note.message for note in plan.notes) for plan in plans] == [False, True]
+
+
 def test_beyond_the_chat() -> None:
     """A depth past the chat's beginning stands at its top; one past 10,000 is dropped."""
     texts = contents(build(history=HISTORY, injections=[at(50, "x", "TOP"), at(10_001, "y", "GONE")]))

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget.report import EvictionReason, TrimReport
-from innkeeper.prompt import MaxTokensExceededError, NoteKind, PipelineError, Plan
+from innkeeper.macros.engine.errors import MacroSyntaxError
+from innkeeper.prompt import InnkeeperError, MaxTokensExceededError, NoteKind, Plan
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.text.chat import stop_strings
 from tests.taverns.silly.builds import build, card, turns
@@ -109,32 +110,14 @@ def test_story_that_does_not_fit() -> None:
     assert "Sam" not in prompt(plan)
 
 
-STORIES = {
-    "open_block": ("{{char}}\n{{#if char}}x", "Mira\n{{#if char}}x", (2, 1)),
-    "open_tag": ("{{description", "{{description", (1, 3)),
-    "closer": ("{{/if}}a", "{{/if}}a", (1, 1)),
-    "wrong_closer": ("{{#if a}}1{{/unless}}", "{{#if a}}1{{/unless}}", (1, 11)),
-    "partial": ("{{> p}}{{char}}", "{{> p}}Mira", (1, 1)),
-    "argument": ("{{#if}}x{{/if}}", "{{#if}}x{{/if}}", (1, 1)),
-}
-
-
-@pytest.mark.parametrize(("story", "sent", "position"), STORIES.values(), ids=STORIES)
-def test_a_story_that_cannot_be_read(story: str, sent: str, position: tuple[int, int]) -> None:
-    """It is sent as it is written, but for its macros; a warning names the template, line and column."""
-    plan = text_build("Hi.", text={"context": {"story_string": story}})
-    assert prompt(plan).startswith(sent + "\n")
-    warning, *_ = plan.warnings
-    assert warning.where is not None
-    assert (warning.where.asset, warning.where.line, warning.where.column) == ("context template", *position)
-
-
-def test_a_story_that_cannot_be_read_in_a_strict_build() -> None:
-    """There it is an error, with its line and its column."""
-    with pytest.raises(PipelineError, match="StrictModeError") as caught:
-        text_build("Hi.", text={"context": {"story_string": "a\n{{#if char}}"}}, strict=True)
-    assert caught.value.where is not None
-    assert (caught.value.where.asset, caught.value.where.line) == ("context template", 2)
+def test_template_error_says_where() -> None:
+    """A story string that cannot be read names the template, its line and its column."""
+    with pytest.raises(InnkeeperError) as caught:
+        text_build("Hi.", text={"context": {"story_string": "a\n{{#if char}}"}})
+    cause = caught.value.__cause__ or caught.value
+    assert isinstance(cause, MacroSyntaxError)
+    assert cause.where is not None
+    assert (cause.where.asset, cause.where.line, cause.where.column) == ("context template", 2, 1)
 
 
 def test_card_is_no_template() -> None:

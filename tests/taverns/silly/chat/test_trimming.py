@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt import ConfigError, MaxTokensExceededError, NoteKind, Plan
+from innkeeper.prompt import ConfigError, MaxTokensExceededError, NoteKind, Plan, Ports, TraceCollector
 from tests.taverns.silly.builds import build, card, contents, order, turns
 
 WINDOW = 700
@@ -30,6 +30,22 @@ def plan_of(length: int, *, description: str = "A clockmaker.", **trimming: Any)
 def oldest(plan: Plan) -> int:
     """The number of the oldest message that is sent."""
     return min(int(text.split(":")[0]) for text in contents(plan) if text[:1].isdigit())
+
+
+@pytest.mark.parametrize("length", [3, 61])
+@pytest.mark.parametrize("dialect", ["openai", "text"])
+def test_what_a_trace_tells(length: int, dialect: str) -> None:
+    """The step's stats are those of the document: the figures of the report."""
+    *history, last = turns(*(said(place) for place in range(length)))
+    settings = {"text": {"max_context": WINDOW, "amount_gen": 100}}
+    fields = {"message": last["content"], "history": history, "context_window": WINDOW, "settings": settings}
+    plan = build(Ports(instrumenter=TraceCollector()), dialect=dialect, reserved_tokens=100, **fields)
+    assert plan.trace is not None
+    step, names = plan.trace.step("trimming"), ("initial_tokens", "final_tokens", "budget_tokens", "eviction_count")
+    figures = {name: getattr(plan.trim_report, name) for name in names}
+    assert step is not None
+    assert figures.items() <= step.stats.items()
+    assert bool(figures["eviction_count"]) is (length > 3)
 
 
 @pytest.mark.parametrize("strategy", ["fill", "group_order", "priority", "stepped"])

@@ -15,6 +15,7 @@ import msgspec
 
 from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
 from innkeeper.budget.settings import StrategyChoice
+from innkeeper.budget.steps import tell_report
 from innkeeper.budget.strategies import Fill, Strategy
 from innkeeper.budget.strategies.strategy import latest_user, units_of
 from innkeeper.prompt.block import Block
@@ -75,7 +76,7 @@ def finish_plan(
         tokenizer=state.request.model,
     )
     state.stat("plan_blocks", len(plan.blocks))
-    state.stat("evictions", len(records))
+    tell_report(state, state.result.trim_report)
 
 
 def _record(block: Block, tokens: int, reason: str) -> EvictionRecord:

@@ -1,25 +1,23 @@
 """Steps ``entries``, ``pinned_groups`` and ``compilation`` of text prompts: what stands before the history.
 
-``entries`` counts the parts of the context template, which stands in the place of a prompt order; ``pinned_groups`` collects
-the template's fields; ``compilation`` writes the examples (as blocks under the separator, or line by line between instruct
-sequences), the story string and the chat's start, and leaves `TextCompiled`. `InstructMode`
-has the sequences of an instruct template (`sillytavern.md` 62, 63, 66, 68).
+``entries`` reads the context template, which stands in the place of a prompt order, and stops the build at one that
+cannot be read; ``pinned_groups`` collects the template's fields; ``compilation`` writes the examples (as blocks under
+the separator, or line by line between instruct sequences), the story string and the chat's start, and leaves
+`TextCompiled`. `InstructMode` has the sequences of an instruct template (`sillytavern.md` 62, 63, 66, 68).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from innkeeper.content.templates import InstructNames, InstructTemplate, StoryPosition
-from innkeeper.macros.engine.errors import MacroError
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import cleaned, separator_of
@@ -123,19 +121,18 @@ def _cleaned(scene: Scene, text: str, field: str) -> str:
     return text_of(cleaned(scene.inputs, scene.expand, pieces_of(text, origin)))
 
 
-def story_string(state: State, scene: Scene, values: dict[str, str]) -> str:
+def story_string(scene: Scene, values: dict[str, str]) -> str:
     """The template filled, its macros resolved, without blank lines in front; a line break at the end unless a suffix follows.
 
-    One that cannot be read or rendered stays as it is written, but for its macros, and that is a warning.
+    Raises `MacroError` when the template cannot be read or rendered, and says where.
     """
     from innkeeper.macros.handlebars.render import render_handlebars
 
-    filled = template = settings_of(scene).context.story_string
+    template = settings_of(scene).context.story_string
     try:
         filled = render_handlebars(template, values, lambda name: _macro(scene, name))
-    except MacroError as error:
-        placed = error.at(asset="context template", path="story_string")
-        state.warn(f"the story string is sent as it is written: {error.message}", where=placed.where, hint=placed.hint)
+    except InnkeeperError as error:
+        raise error.at(asset="context template", path="story_string") from error
     story = scene.expand(filled).lstrip("\n")
     return story if not story or story.endswith("\n") or not _breaks(scene) else story + "\n"
 
@@ -154,13 +151,16 @@ def _breaks(scene: Scene) -> bool:
 
 
 def _run_entries(state: State, _config: NoConfig) -> None:
-    """Count the parts of the story string, where it can be read."""
+    """Read the story string. Raises `MacroSyntaxError` with its line and column."""
     from innkeeper.macros.handlebars.syntax import parse
 
     template = settings_of(scene_of(state)).context.story_string
+    try:
+        tree = parse(template)
+    except InnkeeperError as error:
+        raise error.at(asset="context template", path="story_string") from error
     state.scratch["entries"] = template
-    with suppress(MacroError):
-        state.stat("prompt_entries", len(parse(template).body))
+    state.stat("prompt_entries", len(tree.body))
 
 
 TEXT_ENTRIES: Final = Step("entries", _run_entries, NoConfig)
@@ -233,7 +233,7 @@ def _run_compilation(state: State, _config: NoConfig) -> None:
             stories.append(instruct.around_story(stories[-1]))
 
     scene.order.follow(
-        {"story": lambda: stories.append(story_string(state, scene, _values(texts, injections))), "story_frame": frame}
+        {"story": lambda: stories.append(story_string(scene, _values(texts, injections))), "story_frame": frame}
     )
     story = "" if in_chat else stories[-1]
     state.scratch["compilation"] = TextCompiled(
