@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from innkeeper.inference.routing.models import Models
+    from innkeeper.service.work import Gate
 
 
 __all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve"]
@@ -192,31 +193,25 @@ def create_app(
     from innkeeper.service.gateway.system import gateway_description
     from innkeeper.service.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
+    from innkeeper.service.jobs.door import JobsDoor
     from innkeeper.service.openapi.models import MODELS
     from innkeeper.service.openapi.pages import PAGES, PROMPTS, RUN
     from innkeeper.service.openapi.route import described
     from innkeeper.service.pool import Pool
-    from innkeeper.service.prices import read_prices
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
     from innkeeper.service.telemetry.spans import spans
-    from innkeeper.service.work import Gate
 
     module, _, name = operations.partition(":")
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
     pool = Pool(checked, operations, gateway.state)
-    gate = Gate(
-        calls=checked.max_calls,
-        volume=checked.max_bodies,
-        answers=checked.max_answers,
-        keys=checked.keys,
-        prices=read_prices(checked.prices),
-    )
+    gate = _gate(checked)
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models)
     doors = Doors(prompts.models, response_store(checked))
+    jobs = JobsDoor(checked)
 
     runs = Runs(checked, getattr(models, "local", None))
 
@@ -224,7 +219,7 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         pool.open()
         try:
-            async with grpc_served(runs, checked, gate, grpc_ready):
+            async with jobs.served(), grpc_served(runs, checked, gate, grpc_ready):
                 yield
                 readiness.stopping = True
         finally:
@@ -237,9 +232,13 @@ def create_app(
         routes=[
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
-            described([gateway_description(gateway.state), PAGES, MODELS, PROMPTS, RUN], keyed=bool(checked.keys)),
+            described(
+                [gateway_description(gateway.state), PAGES, MODELS, PROMPTS, RUN, jobs.description],
+                keyed=bool(checked.keys),
+            ),
             *doors.routes(),
             *prompts.routes(),
+            *jobs.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
         ],
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
@@ -249,6 +248,19 @@ def create_app(
     app.router.redirect_slashes = False
     app.state.pool, app.state.readiness = pool, readiness
     return app  # type: ignore[no-any-return]  # the library is imported by name
+
+
+def _gate(settings: Settings) -> Gate:
+    from innkeeper.service.prices import read_prices
+    from innkeeper.service.work import Gate
+
+    return Gate(
+        calls=settings.max_calls,
+        volume=settings.max_bodies,
+        answers=settings.max_answers,
+        keys=settings.keys,
+        prices=read_prices(settings.prices),
+    )
 
 
 def library(name: str) -> Any:

@@ -45,7 +45,7 @@ from innkeeper.service.exchange import Reply, error_reply, json_reply
 from innkeeper.service.guesses import Guesses
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings, is_loopback
-from innkeeper.service.surfaces import PROBES, surface_of
+from innkeeper.service.surfaces import PROBES, SIGNED, surface_of
 from innkeeper.service.work import Gate, Ticket
 
 __all__ = [
@@ -137,6 +137,10 @@ class Guard:
             if path in PROBES:
                 check_size(scope)
                 check_origin(headers, self._settings)
+            elif path.startswith(SIGNED):
+                check_size(scope)
+                check_origin(headers, self._settings)
+                record.caller = f"webhooks {(scope.get('client') or ('',))[0]}"
             else:
                 record.caller = self._caller(scope, headers)
             if not path.startswith(DECODING):

@@ -139,6 +139,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     open internet (`Egress`), where an address is not the operator's own.
     ``prices`` are what routes cost (`read_prices`). ``stop_seconds`` is what calls under way get when the
     service is told to stop.
+    ``job_threads`` is how many jobs are carried out here at once (0: other processes do), ``job_budget`` what one key may spend
+    on them in a day, in US dollars, ``public_url`` where providers reach this service to tell of jobs; else they are asked.
     ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
     left out. ``grpc_port`` is where gRPC is answered on the same host, 0 for any free port; without it there is no gRPC.
     """
@@ -150,6 +152,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     states: Literal["memory", "database"] = "memory"
     database: str | None = None
     grpc_port: int | None = None
+    job_threads: int = 0
+    job_budget: float | None = None
+    public_url: str = ""
     profile: str = "fixed"
     python: bool = True
     keys: Keys = Keys()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["ANSWERING", "PROBES", "SURFACES", "surface_of"]
+__all__ = ["ANSWERING", "PROBES", "SIGNED", "SURFACES", "surface_of"]
 
 SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -17,17 +17,22 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "embeddings": ("/v1/embeddings",),
         "prompts": ("/v1/prompts", "/v1/plans"),
         "run": ("/prompt.v1.PromptService",),
+        "jobs": ("/v1/jobs", *(f"/functions/v1/{name}" for name in ("queue-job", "fal-image", "replicate-image"))),
         "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
         "metrics": ("/metrics",),
     }
 )
 """By name, what their paths begin with."""
 
-ANSWERING: Final = frozenset({"chat", "embeddings", "run"})
+ANSWERING: Final = frozenset({"chat", "embeddings", "run", "jobs"})
 """Surfaces whose calls mostly wait for a model: more of them are let in at once than of those that compute."""
 
 PROBES: Final = frozenset({"/health", "/ready"})
 """Pages that programs which watch over the service ask, without a key. They tell no more than that it is there."""
+
+
+SIGNED: Final = "/v1/jobs/webhooks/"
+"""What the paths begin with that programs call which have no key, and sign what they send instead."""
 
 
 def surface_of(path: str) -> str | None:

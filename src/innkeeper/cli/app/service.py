@@ -87,6 +87,11 @@ _LAST_PORT: Final = 65_535
     show_default=True,
     help="A line a call on standard error, without prompts and keys.",
 )
+@click.option(
+    "--job-threads", type=click.IntRange(0), default=4, show_default=True, help="Jobs carried out here at once."
+)
+@click.option("--job-budget", type=click.FloatRange(0), help="US dollars that a key may spend on jobs in a day.")
+@click.option("--public-url", help="Where providers reach this service, to tell of jobs.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that compute calls, at most.")
 @click.option(
     "--start-method",

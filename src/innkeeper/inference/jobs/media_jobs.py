@@ -194,9 +194,10 @@ class MediaJobs:
         if request.model == NAME:
             return Target(MODEL, EMPTY, NAME)
         rows = {str(row["model_key"]): row for row in catalogue.models}
-        if request.model not in rows:
+        by_id = {str(row.get("id")): row for row in catalogue.models}
+        row = rows.get(request.model) or by_id.get(request.model)
+        if row is None:
             raise UnknownNameError("model", request.model, [*rows, NAME])
-        row = rows[request.model]
         if row.get("tasks") and request.mode.value not in row["tasks"]:
             done = ", ".join(row["tasks"])
             raise MediaRequestError(f"{request.model} does not do {request.mode}", hint=f"it does {done}")

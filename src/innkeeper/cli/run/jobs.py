@@ -1,0 +1,252 @@
+"""``innkeeper image``, ``video`` and ``job``: pictures and videos, and the jobs that make them, in this machine's library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import examples
+from innkeeper.cli.keep.library import database_options, opened, print_json, print_table
+
+if TYPE_CHECKING:
+    from innkeeper.inference.jobs.job import Job
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
+
+__all__ = ["image", "job", "video"]
+
+_FAILED: Final = 69
+_NAMES: Final = {
+    "negative": "negative_prompt",
+    "ratio": "aspect_ratio",
+    "picture": "image",
+}
+
+
+def _media_options(command: Any) -> Any:
+    for option in reversed(
+        (
+            click.option("--model", help="A model of the catalogue; the first that does this where left out."),
+            click.option("--negative", help="What should not be in it."),
+            click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one if left out."),
+            click.option("--count", type=click.IntRange(1), default=1, help="How many."),
+            click.option("--width", type=click.IntRange(1), help="Pixels."),
+            click.option("--height", type=click.IntRange(1), help="Pixels."),
+            click.option("--ratio", help="Width to height, such as 16:9."),
+            click.option("--steps", type=click.IntRange(1), help="Steps of the model."),
+            click.option("--guidance", type=float, help="How closely the prompt is followed."),
+            click.option("--from", "picture", help="A picture to start from: a file or an address."),
+            click.option("--strength", type=click.FloatRange(0, 1), help="How much of that may change."),
+            click.option("--out", type=click.Path(path_type=Path), help="Where to; this folder where left out."),
+            click.option("--no-wait", is_flag=True, help="Only queue it; a service or `job work` carries it out."),
+            click.option("--max-cost", type=click.FloatRange(0), help="US dollars that it may cost at most."),
+        )
+    ):
+        command = option(command)
+    return database_options(command)
+
+
+@click.command(
+    epilog=examples(
+        'innkeeper image "a red barn at dawn" --seed 7 --out barn.png',
+        'innkeeper image "the same barn in snow" --from barn.png --strength 0.5',
+    )
+)
+@click.argument("prompt")
+@_media_options
+def image(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int:
+    """Have a picture made of PROMPT and write it to a file.
+
+    Without a model in the library's catalogue, `tiny-seed-picture` draws one by arithmetic: it shows the way, not the prompt.
+    """
+    return _made(prompt, "i", url, as_json, options)
+
+
+@click.command(epilog=examples('innkeeper video "waves on a beach" --duration 4 --out waves.mp4'))
+@click.argument("prompt")
+@click.option("--duration", type=click.FloatRange(0, min_open=True), help="Seconds.")
+@click.option("--fps", type=click.FloatRange(0, min_open=True), help="Pictures a second.")
+@_media_options
+def video(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int:
+    """Have a video made of PROMPT and write it to a file."""
+    return _made(prompt, "v", url, as_json, options)
+
+
+@contextmanager
+def _jobs(url: str | None) -> Iterator[MediaJobs]:
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
+
+    with opened(url) as library:
+        jobs = MediaJobs(library)
+        try:
+            yield jobs
+        finally:
+            jobs.wire.close()
+
+
+def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[str, Any]) -> int:  # noqa: FBT001
+    from innkeeper.inference.jobs.job import Mode
+    from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
+    from innkeeper.inference.jobs.media import MediaRequest
+    from innkeeper.inference.jobs.media_jobs import Terms
+    from innkeeper.inference.jobs.runner import Runner
+
+    out, no_wait, max_cost = (options.pop(name) for name in ("out", "no_wait", "max_cost"))
+    fields = {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
+    mode = Mode(f"{'i' if options.get('picture') else 't'}2{kind}")
+    with _jobs(url) as jobs:
+        if "image" in fields:
+            fields["image"] = _picture(jobs, fields["image"])
+        job = jobs.submit(MediaRequest(prompt=prompt, mode=mode, **fields), Terms(owner="", max_cost=max_cost))
+        if not no_wait:
+            Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
+            job = jobs.get(job.id)
+        files = _written(jobs, job, out)
+    if as_json:
+        print_json({**job.to_dict(), "files": [str(path) for path in files]})
+    else:
+        _say(job, files)
+    return 0 if job.error_kind is None and job.state != "expired" else _FAILED
+
+
+def _picture(jobs: MediaJobs, said: str) -> str:
+    """A picture to start from: an address as it is, a file as one of our own assets."""
+    if said.startswith(("https://", "http://", "asset:")):
+        return said
+    from innkeeper.cli.keep.library import read_bytes
+
+    return f"asset:{jobs.assets.put(read_bytes(said)).name}"
+
+
+def _written(jobs: MediaJobs, job: Job, out: Path | None) -> list[Path]:
+    """The results as files: ``out`` itself for one, numbered beside it for several."""
+    files = []
+    for place, stored in enumerate(job.results):
+        suffix = Path(stored.name).suffix
+        named = out if out is not None and not out.is_dir() else (out or Path()) / f"{job.id.lower()}{suffix}"
+        path = named if not place else named.with_name(f"{named.stem}-{place + 1}{named.suffix}")
+        path.write_bytes(jobs.assets.get(stored.name))
+        files.append(path)
+    return files
+
+
+def _say(job: Job, files: list[Path]) -> None:
+    for path in files:
+        click.echo(str(path))
+    seed = f", seed {job.request['seed']}" if job.request.get("seed") is not None else ""
+    click.echo(f"{job.state}: {job.model_key}{seed} (job {job.id})", err=True)
+    for note in job.notes:
+        click.echo(f"  {note['parameter']}: asked {note['asked']}, sent {note['sent']}: {note['reason']}", err=True)
+    if job.error_message:
+        again = f"; `innkeeper job retry {job.id}` asks again" if job.retryable else ""
+        click.echo(f"  {job.error_kind}: {job.error_message}{again}", err=True)
+
+
+@click.group(epilog=examples("innkeeper job list", "innkeeper job show 01ABC", "innkeeper job work"))
+def job() -> None:
+    """Look at jobs that make pictures and videos, cancel them, ask again, and carry them out."""
+
+
+@job.command("list")
+@click.option("--state", help="Only those in this state.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="How many at most.")
+@database_options
+def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> None:
+    """List the newest jobs."""
+    from innkeeper.inference.jobs.job import State
+
+    if state is not None and state not in set(State):
+        raise click.UsageError(f"{state!r} is no state; states: {', '.join(State)}")
+    with _jobs(url) as jobs:
+        rows = jobs.store.list(state=state, limit=limit)
+    if as_json:
+        print_json({"jobs": [one.to_dict() for one in rows]})
+        return
+    print_table(
+        ("job", "made", "mode", "model", "state", "why", "cost"),
+        [
+            (one.id, one.created_at[:19], one.mode, one.model_key, one.state, one.error_kind, one.cost_usd)
+            for one in rows
+        ],
+    )
+
+
+@job.command()
+@click.argument("job_id")
+@database_options
+def show(job_id: str, url: str | None, *, as_json: bool) -> None:
+    """Show a job and what happened to it."""
+    import msgspec
+
+    with _jobs(url) as jobs:
+        found = jobs.get(job_id)
+        events = jobs.events(found)
+    if as_json:
+        print_json({**found.to_dict(), "events": [msgspec.to_builtins(one) for one in events]})
+        return
+    _say(found, [])
+    print_table(
+        ("at", "event", "state", "details"), [(one.at[:23], one.event, one.state, one.details) for one in events]
+    )
+
+
+@job.command()
+@click.argument("job_id")
+@database_options
+def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
+    """Cancel a job; its provider is told at once, and otherwise by whoever carries jobs out."""
+    from innkeeper.inference.jobs.runner import Runner
+
+    with _jobs(url) as jobs:
+        found = jobs.cancel(job_id)
+        Runner(jobs).sweep()
+    print_json(found.to_dict()) if as_json else _say(found, [])
+
+
+@job.command()
+@click.argument("job_id")
+@database_options
+def retry(job_id: str, url: str | None, *, as_json: bool) -> None:
+    """Ask once more for a job that failed, expired or was cancelled. `job work` or a service carries it out."""
+    with _jobs(url) as jobs:
+        found = jobs.retry(job_id)
+    print_json(found.to_dict()) if as_json else _say(found, [])
+
+
+@job.command()
+@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Jobs at once.")
+@click.option("--until-idle", is_flag=True, help="Stop once nothing waits.")
+@database_options
+def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> None:
+    """Carry out jobs until told to stop (SIGTERM, Ctrl-C). Any number of these may share one database."""
+    import signal
+    import threading
+
+    from innkeeper.inference.jobs.runner import Runner
+
+    with _jobs(url) as jobs:
+        if until_idle:
+            Runner(jobs).drain()
+            return
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        if not as_json:
+            click.echo("Jobs are carried out. Ctrl-C stops it.", err=True)
+        with Runner(jobs, threads=threads):
+            while not stop.wait(0.5):
+                pass
+
+
+@job.command()
+@click.argument("before")
+@database_options
+def purge(before: str, url: str | None, *, as_json: bool) -> None:
+    """Delete jobs that ended before BEFORE (an ISO 8601 moment), with their prompts and events; results stay."""
+    from innkeeper.library.db.columns import moment_text
+
+    with _jobs(url) as jobs:
+        count = jobs.store.remove_ended(moment_text(before))
+    print_json({"deleted": count}) if as_json else click.echo(f"{count} jobs deleted.")

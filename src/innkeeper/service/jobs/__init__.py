@@ -1,0 +1,1 @@
+"""Jobs over HTTP: pictures and videos that are made behind a request."""

@@ -1,0 +1,109 @@
+"""JobsDoor: the jobs of one application, opened when they are first needed, and the threads that carry them out.
+
+A library costs a database; a service that nobody asks for jobs opens none. Where there is one already, jobs may wait in it, so it
+is opened beside the start of the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+from starlette.routing import BaseRoute
+
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.jobs.description import JOBS
+from innkeeper.service.settings import Settings
+
+if TYPE_CHECKING:
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.inference.jobs.runner import Runner
+
+__all__ = ["JobsDoor"]
+
+LOG: Final = logging.getLogger("innkeeper.jobs")
+
+
+class JobsDoor:
+    """The jobs behind the service's paths. `close` it with the application."""
+
+    description = JOBS
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._jobs: MediaJobs | None = None
+        self._runner: Runner | None = None
+        self._closed = False
+
+    def jobs(self) -> MediaJobs:
+        """The jobs. Raises `UnavailableError`: the extra ``library`` is missing, or the database is."""
+        with self._lock:
+            if self._jobs is None:
+                self._jobs = self._opened()
+                if self._settings.job_threads and not self._closed:
+                    from innkeeper.inference.jobs.runner import Runner
+
+                    self._runner = Runner(self._jobs, threads=self._settings.job_threads)
+                    self._runner.start()
+            return self._jobs
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes."""
+        from innkeeper.service.jobs.functions import function_routes
+        from innkeeper.service.jobs.routes import job_routes
+
+        return [*job_routes(self), *function_routes(self)]
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[None]:
+        """Carry out jobs meanwhile."""
+        self.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self.close)
+
+    def start(self) -> None:
+        """Carry out what waits, if there is a library already; returns at once."""
+        if self._settings.job_threads:
+            threading.Thread(target=self._start, name="innkeeper-jobs-start", daemon=True).start()
+
+    def close(self) -> None:
+        """Take no more jobs, finish those at hand, and give the library back."""
+        with self._lock:
+            self._closed = True
+            jobs, runner, self._jobs, self._runner = self._jobs, self._runner, None, None
+        if runner is not None:
+            runner.stop(self._settings.stop_seconds)
+        if jobs is not None:
+            jobs.wire.close()
+            jobs.library.close()
+
+    def _start(self) -> None:
+        try:
+            from innkeeper.library.db.connection import find_target
+
+            path = find_target(self._settings.database).path
+            if path is None or path.exists():
+                self.jobs()
+        except InnkeeperError as error:
+            LOG.warning("jobs are not carried out: %s", error.message)
+
+    def _opened(self) -> MediaJobs:
+        from innkeeper.lazy import require
+
+        require("sqlalchemy")
+        from innkeeper.inference.jobs.media_jobs import MediaJobs
+        from innkeeper.inference.jobs.wire import MediaWire
+        from innkeeper.library.library import Library
+
+        wire = MediaWire(self._settings.egress)
+        library = Library.open(self._settings.database)
+        return MediaJobs(
+            library, wire=wire, public_url=self._settings.public_url, daily_budget=self._settings.job_budget
+        )
