@@ -43,6 +43,8 @@ class JobStore:
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        insert_into = (sqlite.insert if db.dialect == "sqlite" else postgresql.insert)(jobs)
+        self._insert = insert_into.on_conflict_do_nothing().returning(jobs.c.id)
 
     # ---------------------------------------------------------------------------------------------------------- for callers
 
@@ -53,10 +55,8 @@ class JobStore:
             ConflictError: the key was used for another request.
         """
         values = checked(jobs, _values(job))
-        insert_into = (sqlite.insert if self.db.dialect == "sqlite" else postgresql.insert)(jobs)
-        added = insert_into.values(values).on_conflict_do_nothing().returning(jobs.c.id)
         with self.db.transaction() as connection:
-            if connection.execute(added).first() is not None:
+            if connection.execute(self._insert, values).first() is not None:
                 note = {"job_id": job.id, "created_at": job.created_at, "details": {}}
                 events = [
                     {**note, "event": state.value, "state": state.value} for state in (State.CREATED, State.QUEUED)
