@@ -66,7 +66,9 @@ def restarted(jobs: MediaJobs, url: str) -> None:
     running = workers(url, 1)
     while waiting(jobs, "queued") == QUEUED:
         time.sleep(0.01)
-    print(f"the first of {QUEUED:,} starts after             {time.perf_counter() - began:8.2f} s, start of a process included")
+    print(
+        f"the first of {QUEUED:,} starts after             {time.perf_counter() - began:8.2f} s, start of a process included"
+    )
     while waiting(jobs, "queued", "dispatched", "running", "storing"):
         time.sleep(0.1)
     print(f"all of {QUEUED:,} are done after                 {time.perf_counter() - began:8.2f} s")

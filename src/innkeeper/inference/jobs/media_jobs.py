@@ -373,13 +373,11 @@ class MediaJobs:
         said = os.environ.get(name) or os.environ.get(name.upper().replace("-", "_")) or ""
         if said:
             return Secret(said)
-        from innkeeper.library.errors import NotFoundError
         from innkeeper.library.vault.vault import Vault
 
-        try:
-            return Vault(self.library.db).reveal(name, who="jobs", why="media job")
-        except NotFoundError:
-            return Secret("")
+        vault = Vault(self.library.db)
+        is_set = any(entry.name == name and entry.is_set for entry in vault.list())
+        return vault.reveal(name, who="jobs", why="media job") if is_set else Secret("")
 
 
 _NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}
