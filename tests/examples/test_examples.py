@@ -13,9 +13,11 @@ import pytest
 from innkeeper.content.files.formats import open_card, sniff
 from innkeeper.content.files.loading import load_chat, load_lorebook, load_persona, load_preset_file
 from innkeeper.content.validation import validate
+from innkeeper.taverns.profiles import ConversationState, TurnInput, open_profile, profile_turn
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"
+NOW = "2026-01-15T12:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ CASES = [
     Case("plain.context.json", "context template", load_preset_file),
     Case("plain.instruct.json", "instruct template", load_preset_file),
 ]
+PROFILE = "profile.toml"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)
@@ -49,9 +52,19 @@ def test_flawless(case: Case) -> None:
 def test_all_are_tested() -> None:
     """Every example is in the list above, and in the README beside it."""
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file() and path.suffix not in {".py", ".md"}}
-    assert files == {case.file for case in CASES}
+    assert files == {PROFILE, *(case.file for case in CASES)}
     readme = (EXAMPLES / "README.md").read_text("utf-8")
     assert all(f"`{name}`" in readme for name in files)
+
+
+def test_the_profile() -> None:
+    """It is read, and builds a turn without a warning."""
+    profile = open_profile(EXAMPLES)
+    turn = profile_turn(
+        profile, TurnInput.of([{"role": "user", "content": "Hello"}], now=NOW, seed=7), ConversationState()
+    )
+    assert profile.profile.name == "wenna"
+    assert turn.plan.warnings == ()
 
 
 @pytest.mark.parametrize("name", ["wenna.png", "tobin.json"])

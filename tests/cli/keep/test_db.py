@@ -14,6 +14,7 @@ from innkeeper.cli.app.root import main
 from innkeeper.cli.keep import library as shared
 from innkeeper.library.catalogue.database_source import DatabaseSnapshots
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.schema import HEAD
 from innkeeper.library.errors import DatabaseReadOnlyError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.templates.store import TemplateStore
@@ -47,17 +48,17 @@ def failure(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 def test_upgrade_makes_and_upgrades(capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path) -> None:
     """The first upgrade makes the database, the next finds it up to date, an older one is brought forward."""
     assert main(["db", "upgrade"]) == 0
-    assert capsys.readouterr().out == f"{home}/innkeeper.db: made, revision 0003.\n"
+    assert capsys.readouterr().out == f"{home}/innkeeper.db: made, revision {HEAD}.\n"
     assert main(["db", "upgrade"]) == 0
-    assert "is up to date (revision 0003)" in capsys.readouterr().out
+    assert f"is up to date (revision {HEAD})" in capsys.readouterr().out
     with Database.open(tmp_path / "old.db", check=False) as old:
         old.upgrade("0001")
     assert main(["db", "status", "--database", str(tmp_path / "old.db")]) == 0
-    assert "0001 (upgrade to 0003: innkeeper library db upgrade)" in capsys.readouterr().out
+    assert f"0001 (upgrade to {HEAD}: innkeeper library db upgrade)" in capsys.readouterr().out
     assert main(["db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0
-    assert "upgraded from 0001, revision 0003" in capsys.readouterr().out
+    assert f"upgraded from 0001, revision {HEAD}" in capsys.readouterr().out
     assert answer(capsys, "upgrade") == {
-        "database": str(home / "innkeeper.db"), "before": "0003", "after": "0003", "changed": False,
+        "database": str(home / "innkeeper.db"), "before": HEAD, "after": HEAD, "changed": False,
     }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from innkeeper.inference.jobs.store import later
 from innkeeper.library.errors import DatabaseError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
+from innkeeper.prompt.once import convert
 
 __all__ = ["Steps", "backoff"]
 
@@ -166,7 +167,7 @@ class Steps:
 
     def keep(self, job: Job, backend: Backend, call: Call) -> None:
         """Fetch and keep results that are known."""
-        offered = [msgspec.convert({k: v for k, v in one.items() if k != "tries"}, Output) for one in job.outputs]
+        offered = [convert({k: v for k, v in one.items() if k != "tries"}, Output) for one in job.outputs]
         try:
             results = tuple(self._kept(msgspec.structs.replace(one, data=backend.fetch(call, one))) for one in offered)
         except (InnkeeperError, OSError) as error:

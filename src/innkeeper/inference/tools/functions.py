@@ -27,6 +27,7 @@ import msgspec
 from innkeeper.inference.tools.definition import ToolDefinition
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.once import convert
 
 __all__ = ["FunctionTool", "function_tool", "tool"]
 
@@ -138,7 +139,7 @@ def _checked(function: Callable[..., Any], arguments: type[msgspec.Struct]) -> C
 
     def read(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            value = msgspec.convert(given, arguments, strict=False)
+            value = convert(given, arguments, strict=False)
         except msgspec.ValidationError as error:
             raise UsageError(f"the arguments do not fit: {error}") from error
         values = ((name, getattr(value, name)) for name in arguments.__struct_fields__)

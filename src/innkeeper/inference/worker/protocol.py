@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from innkeeper.inference.response.response import FinishReason
 from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.once import decode
 
 __all__ = [
     "PROTOCOL",
@@ -113,9 +114,9 @@ def read_request(body: bytes, *, legacy: bool = False) -> WorkerRequest | Legacy
         UsageError: what does not fit, unknown fields among it; the place says which.
     """
     try:
-        if legacy and "inputs" in msgspec.json.decode(body, type=dict[str, Any]):
-            return msgspec.json.decode(body, type=LegacyRequest)
-        return msgspec.json.decode(body, type=WorkerRequest)
+        if legacy and "inputs" in decode(body, dict[str, Any]):
+            return decode(body, LegacyRequest)
+        return decode(body, WorkerRequest)
     except msgspec.DecodeError as error:
         message, _, place = str(error).partition(" - at `$.")
         hint = "a worker executes what it is sent, and has no field beyond its protocol"

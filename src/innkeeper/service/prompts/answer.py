@@ -13,6 +13,7 @@ from innkeeper.content.json.text import decode_json
 from innkeeper.prompt import Ports, UsageError
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
+from innkeeper.prompt.once import unpack
 from innkeeper.service.error_facts import defect_reply, refusal
 from innkeeper.service.errors import memory_error
 from innkeeper.service.exchange import Reply, Request, json_reply
@@ -75,7 +76,7 @@ def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
 
 def _plan(state: AppState, request: Request, ports: Ports) -> Reply:
     """The plan of an earlier turn, built again and explained. Raises `ProfileChangedError`."""
-    digest, task = request.query, msgspec.msgpack.decode(request.body, type=TurnTask)
+    digest, task = request.query, unpack(request.body, TurnTask)
     if task.profile not in state.profiles or state.profiles[task.profile].digest != digest:
         raise ProfileChangedError(f"the profile {task.profile!r} is not what it was when this plan was made")
     return json_reply({"profile": task.profile, **plan_facts(turn_of(state, task, ports))})

@@ -23,7 +23,7 @@ from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
 from innkeeper.prompt.data import plain_data
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.once import convert, unpack
 from innkeeper.service.exchange import Request
 from innkeeper.service.pool import Pool
 from innkeeper.service.prompts.plans import KeptTurn, PlanStore
@@ -163,7 +163,7 @@ class ProfileModels:
         keep: Callable[[bytes], Any],
     ) -> AsyncGenerator[ModelEvent]:
         """The events of an answer as the tavern keeps it."""
-        rules = msgspec.convert(made.rules, ReplyRules)
+        rules = convert(made.rules, ReplyRules)
         text = _Whole() if made.rewrites or rules.whole_sentences else _Trimmed(rules)
         async with aclosing(events):
             async for event in events:

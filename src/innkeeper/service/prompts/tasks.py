@@ -199,7 +199,7 @@ def failed(error: InnkeeperError) -> Reply:
 
 def error_of(reply: Reply) -> InnkeeperError:
     """The error that a worker told: of the same class, so that every surface has its own words for it."""
-    facts = msgspec.msgpack.decode(reply.body)
+    facts: dict[str, Any] = unpack(reply.body, dict[str, Any])
     kind = next((each for each in _tree(InnkeeperError) if _kind(each) == facts["kind"]), InnkeeperError)
     error = kind.__new__(kind, facts["message"])
     where = facts.get("where")

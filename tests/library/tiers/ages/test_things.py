@@ -31,7 +31,7 @@ def young(text: str) -> list[float]:
         "La statue du parc n'a que quinze ans, dit-on.",
         "El museo tiene quince años.",
         "O vinho tem doze anos.",
-        "Un rum sensuale di dodici anni.",
+        "Un rum di dodici anni.",
         "Der Turm ist neun Jahre alt.",
         "Ein zwölfjähriger Whisky.",
         "Музею пятнадцать лет.",
@@ -64,6 +64,23 @@ def test_years_of_things(text: str) -> None:
 )
 def test_years_of_somebody_beside_a_thing(text: str) -> None:
     """A thing that is only where somebody is, what somebody is of or does, or that shows somebody, takes no years."""
+    assert young(text)[0] == 15
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Canary a nude fifteen year old.",
+        "Whisky, naked, fifteen years old.",
+        "The sofa was nude fifteen years old.",
+        "The violin naked only fifteen years old.",
+        "Coche desnuda de quince años.",
+        "Das Auto nackt, fünfzehn Jahre alt.",
+        "Un rum sensuale di quindici anni.",  # a rum, perhaps: what is in doubt is somebody's
+    ],
+)
+def test_who_is_described_beside_years_is_somebody(text: str) -> None:
+    """A word for how a body looks between a thing and years is of whoever has the years."""
     assert young(text)[0] == 15
 
 

@@ -157,7 +157,9 @@ class Things:
     def _links(self, at: int, word: str) -> bool:
         """Whether a word links a thing to its years, or says where or of what the thing is: ``in Lyon``."""
         words = self._words
-        if word in words.adjectives or word in words.linking:  # ``canary, a nude twelve-year-old``: who is described is a person
+        if (
+            word in words.adjectives or word in words.linking
+        ):  # ``canary, a nude twelve-year-old``: who is described is a person
             return word in words.linking
         first, end = self._word_before(at)
         before = self._text[first:end]
