@@ -97,7 +97,7 @@ coverage: $(READY) ## the tests, and how much of the code they run; less than th
 endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, every case under every hash seed
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -m endurance
 
-clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: LangChain, llm, the Vercel AI SDK
+clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: LangChain, llm, the Vercel AI SDK, SillyTavern
 	@INNKEEPER_TEST_NODE_MODULES=$(VENV)/node/node_modules $(PYTEST) -m clients tests/service/test_clients.py
 
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from innkeeper.inference.fake import EchoServer, FakeReply
@@ -117,3 +121,46 @@ def test_vercel_ai_sdk(service: Service, kind: str) -> None:
         "calls": [{"name": "weather", "input": {"city": "Oslo"}}],
         "object": {"name": "Ada", "age": 36},
     }
+
+
+@pytest.fixture(scope="module")
+def sillytavern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real SillyTavern, from its own folder, with data of the test's own."""
+    node, folder = shutil.which("node"), Path(os.environ.get("INNKEEPER_TEST_SILLYTAVERN", "sillytavern"))
+    if node is None or not (folder / "server.js").is_file():
+        pytest.skip("no SillyTavern: INNKEEPER_TEST_SILLYTAVERN names the folder of an install")
+    data = tmp_path_factory.mktemp("sillytavern")
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        port = door.getsockname()[1]
+    config = {"disableCsrfProtection": True, "whitelistMode": False, "browserLaunch": {"enabled": False}}
+    (data / "config.yaml").write_text(json.dumps(config))  # JSON is YAML
+    words = ["--configPath", data / "config.yaml", "--dataRoot", data / "data", "--port", port, "--listen", "false"]
+    with (data / "log").open("w") as log:
+        process = subprocess.Popen([node, "server.js", *map(str, words)], cwd=folder, stdout=log, stderr=log)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(300):
+            with contextlib.suppress(httpx.HTTPError):
+                if httpx.get(f"{address}/version", timeout=5).is_success:
+                    break
+            time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def test_sillytavern(service: Service, sillytavern: str) -> None:
+    """SillyTavern with its custom source: the list of models, an answer, and a stream."""
+    custom = {"chat_completion_source": "custom", "custom_url": f"{service.url}/v1"}
+    backend = f"{sillytavern}/api/backends/chat-completions"
+    listed = httpx.post(f"{backend}/status", json=custom, timeout=60).json()
+    assert "inn" in [model["id"] for model in listed["data"]]
+    asked = {**custom, "model": "inn", "messages": [{"role": "user", "content": "Hello there"}], "max_tokens": 9}
+    whole = httpx.post(f"{backend}/generate", json=asked, timeout=60).json()
+    assert whole["choices"][0]["message"]["content"] == "You said: Hello there"
+    streamed = httpx.post(f"{backend}/generate", json={**asked, "stream": True}, timeout=60).text
+    chunks = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith("data: {")]
+    said = [choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]]
+    assert "".join(said) == "You said: Hello there"
+    assert "data: [DONE]" in streamed
