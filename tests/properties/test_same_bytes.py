@@ -10,15 +10,18 @@ import pytest
 from tests.shared import ROOT
 
 PROGRAM = Path(__file__).with_name("build_digests.py")
-SEEDS = ("0", "1", "4242")
+SEEDS = ("0", "4242", "1")
 
 
-@pytest.mark.parametrize("every", [pytest.param(40, id="some"), pytest.param(1, id="all", marks=pytest.mark.endurance)])
-def test_hash_seeds(every: int) -> None:
-    """Plans, notes, warnings, reports and JSON of the examples and the golden cases are equal under three hash seeds."""
-    runs = [_start(seed, every) for seed in SEEDS]
+@pytest.mark.parametrize(
+    ("every", "seeds"),
+    [pytest.param(40, SEEDS[:2], id="some"), pytest.param(1, SEEDS, id="all", marks=pytest.mark.endurance)],
+)
+def test_hash_seeds(every: int, seeds: tuple[str, ...]) -> None:
+    """Plans, notes, warnings, reports and JSON of the examples and the golden cases are equal under several hash seeds."""
+    runs = [_start(seed, every) for seed in seeds]
     texts = [run.communicate()[0] for run in runs]
-    assert [run.returncode for run in runs] == [0] * len(SEEDS)
+    assert [run.returncode for run in runs] == [0] * len(seeds)
     assert texts[0].count("\n") > 3_600 // every
     first, *others = [text.splitlines() for text in texts]
     for other in others:

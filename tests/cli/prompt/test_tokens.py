@@ -10,7 +10,9 @@ import pytest
 from innkeeper.cli import main
 from innkeeper.cli.prompt import tokens
 from innkeeper.cli.prompt.tokens import COMPARED
+from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.tokens import FAMILIES, MODELS
+from innkeeper.tokens.engines import loading
 
 
 @pytest.fixture
@@ -108,6 +110,15 @@ def test_a_file_that_is_not_there(text: str, warned: bool, capsys: pytest.Captur
     assert ("there is no file" in capsys.readouterr().err) is warned
     assert main(["tokens", text, "--text"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_a_vocabulary_is_read_once() -> None:
+    """Who counts again in one process finds it; of several, the one before is let go."""
+    limits = BuildLimits()
+    tokens.counted("hi", ["gpt-4o", "gpt-4"], limits)
+    before = loading._load.cache_info()
+    tokens.counted("ho", ["gpt-4"], limits)
+    assert (before.currsize, loading._load.cache_info().misses) == (1, before.misses)
 
 
 def test_models_that_no_time_is_left_for(out: pytest.CaptureFixture[str]) -> None:

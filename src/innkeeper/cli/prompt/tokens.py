@@ -100,6 +100,8 @@ def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[di
 
     rows, spent, failed = [], 0.0, None
     for model in models:
+        if rows:
+            forget()  # of many vocabularies one is in memory at a time; the last stays for who asks again
         counter = Counter()
         row = {"tokens": None, **counter.describe(model)}  # its vocabulary is read
         begun = thread_time()
@@ -110,7 +112,6 @@ def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[di
             failed = error
         spent += thread_time() - begun
         rows.append(row)
-        forget()
     if failed is not None and len(rows) == 1:
         raise failed
     return rows
