@@ -98,7 +98,8 @@ def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[di
     from innkeeper.tokens.counter import Counter
     from innkeeper.tokens.engines.loading import forget
 
-    rows, spent, failed = [], 0.0, None
+    rows: list[dict[str, Any]] = []
+    spent, failed = 0.0, None
     for model in models:
         if rows:
             forget()  # of many vocabularies one is in memory at a time; the last stays for who asks again
