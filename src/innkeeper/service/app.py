@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from innkeeper.service.work import Gate
 
 
-__all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve"]
+__all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve", "server_config"]
 
 OPERATIONS: Final = "innkeeper.service.gateway.operations:OPERATIONS"
 """The table of operations, where nothing else is said."""
@@ -63,7 +63,7 @@ def serve(
     server_log = logging.getLogger("uvicorn.error")
     server_log.setLevel(logging.ERROR)
     server_log.addFilter(_is_no_end_of_a_call)
-    server = uvicorn.Server(_config(uvicorn, app, settings))
+    server = uvicorn.Server(server_config(uvicorn, app, settings))
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
         signal.signal(signal.SIGTERM, lambda *_: _stop(server, app))
@@ -137,7 +137,8 @@ def _no_door(settings: Settings, error: Exception) -> ConfigError:
     )
 
 
-def _config(uvicorn: Any, app: Any, settings: Settings) -> Any:
+def server_config(uvicorn: Any, app: Any, settings: Settings) -> Any:
+    """How the server runs an application: the limits of its connections, and no words about them."""
     from innkeeper.service.protocol import ConnectionLimits, protocols
 
     http, sockets = protocols(ConnectionLimits(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS))
@@ -194,14 +195,14 @@ def create_app(
     from innkeeper.service.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
     from innkeeper.service.jobs.door import JobsDoor
-    from innkeeper.service.openapi.models import MODELS
-    from innkeeper.service.openapi.pages import PAGES, PROMPTS, RUN
     from innkeeper.service.openapi.route import described
+    from innkeeper.service.openapi.surfaces import DESCRIPTIONS
     from innkeeper.service.pool import Pool
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
     from innkeeper.service.telemetry.spans import spans
+    from innkeeper.service.workers.surface import WorkerSurface
 
     module, _, name = operations.partition(":")
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
@@ -210,7 +211,8 @@ def create_app(
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models)
-    doors = Doors(prompts.models, response_store(checked))
+    workers = WorkerSurface(checked, prompts.models)
+    doors = Doors(workers.models, response_store(checked))
     jobs = JobsDoor(checked)
 
     runs = Runs(checked, getattr(models, "local", None))
@@ -219,7 +221,7 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         pool.open()
         try:
-            async with jobs.served(), grpc_served(runs, checked, gate, grpc_ready):
+            async with workers.followed(), jobs.served(), grpc_served(runs, checked, gate, grpc_ready):
                 yield
                 readiness.stopping = True
         finally:
@@ -232,12 +234,10 @@ def create_app(
         routes=[
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
-            described(
-                [gateway_description(gateway.state), PAGES, MODELS, PROMPTS, RUN, jobs.description],
-                keyed=bool(checked.keys),
-            ),
+            described([gateway_description(gateway.state), *DESCRIPTIONS, jobs.description], keyed=bool(checked.keys)),
             *doors.routes(),
             *prompts.routes(),
+            *workers.routes(),
             *jobs.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
         ],

@@ -20,6 +20,12 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "jobs": ("/v1/jobs", *(f"/functions/v1/{name}" for name in ("queue-job", "fal-image", "replicate-image"))),
         "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
         "metrics": ("/metrics",),
+        "workers": (
+            "/v1/workers",
+            "/functions/v1/get-active-worker-url",
+            "/functions/v1/register-chat-worker",
+            "/functions/v1/update-worker-url",
+        ),
     }
 )
 """By name, what their paths begin with."""

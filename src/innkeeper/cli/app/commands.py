@@ -92,6 +92,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "image": CommandEntry("innkeeper.cli.run.jobs:image", "Have a picture made."),
             "video": CommandEntry("innkeeper.cli.run.jobs:video", "Have a video made."),
             "job": CommandEntry("innkeeper.cli.run.jobs:job", "Look at jobs of pictures and videos; carry them out."),
+            "worker": CommandEntry("innkeeper.cli.run.worker:worker", "Execute messages for services, adding nothing."),
+            "route": CommandEntry("innkeeper.cli.route.route:route", "Tell where requests go, and why."),
             "admin": CommandEntry("innkeeper.cli.run.prompt:admin", "Run the prompts of tools that are models."),
             "mcp": CommandEntry("innkeeper.cli.mcp.command:mcp", "Let an assistant work on cards, by its tools."),
             "library": CommandEntry("innkeeper.cli.keep.group:library", "Administer the database of applications."),

@@ -22,6 +22,7 @@ _SECTIONS = MappingProxyType(
             "negative": CommandEntry(
                 "innkeeper.cli.keep.catalogue:negative", "Fragments of negative prompts, and what they join to."
             ),
+            "worker": CommandEntry("innkeeper.cli.keep.workers:worker", "The workers that execute requests."),
             "vault": CommandEntry("innkeeper.cli.keep.vault:vault", "Secrets, encrypted; no command shows one."),
         },
         "How it is run": {

@@ -42,8 +42,11 @@ class LocalEngine:
         self.address = address
 
     @classmethod
-    def start(cls, path: Path, window: int, threads: int, key: str) -> LocalEngine:
-        """Load the model in the file ``path``, with a window in tokens. Raises `UnavailableError`."""
+    def start(cls, path: Path, window: int, threads: int, key: str, *, bare: bool = False) -> LocalEngine:
+        """Load the model in the file ``path``, with a window in tokens. Raises `UnavailableError`.
+
+        ``bare``: a template of the ChatML kind adds no system message of its own, where the messages have none.
+        """
         process = subprocess.Popen(  # noqa: S603 - this module
             [sys.executable, "-m", __name__],
             stdin=subprocess.PIPE,
@@ -54,7 +57,7 @@ class LocalEngine:
         )
         said: dict[str, Any] = {}
         try:
-            said = _asked(process, [str(path), window, threads, key])
+            said = _asked(process, [str(path), window, threads, key, bare])
         finally:
             if "address" not in said:
                 _end(process)
@@ -130,11 +133,11 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def main() -> None:
     """The other process."""
-    path, window, threads, key = json.loads(sys.stdin.readline())
+    path, window, threads, key, bare = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what the library prints is not our answer
     try:
-        server = _server(Path(path), window, threads, key)
+        server = _server(Path(path), window, threads, key, bare=bare)
         said = {"address": server.listening_address}
     except UnavailableError as error:
         said = {"error": error.message, "hint": error.hint}
@@ -144,19 +147,33 @@ def main() -> None:
     os._exit(0)  # nothing is left to tidy up, and the library takes its time
 
 
-def _server(path: Path, window: int, threads: int, key: str) -> Any:
+def _server(path: Path, window: int, threads: int, key: str, *, bare: bool) -> Any:
     xllamacpp = _library()
     params = xllamacpp.CommonParams()
     params.model.path, params.model_alias = str(path), {path.stem}
     params.n_ctx, params.n_batch, params.n_parallel = window + SPARE, PROMPT_BATCH, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.warmup, params.verbosity = False, -1
+    if bare and _writes_chatml(path):
+        params.chat_template = "chatml"
     params.ui, params.endpoint_slots, params.api_keys = False, False, [key]  # no pages, no listing of prompts
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
         hint = "check that there is memory enough, and that llama.cpp knows this kind of model"
         raise UnavailableError(f"the model cannot be loaded: {error}", hint=hint) from error
+
+
+def _writes_chatml(path: Path) -> bool:
+    """Whether the model's own template frames messages as ChatML does."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    start = head.find(b"tokenizer.chat_template")
+    return start >= 0 and b"<|im_start|>" in head[start : start + _TEMPLATE_BYTES]
+
+
+_HEAD_BYTES: Final = 32 * 1024 * 1024
+_TEMPLATE_BYTES: Final = 64 * 1024
 
 
 def _library() -> Any:

@@ -68,11 +68,16 @@ class LocalModel(Client):
 
     @classmethod
     def open(
-        cls, name: str = DEFAULT_MODEL, *, context_window: int | None = None, threads: int | None = None
+        cls,
+        name: str = DEFAULT_MODEL,
+        *,
+        context_window: int | None = None,
+        threads: int | None = None,
+        bare: bool = False,
     ) -> LocalModel:
         """Load an installed model, after a look at its checksum.
 
-        ``context_window`` is cut to what the model was trained for. Raises `UnavailableError`.
+        ``context_window`` is cut to what the model was trained for; ``bare`` is `LocalEngine.start`'s. Raises `UnavailableError`.
         """
         require("xllamacpp")
         file = find_model(name)
@@ -80,7 +85,7 @@ class LocalModel(Client):
         if window < PROMPT_BATCH:
             raise UsageError(f"a context window of {window} tokens is too small", hint=f"give at least {PROMPT_BATCH}")
         key = "".join(f"{fresh_seed():08x}" for _ in range(4))
-        engine = LocalEngine.start(file.path, window, threads or default_threads(), key)
+        engine = LocalEngine.start(file.path, window, threads or default_threads(), key, bare=bare)
         return cls(engine, name=name, context_window=window)
 
     def __repr__(self) -> str:

@@ -15,9 +15,13 @@ LOCAL: Final = "local"
 
 
 class LocalModels:
-    """Loaded models by name. Threads may share it; whoever opens it closes it."""
+    """Loaded models by name. Threads may share it; whoever opens it closes it.
 
-    def __init__(self) -> None:
+    ``bare``: models whose templates would add a system message are loaded so that they do not.
+    """
+
+    def __init__(self, *, bare: bool = False) -> None:
+        self._how = {"bare": True} if bare else {}
         self._lock = Lock()
         self._models: dict[str, LocalModel] = {}
 
@@ -32,7 +36,7 @@ class LocalModels:
         file = DEFAULT_MODEL if name == LOCAL else name
         with self._lock:
             if file not in self._models:
-                self._models[file] = LocalModel.open(file, context_window=context_window)
+                self._models[file] = LocalModel.open(file, context_window=context_window, **self._how)
             return self._models[file]
 
     def close(self) -> None:

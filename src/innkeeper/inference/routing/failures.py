@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from innkeeper.inference.errors import HttpError, TamperedError
+from innkeeper.inference.errors import AddressRefusedError, HttpError, TamperedError
 from innkeeper.inference.reasons import Reason, reason_of
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.prompt.errors import InputError, MaxTokensExceededError, UsageError
@@ -91,6 +91,7 @@ _BY_REASON: Final[Mapping[Reason, Failure]] = {
 
 _OURS: Final[tuple[tuple[type[BaseException], Failure], ...]] = (
     (TamperedError, Failure.TAMPERED),
+    (AddressRefusedError, Failure.UNAVAILABLE),
     (TierBlockedError, Failure.SAFETY_BLOCK),
     (MaxTokensExceededError, Failure.CONTEXT_LENGTH),
     (UsageError, Failure.INVALID_REQUEST),

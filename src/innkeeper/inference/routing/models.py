@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
+from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
@@ -109,6 +110,7 @@ class RouteModels:
         retries: how often a request is sent again where that is safe.
         local: the models that run beside this process; whoever made them closes them.
         addresses: further providers by name, for routes that are not among ``routes``.
+        egress: where requests on a route may go; None: where it says.
         options: settings of the clients: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``.
     """
 
@@ -120,8 +122,10 @@ class RouteModels:
         retries: Retries = NO_RETRIES,
         local: LocalModels | None = None,
         addresses: Mapping[str, str] = EMPTY,
+        egress: Callable[[Route], Egress | None] = lambda _: None,
         **options: Any,
     ) -> None:
+        self._egress = egress
         self.addresses = addresses
         self.routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
         self._clients: dict[str, AsyncModelClient] = {}
@@ -176,10 +180,9 @@ class RouteModels:
     def _client(self, route: Route) -> AsyncModelClient:
         secret = None if route.secret is None else self._secrets(route.secret)
         key = "" if secret is None else secret.reveal()
-        adapter = ADAPTERS[route.adapter]
-        return AsyncModelClient(
-            adapter, route.base_url or None, key=key, retries=self._retries, **{"quick": True, **self._options}
-        )
+        adapter, egress = ADAPTERS[route.adapter], self._egress(route)
+        options = {"quick": True, **self._options, **({} if egress is None else {"egress": egress})}
+        return AsyncModelClient(adapter, route.base_url or None, key=key, retries=self._retries, **options)
 
     async def _local_client(self, route: Route) -> AsyncModelClient:
         from innkeeper.inference.adapters.local import local_async_client

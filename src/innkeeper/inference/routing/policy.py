@@ -58,7 +58,7 @@ def read_policies(rows: Iterable[Mapping[str, Any]]) -> tuple[RoutePolicy, ...]:
 
 
 def _read(row: Mapping[str, Any]) -> RoutePolicy:
-    fields = {name: thaw(row[name]) for name in RoutePolicy.__struct_fields__ if row.get(name) is not None}
+    fields = {name: thaw(row[name]) for name in RoutePolicy.__struct_fields__ if row.get(name) not in (None, (), [])}
     try:
         policy = convert(fields, RoutePolicy)
     except msgspec.ValidationError as error:

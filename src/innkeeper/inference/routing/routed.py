@@ -7,7 +7,7 @@ an answer has said something; from then on a failure is the caller's to see. A r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -71,6 +71,7 @@ class RoutedModels:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.router, self._routes, self._tampered, self._clock = router, routes, tampered, clock
+        self._cards: tuple[tuple[Deployment, ...], tuple[ModelCard, ...]] = ((), ())
 
     async def begin(self, request: RouteRequest, plan: Planner) -> RoutedAnswer:
         """The answer of the first deployment that gives one.
@@ -115,10 +116,10 @@ class RoutedModels:
 
     def cards(self) -> tuple[ModelCard, ...]:
         """`AUTO`, and one for each task that a model for chats does."""
-        chats = [one for one in self.router.deployments if one.modality == "chat" and one.active]
-        tasks = sorted({task for one in chats for task in one.tasks})
-        names = [AUTO, *(f"{AUTO}:{task}" for task in tasks)] if chats else []
-        return tuple([ModelCard(name, "innkeeper", kind="route") for name in names])
+        deployments = self.router.deployments
+        if self._cards[0] is not deployments:  # asked for with every request, and changed seldom
+            self._cards = (deployments, _cards(deployments))
+        return self._cards[1]
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer a request, of the general tier, on the route that is best for it."""
@@ -223,6 +224,13 @@ def _checked(events: AsyncGenerator[ModelEvent], attempt: Attempt, sent: ModelRe
     if not isinstance(messages, list):
         raise UsageError("a worker is sent messages", where=Where(path="messages"))
     return vouched(events, messages_sha256(messages))
+
+
+def _cards(deployments: Iterable[Deployment]) -> tuple[ModelCard, ...]:
+    chats = [one for one in deployments if one.modality == "chat" and one.active]
+    tasks = sorted({task for one in chats for task in one.tasks})
+    names = [AUTO, *(f"{AUTO}:{task}" for task in tasks)] if chats else []
+    return tuple([ModelCard(name, "innkeeper", kind="route") for name in names])
 
 
 def _cost(one: Deployment, usage: Usage | None) -> float | None:

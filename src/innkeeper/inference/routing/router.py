@@ -107,6 +107,7 @@ class Router:
         named = {one.name: one for one in deployments}
         with self._lock:
             self._deployments, self._policies = named, tuple(policies)
+            self._all = tuple(named.values())
             self._health = {name: health for name, health in self._health.items() if name in named}
             self._pools: dict[_Kind, _Pool] = {}
             self._pools_of: dict[str, list[_Pool]] = {}
@@ -114,7 +115,7 @@ class Router:
     @property
     def deployments(self) -> tuple[Deployment, ...]:
         """All of them."""
-        return tuple(self._deployments.values())
+        return self._all
 
     def health(self, name: str) -> Health:
         """What is known of a deployment."""

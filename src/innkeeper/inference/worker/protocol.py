@@ -121,8 +121,8 @@ def read_request(body: bytes, *, legacy: bool = False) -> WorkerRequest | Legacy
         message, _, place = str(error).partition(" - at `$.")
         hint = "a worker executes what it is sent, and has no field beyond its protocol"
         raise UsageError(message, where=Where(path=place.rstrip("`") or "body"), hint=hint) from error
-    except RecursionError as error:
-        raise UsageError("the body is nested too deeply", where=Where(path="body")) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise UsageError("the body is no JSON that can be read", where=Where(path="body")) from error
 
 
 def messages_sha256(messages: Sequence[Mapping[str, Any] | WorkerMessage]) -> str:

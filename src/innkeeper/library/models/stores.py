@@ -20,6 +20,7 @@ from innkeeper.library.db.tables import (
     api_models,
     api_providers,
     negative_prompts,
+    route_policies,
     secrets,
     settings,
     tools,
@@ -45,6 +46,7 @@ __all__ = [
     "ModelStore",
     "NegativeStore",
     "ProviderStore",
+    "RoutePolicyStore",
     "RowStore",
     "SecretStore",
     "SettingsStore",
@@ -288,6 +290,27 @@ class ModelStore(RowStore):
         query = select(api_model_defaults.c.model_id).where(api_model_defaults.c.task == task)
         found: str | None = connection.execute(query).scalar()
         return found
+
+
+class RoutePolicyStore(RowStore):
+    """How requests are routed: in which order, how often, for how long and for how much. A null column is the default."""
+
+    table = route_policies
+    key = "name"
+
+    def _admit(self, row: FrozenDict, who: str) -> None:
+        super()._admit(row, who)
+        where = Where(asset="route_policies", path="criteria")
+        if not {*row["criteria"]} <= {*CRITERIA} or len({*row["criteria"]}) < len(row["criteria"]):
+            raise FieldError("criteria are an order", where=where, hint=f"each at most once: {', '.join(CRITERIA)}")
+        if any(row[name] is not None and row[name] <= 0 for name in _BOUNDS):
+            raise FieldError("a bound is more than 0", where=where, hint=f"bounds: {', '.join(_BOUNDS)}")
+
+
+CRITERIA: Final = ("busy", "price", "priority")
+"""What deployments are ordered by."""
+
+_BOUNDS: Final = ("attempts", "strikes", "seconds", "first_seconds", "open_seconds", "money")
 
 
 class ToolStore(RowStore):

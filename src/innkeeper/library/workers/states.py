@@ -43,8 +43,10 @@ class WorkerState(StrEnum):
         return state
 
     def told(self, state: WorkerState) -> WorkerState:
-        """What it is in after it said that it is in ``state``: it cannot talk itself out of draining or quarantine."""
-        return state if state in TRANSITIONS[self] - {WorkerState.QUARANTINED} else self
+        """What it is in after it said that it is in ``state``: it cannot talk itself out of quarantine, nor out of draining."""
+        if self is WorkerState.QUARANTINED or state is WorkerState.QUARANTINED:
+            return self
+        return state if state in TRANSITIONS[self] else self
 
 
 _ALIVE: Final = frozenset({WorkerState.READY, WorkerState.DEGRADED, WorkerState.DRAINING, WorkerState.DEAD})

@@ -1,0 +1,99 @@
+"""``innkeeper library worker``: who may enrol as a worker, and what becomes of those that have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
+from innkeeper.cli.keep.rows import json_row
+
+__all__ = ["worker"]
+
+_HEADINGS: Final = ("id", "kind", "url", "state", "lease_seconds", "priority", "tier_ceiling", "reason")
+
+
+@click.group()
+def worker() -> None:
+    """Keep the workers that execute requests for services: invite them, let them drain, release them from quarantine."""
+
+
+@worker.command()
+@click.option(
+    "--host", "hosts", multiple=True, help="Where it may be beside the open internet: 10.0.0.0/8, gpu.lan ..."
+)
+@click.option("--tier", type=click.Choice(["sfw", "nsfw"]), default="sfw", show_default=True, help="Its highest tier.")
+@click.option("--priority", type=int, default=0, show_default=True, help="Lower is tried first.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=60, show_default=True, help="It holds so long."
+)
+@who_option
+@database_options
+def invite(
+    url: str | None, *, hosts: tuple[str, ...], tier: str, priority: int, minutes: float, who: str, as_json: bool
+) -> None:
+    """Make an invitation, with which one worker may enrol, once. It is shown now and never again."""
+    from innkeeper.inference.client.egress import Egress
+    from innkeeper.library.tier import Tier
+    from innkeeper.library.workers.store import WorkerStore
+
+    Egress(hosts)
+    with opened(url) as library:
+        store = WorkerStore(library.db)
+        token = store.invite(hosts=hosts, tier=Tier.of(tier), priority=priority, minutes=minutes, who=who)
+    print_json({"invitation": token, "minutes": minutes}) if as_json else click.echo(token)
+
+
+@worker.command("list")
+@database_options
+def list_workers(url: str | None, *, as_json: bool) -> None:
+    """List the workers by age. A lease of 0 seconds is over."""
+    from innkeeper.library.workers.store import WorkerStore
+
+    with opened(url) as library:
+        rows = WorkerStore(library.db).list()
+    if as_json:
+        print_json({"workers": [json_row(row) for row in rows]})
+    else:
+        print_table(_HEADINGS, [[row[name] for name in _HEADINGS] for row in rows])
+
+
+@worker.command()
+@click.argument("worker_id", metavar="ID")
+@who_option
+@database_options
+def drain(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
+    """Let a worker finish what it has, and give it nothing more."""
+    _move(worker_id, url, "draining", who, as_json=as_json)
+
+
+@worker.command()
+@click.argument("worker_id", metavar="ID")
+@who_option
+@database_options
+def release(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
+    """Let a worker that was in quarantine, or has drained, back in with its next heartbeat."""
+    _move(worker_id, url, "dead", who, as_json=as_json)
+
+
+@worker.command()
+@click.argument("worker_id", metavar="ID")
+@who_option
+@database_options
+def remove(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
+    """Take a worker out; its token is worth nothing any more."""
+    from innkeeper.library.workers.store import WorkerStore
+
+    with opened(url) as library:
+        WorkerStore(library.db).remove(worker_id, who=who)
+    print_json({"id": worker_id, "removed": True}) if as_json else click.echo(f"{worker_id}: removed.")
+
+
+def _move(worker_id: str, url: str | None, state: str, who: str, *, as_json: bool) -> None:
+    from innkeeper.library.workers.states import WorkerState
+    from innkeeper.library.workers.store import WorkerStore
+
+    with opened(url) as library:
+        WorkerStore(library.db).move(worker_id, WorkerState(state), who=who)
+    print_json({"id": worker_id, "state": state}) if as_json else click.echo(f"{worker_id}: {state}.")

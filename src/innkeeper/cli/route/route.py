@@ -1,0 +1,123 @@
+"""``innkeeper route``: where a request would go and why, and the policies by which that is decided."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import examples
+from innkeeper.cli.keep.library import database_options, opened, print_json, print_table
+from innkeeper.cli.keep.rows import RowKind, list_command, remove_command, set_command, show_command
+
+__all__ = ["route"]
+
+_MODALITIES: Final = click.Choice(["chat", "image", "video"])
+
+
+@click.group(
+    epilog=examples(
+        "innkeeper route explain --task roleplay", "innkeeper route policy set default --criteria price --attempts 2"
+    )
+)
+def route() -> None:
+    """Tell where requests go: to which model of the catalogue, at which provider or worker, and why to none of the others."""
+
+
+@route.command()
+@click.option("--task", default="", help="What the model is to do: roleplay, enhancement, t2i ...; any where left out.")
+@click.option("--modality", type=_MODALITIES, default="chat", show_default=True, help="What it is to make.")
+@click.option(
+    "--tier", type=click.Choice(["sfw", "nsfw"]), default="sfw", show_default=True, help="The effective tier."
+)
+@click.option("--need", "needs", multiple=True, help="What it must be able to: tools, vision ...; repeatable.")
+@click.option("--model", help="Only this model of the catalogue.")
+@click.option("--input-tokens", type=click.IntRange(0), default=0, help="Tokens of the prompt.")
+@click.option("--output-tokens", type=click.IntRange(0), default=0, help="Tokens kept for the answer.")
+@click.option("--money", type=click.FloatRange(0, min_open=True), help="What it may cost at most.")
+@database_options
+def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...], **asked: Any) -> int:
+    """Show where a request would go: first, second, and so on, and of all others why not. Nothing is asked or sent.
+
+    What services have learnt of failures is theirs, and not known here: health is by leases alone.
+
+    Exits with 69 where it would go nowhere.
+    """
+    from time import monotonic
+
+    import msgspec
+
+    from innkeeper.inference.routing.deployment import deployments_of
+    from innkeeper.inference.routing.policy import policy_for, read_policies
+    from innkeeper.inference.routing.router import Router, RouteRequest
+    from innkeeper.library.models.stores import RoutePolicyStore
+    from innkeeper.library.tier import Tier
+    from innkeeper.library.workers.store import WorkerStore
+
+    now = monotonic()
+    with opened(url) as library:
+        policies = read_policies(RoutePolicyStore(library.db).list())
+        router = Router(deployments_of(library.catalogue, WorkerStore(library.db).list(), now), policies)
+    request = RouteRequest(tier=Tier.of(tier), needs=frozenset(needs), **asked)
+    found = router.explain(request, now)
+    policy = policy_for(policies, request.modality, request.task)
+    if as_json:
+        print_json({"policy": msgspec.to_builtins(policy), "candidates": msgspec.to_builtins(found)})
+    else:
+        headings = ("place", "deployment", "why not", "tier", "busy", "costs", "priority", "window")
+        rows = [
+            (it.place or "", it.deployment, it.refused, it.tier, it.busy, it.estimate, it.priority, it.context_window)
+            for it in found
+        ]
+        print_table(headings, rows)
+        bounds = f"{policy.attempts} attempts, {policy.seconds:g} s"
+        click.echo(f"policy {policy.name}: {', then '.join(policy.criteria)}; {bounds}", err=True)
+    return 0 if any(not it.refused for it in found) else _NOWHERE
+
+
+_NOWHERE: Final = 69
+
+
+@click.group()
+def policy() -> None:
+    """Keep the policies of routes: for a task, a modality, or all requests; in which order, how often, how long, for how much."""
+
+
+POLICIES: Final = RowKind(
+    "RoutePolicyStore",
+    "policies",
+    "NAME",
+    {
+        "name": "name",
+        "modality": "modality",
+        "task": "task",
+        "order": "criteria",
+        "attempts": "attempts",
+        "seconds": "seconds",
+        "money": "money",
+        "lower tier": "lower_tier",
+        "active": "is_active",
+    },
+)
+
+policy.add_command(list_command(POLICIES, "List the policies by name."))
+policy.add_command(show_command(POLICIES, "Show a policy with all its columns."))
+policy.add_command(remove_command(POLICIES, "Take the policy NAME out."))
+policy.add_command(
+    set_command(
+        POLICIES,
+        "Add the policy NAME, or change the columns that are named.",
+        click.option("--modality", type=_MODALITIES, help="For requests of this kind alone."),
+        click.option("--task", help="For requests of this task alone."),
+        click.option(
+            "--criteria",
+            multiple=True,
+            type=click.Choice(["busy", "price", "priority"]),
+            help="What is compared, the first first; repeatable.",
+        ),
+        click.option("--attempts", type=click.IntRange(1, 10), help="Deployments that are tried at most."),
+        click.option("--seconds", type=float, help="How long, until an answer begins."),
+        click.option("--money", type=float, help="For how much, all attempts together."),
+    )
+)
+route.add_command(policy)

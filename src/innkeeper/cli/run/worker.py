@@ -1,0 +1,131 @@
+"""``innkeeper worker``: a pure-inference worker on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+
+if TYPE_CHECKING:
+    from innkeeper.inference.routing.route import Route
+    from innkeeper.service.workers.agent import Membership
+
+__all__ = ["INVITATION", "worker"]
+
+INVITATION: Final = "INNKEEPER_WORKER_INVITATION"
+"""The environment variable that holds an invitation."""
+
+
+@click.command(
+    epilog=examples(
+        "innkeeper worker",
+        "innkeeper worker --model big=http://127.0.0.1:8080:qwen --slots 4",
+        "INNKEEPER_WORKER_INVITATION=... innkeeper worker --join http://inn.lan:8050 --host 10.0.0.5",
+    )
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=7861, show_default=True, help="0 takes any free one.")
+@click.option(
+    "--model",
+    "models",
+    metavar="NAME=PROVIDER:MODEL",
+    multiple=True,
+    help="A model that is executed; the one on this machine where left out. Repeatable.",
+)
+@click.option("--slots", type=click.IntRange(1, 1000), default=1, show_default=True, help="Requests at once.")
+@click.option(
+    "--join", "service", metavar="URL", help="The service to belong to; an invitation is needed the first time."
+)
+@click.option("--url", help="Where the service reaches this worker; its own address where left out.")
+@click.option(
+    "--membership",
+    type=click.Path(path_type=Path),
+    help="The file that keeps the enrolment; one in Innkeeper's folder.",
+)
+@json_option
+def worker(  # noqa: PLR0913 - one argument an option
+    *,
+    host: str,
+    port: int,
+    models: tuple[str, ...],
+    slots: int,
+    service: str | None,
+    url: str | None,
+    membership: Path | None,
+    as_json: bool,
+) -> None:
+    """Execute messages exactly as they are sent, and prove it by their hash: /chat, /enhance, /generate, /health, /worker/info.
+
+    A worker has no template, preset or default of its own, and refuses what it does not know. Callers need the key in
+    INNKEEPER_SERVICE_KEY; with --join that of the membership, and INNKEEPER_SERVICE_KEY is what the service is asked with.
+    """
+    import json
+
+    from innkeeper.cli.settings.routes import secrets_of
+    from innkeeper.cli.settings.settings import Settings as OwnSettings
+    from innkeeper.inference.local.shared import LocalModels
+    from innkeeper.inference.routing.models import RouteModels
+    from innkeeper.inference.routing.route import Routes
+    from innkeeper.inference.worker.engine import WorkerEngine
+    from innkeeper.service.settings import Settings, read_keys
+    from innkeeper.service.workers.serve import serve_worker
+
+    own = OwnSettings.read()
+    backends = _backends(models, {name: str(address) for name, address in own.table("providers").items()})
+    local = LocalModels(bare=True)
+    routes = RouteModels(Routes(), secrets_of(own, Routes(*backends.values())), local=local)
+    engine = WorkerEngine(backends, routes, slots=slots, revisions=_revisions(backends))
+    settings = Settings(host=host, port=port, keys=read_keys(None, os.environ))
+
+    def ready(at: str) -> None:
+        words = f"The worker listens on {at}. Ctrl-C stops it."
+        click.echo(json.dumps({"listening": at}) if as_json else words)
+
+    def join(at: str) -> Membership:
+        return _membership(str(service).rstrip("/"), (url or at).rstrip("/"), membership, engine.slots)
+
+    try:
+        serve_worker(engine, settings, ready, None if service is None else join)
+    finally:
+        local.close()
+
+
+def _backends(said: tuple[str, ...], addresses: dict[str, str]) -> dict[str, Route]:
+    from innkeeper.inference.local.shared import LOCAL
+    from innkeeper.inference.routing.route import Route
+
+    targets = [text.partition("=")[::2] if "=" in text else (text, text) for text in said or (LOCAL,)]
+    return {name.strip(): Route.of(name.strip(), target.strip(), addresses) for name, target in targets}
+
+
+def _revisions(backends: dict[str, Route]) -> dict[str, str]:
+    """What tells the weights of models on this machine from others: the beginning of their checksum."""
+    from innkeeper.inference.local.shared import LOCAL
+    from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
+
+    local = {key: route for key, route in backends.items() if route.is_local}
+    files = {key: DEFAULT_MODEL if route.model == LOCAL else route.model for key, route in local.items()}
+    return {key: (find_model(file, check=False).sha256 or "")[:16] for key, file in files.items()}
+
+
+def _membership(service: str, url: str, path: Path | None, slots: int) -> Membership:
+    """The membership that was kept for this service and address, else a new one by the invitation of the environment."""
+    from innkeeper.prompt.errors import UsageError
+    from innkeeper.prompt.machine import home
+    from innkeeper.service.workers.agent import Membership, enrol
+
+    file = path or home() / "worker.json"
+    kept = Membership.kept(file, service, url)
+    if kept is not None:
+        return kept
+    invitation = os.environ.get(INVITATION, "").strip()
+    if not invitation:
+        hint = f"`innkeeper library worker invite` makes one; put it into {INVITATION}"
+        raise UsageError("an invitation is needed to join a service", hint=hint)
+    made = enrol(service, url, invitation, {"state": "starting", "slots": slots})
+    made.keep(file)
+    return made

@@ -1,0 +1,188 @@
+"""The worker's own service: ``/chat``, ``/enhance``, ``/generate``, ``/health`` and ``/worker/info``, behind the same guard.
+
+``/chat`` streams where that is asked for: the first event repeats the hash of the messages, the last says why it ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from innkeeper.inference.response.views.chat import envelope
+from innkeeper.inference.worker.engine import Execution, WorkerEngine
+from innkeeper.inference.worker.protocol import PROTOCOL, LegacyRequest, WorkerAnswer, WorkerRequest, read_request
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.answers import failure, json_response, unless_gone
+from innkeeper.service.error_facts import facts_of
+from innkeeper.service.guard import Guard, missing
+from innkeeper.service.settings import Settings
+from innkeeper.service.work import Gate
+
+__all__ = ["TYPE", "worker_app"]
+
+TYPE: Final = "pure_inference_engine"
+
+_ENDPOINTS: Final = {
+    "/chat": "POST: executes the messages; stream: true for a stream",
+    "/enhance": "POST: the same, the answer as enhanced_prompt",
+    "/generate": "POST: as /chat, or inputs and parameters of a text completion",
+    "/health": "GET: whether it is well",
+    "/worker/info": "GET: this",
+}
+_EXAMPLE: Final = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 100}
+_Around = Callable[[], Any]
+
+
+def worker_app(engine: WorkerEngine, settings: Settings, around: _Around | None = None) -> Starlette:
+    """The service of a worker as an ASGI application.
+
+    Args:
+        engine: what executes; started and closed with the application.
+        settings: its address, its keys and its limits.
+        around: an asynchronous context manager that is entered once the engine has started: enrolment and heartbeats.
+    """
+    gate = Gate(calls=settings.max_calls, volume=settings.max_bodies, answers=settings.max_answers, keys=settings.keys)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        try:
+            await engine.start()
+            if around is None:
+                yield
+            else:
+                async with around():
+                    yield
+        finally:
+            await engine.close()
+
+    pages = _Pages(engine)
+    app = Starlette(
+        routes=[
+            Route("/chat", pages.chat, methods=["POST"]),
+            Route("/enhance", pages.enhance, methods=["POST"]),
+            Route("/generate", pages.generate, methods=["POST"]),
+            Route("/health", pages.health, methods=["GET"]),
+            Route("/worker/info", pages.info, methods=["GET"]),
+        ],
+        middleware=[Middleware(Guard, settings=settings, gate=gate)],
+        exception_handlers={404: missing, 405: missing},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _told(endpoint: Callable[[Any, WebRequest], Awaitable[Response]]) -> Any:
+    """The endpoint, its errors as replies."""
+
+    async def call(self: Any, web: WebRequest) -> Response:
+        try:
+            return await endpoint(self, web)
+        except InnkeeperError as error:
+            return failure(error, lambda facts: {"success": False, **envelope(facts)})
+
+    return call
+
+
+class _Pages:
+    def __init__(self, engine: WorkerEngine) -> None:
+        self._engine = engine
+
+    @_told
+    async def chat(self, web: WebRequest) -> Response:
+        request = read_request(await web.body())
+        assert isinstance(request, WorkerRequest)  # noqa: S101 - no other is read
+        if request.stream is True:
+            return await self._stream(request)
+        answer = await unless_gone(web.receive, self._engine.execute(request))
+        return json_response({"success": True, "response": answer.output, **answer.to_dict()})
+
+    @_told
+    async def enhance(self, web: WebRequest) -> Response:
+        request = read_request(await web.body())
+        assert isinstance(request, WorkerRequest)  # noqa: S101 - as above
+        answer = await unless_gone(web.receive, self._engine.execute(request))
+        return json_response({"success": True, "enhanced_prompt": answer.output, **_generation(answer)})
+
+    @_told
+    async def generate(self, web: WebRequest) -> Response:
+        request = read_request(await web.body(), legacy=True)
+        asked = request.request() if isinstance(request, LegacyRequest) else request
+        answer = await unless_gone(web.receive, self._engine.execute(asked))
+        name = "generated_text" if isinstance(request, LegacyRequest) else "response"
+        return json_response({"success": True, name: answer.output, **_generation(answer)})
+
+    async def health(self, _: WebRequest) -> Response:
+        engine = self._engine
+        facts: dict[str, Any] = {
+            "status": "healthy" if engine.state.working else engine.state.value,
+            "state": engine.state.value,
+            "model_loaded": bool(engine.stats["model_loads"]),
+            "uptime": round(engine.now() - engine.began, 3),
+            "stats": engine.stats,
+            "worker_type": TYPE,
+            "no_hardcoded_prompts": True,
+            "protocol": PROTOCOL,
+        }
+        return json_response(facts, 200 if engine.state.working else 503)
+
+    async def info(self, _: WebRequest) -> Response:
+        engine = self._engine
+        fields = WorkerRequest.__struct_fields__
+        return json_response(
+            {
+                "worker_type": TYPE,
+                "protocol": PROTOCOL,
+                "state": engine.state.value,
+                "model": next(iter(engine.backends)),
+                "capabilities": dict(engine.report().capabilities),
+                "models_loaded": dict.fromkeys(engine.backends, bool(engine.stats["model_loads"])),
+                "slots": engine.slots,
+                "endpoints": _ENDPOINTS,
+                "message_format": {"required": ["messages"], "optional": [*fields[1:]], "example": _EXAMPLE},
+            }
+        )
+
+    async def _stream(self, request: WorkerRequest) -> Response:
+        """A stream whose status is known: the first piece is there before anything is sent."""
+        execution = self._engine.begin(request)
+        pieces = execution.pieces()
+        try:
+            first = await anext(pieces, None)
+        except BaseException:
+            await pieces.aclose()
+            raise
+        return StreamingResponse(_events(execution, pieces, first), media_type="text/event-stream")
+
+
+def _generation(answer: WorkerAnswer) -> Mapping[str, Any]:
+    told = {"generation_time": round(answer.gen_ms / 1000, 3), "tokens_generated": answer.completion_tokens}
+    return {**told, **answer.to_dict()}
+
+
+async def _events(execution: Execution, pieces: AsyncGenerator[str], first: str | None) -> AsyncIterator[bytes]:
+    async with aclosing(pieces):
+        yield _event(execution.head)
+        try:
+            if first is not None:
+                yield _event({"delta": first})
+                async for piece in pieces:
+                    yield _event({"delta": piece})
+        except InnkeeperError as error:
+            yield _event(envelope(facts_of(error)))
+            return
+        answer = execution.answer("").to_dict()
+        yield _event({name: answer[name] for name in ("finish_reason", "usage", "timings", "prompt_sha256")})
+        yield b"data: [DONE]\n\n"
+
+
+def _event(data: Mapping[str, Any]) -> bytes:
+    return b"data: " + json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n\n"

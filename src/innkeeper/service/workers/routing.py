@@ -1,0 +1,150 @@
+"""LibraryRouting: the router of a service: over the models of its library and the workers that hold a lease.
+
+What it knows is read every few seconds beside the requests, none of which waits for it or probes anything. Its models are called
+``auto`` and ``auto:TASK``; without a database there are none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from importlib.util import find_spec
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.inference.client.egress import Egress
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.routing.deployment import Deployment, deployments_of
+from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
+from innkeeper.inference.routing.policy import read_policies
+from innkeeper.inference.routing.route import Route, Routes
+from innkeeper.inference.routing.routed import RoutedModels
+from innkeeper.inference.routing.router import Router
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.machine import Secret, fresh_seed
+from innkeeper.service.settings import Settings
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+    from innkeeper.library.workers.store import WorkerStore
+
+__all__ = ["REFRESH_SECONDS", "LibraryRouting"]
+
+LOG: Final = logging.getLogger("innkeeper.service")
+
+REFRESH_SECONDS: Final = 2.0
+"""How old at most what is known of workers and policies may be."""
+
+_WORKER: Final = "worker:"
+
+
+class LibraryRouting:
+    """`Models` behind a router. One instance belongs to one event loop.
+
+    Args:
+        settings: whose database it is, and which hosts the operator allows.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.router = Router(chance=lambda: fresh_seed() / 2**32)
+        self._settings = settings
+        self._hosts: dict[str, tuple[str, ...]] = {}
+        self._library: Library | None = None
+        self._routes = RouteModels(Routes(), self._secret, egress=self._egress)
+        self.routed = RoutedModels(self.router, self._routes, tampered=self._quarantine)
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """Know what there is, and follow it."""
+        if self._settings.database is None or find_spec("sqlalchemy") is None:
+            yield
+            return
+        await self.refresh()
+        following = asyncio.ensure_future(self._follow())
+        try:
+            yield
+        finally:
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+
+    async def refresh(self) -> None:
+        """Read what there is now. A database that fails leaves what is known: leases run out by themselves."""
+        try:
+            await asyncio.to_thread(self._read)
+        except InnkeeperError as error:
+            LOG.warning("routes are as they were: %s", error.kind)
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        """See `RoutedModels.cards`."""
+        return self.routed.cards()
+
+    async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
+        """See `RoutedModels.answer`."""
+        return await self.routed.answer(request, caller)
+
+    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `RoutedModels.embeddings`."""
+        return await self.routed.embeddings(body)
+
+    async def close(self) -> None:
+        """Let go of connections and the library."""
+        await self._routes.close()
+        if self._library is not None:
+            self._library.close()
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            await self.refresh()
+
+    def _read(self) -> None:
+        from innkeeper.library.models.stores import RoutePolicyStore
+
+        library = self._opened()
+        workers = self._workers().alive()
+        self._hosts = {row["id"]: tuple(row["hosts"]) for row in workers}
+        policies = read_policies(RoutePolicyStore(library.db).list())
+        self.router.update(deployments_of(library.catalogue, workers, monotonic()), policies)
+
+    def _opened(self) -> Library:
+        if self._library is None:
+            from innkeeper.library.library import Library
+
+            self._library = Library.open(self._settings.database)
+        return self._library
+
+    def _workers(self) -> WorkerStore:
+        from innkeeper.library.workers.store import WorkerStore
+
+        return WorkerStore(self._opened().db)
+
+    def _quarantine(self, one: Deployment) -> None:
+        """Put a worker into quarantine for all services of this database; the answer that led to it waits for nothing."""
+        from innkeeper.library.workers.states import WorkerState
+
+        def move() -> None:
+            with suppress(InnkeeperError):
+                self._workers().move(
+                    one.worker, WorkerState.QUARANTINED, reason="executed other messages", who="router"
+                )
+
+        asyncio.get_running_loop().run_in_executor(None, move)
+
+    def _secret(self, name: str) -> Secret | None:
+        """A worker's key, or a secret of the vault; a provider that has none is asked without."""
+        try:
+            if name.startswith(_WORKER):
+                return Secret(self._workers().call_key(name.removeprefix(_WORKER)))
+            return self._opened().vault.reveal(name, who="router", why="route")
+        except InnkeeperError:
+            return None
+
+    def _egress(self, route: Route) -> Egress | None:
+        """A worker's address is its own word: only what it was invited for, and the open internet."""
+        if route.provider != "worker":
+            return None
+        hosts = self._hosts.get((route.secret or "").removeprefix(_WORKER), ())
+        return Egress((*hosts, *self._settings.egress.allowed))

@@ -1,0 +1,42 @@
+"""Workers in a service: the register at which they enrol, and the router that sends requests to them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.routing import BaseRoute
+
+from innkeeper.inference.routing.models import AnyOf, Models
+from innkeeper.service.settings import Settings
+from innkeeper.service.workers.register import WorkerRegister
+from innkeeper.service.workers.routing import LibraryRouting
+
+__all__ = ["WorkerSurface"]
+
+
+class WorkerSurface:
+    """The routes, and ``models``: those that are given, with those of the router beside them.
+
+    Args:
+        settings: whose database it is, and which hosts the operator allows.
+        models: what answers otherwise.
+    """
+
+    def __init__(self, settings: Settings, models: Models) -> None:
+        self.routing = LibraryRouting(settings)
+        self.models: Models = models if settings.database is None else AnyOf(models, self.routing)
+        self._register = WorkerRegister(settings)
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes."""
+        return self._register.routes()
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """Know what there is while the service runs."""
+        try:
+            async with self.routing.followed():
+                yield
+        finally:
+            self._register.close()
