@@ -31,6 +31,7 @@ ENVIRONMENT: Final = {
     "INNKEEPER_ASSETS": "where results of jobs are kept: a folder, or an address such as `s3://bucket/folder`",
     "INNKEEPER_WEBHOOK_SECRET": "the secret that signs messages about jobs that have ended",
     "INNKEEPER_SERVICE_KEY": "the key of the service, for the service and for those who call it",
+    "INNKEEPER_WORKER_INVITATION": "the invitation with which a worker joins a service, the first time",
     "INNKEEPER_DEBUG": "`1` shows the traceback of an unexpected error",
     "_INNKEEPER_COMPLETE": "set by a shell that asks for completions; see `innkeeper completion`",
     "XDG_DATA_HOME": "on Linux, where programs keep their files: `INNKEEPER_HOME` goes before it",

@@ -1,0 +1,109 @@
+"""``innkeeper route``: where requests go and why, and the policies that decide it; ``innkeeper library worker`` beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Run
+
+CHAT = ("--modality", "chat", "--task", "roleplay")
+
+
+@pytest.fixture
+def kept(run: Run) -> Run:
+    """A library with two providers and a model at each."""
+    for words in (
+        ("provider", "set", "openrouter", "--set", "tier_ceiling=nsfw"),
+        ("provider", "set", "groq"),
+        (
+            "model",
+            "set",
+            "maker/one",
+            "--provider",
+            "openrouter",
+            "--modality",
+            "chat",
+            "--task",
+            "roleplay",
+            "--window",
+            8192,
+        ),
+        (
+            "model",
+            "set",
+            "two",
+            "--provider",
+            "groq",
+            "--modality",
+            "chat",
+            "--task",
+            "roleplay",
+            "--set",
+            'pricing={"input": 2}',
+        ),
+    ):
+        assert run(*words).code == 0
+    return run
+
+
+def test_explain(kept: Run) -> None:
+    """Each deployment has its place or the reason why it has none; the policy is told; nowhere is an exit code of its own."""
+    told = kept("route", "explain", "--task", "roleplay", "--json").data
+    assert [(one["deployment"], one["place"]) for one in told["candidates"]] == [
+        ("groq/two", 1),
+        ("openrouter/maker/one", 2),
+    ]
+    assert told["policy"]["name"] == "default"
+    adult = kept("route", "explain", "--task", "roleplay", "--tier", "nsfw", "--json").data["candidates"]
+    assert {one["deployment"]: one["refused"] for one in adult} == {
+        "openrouter/maker/one": "",
+        "groq/two": "tier_ceiling",
+    }
+    long = kept("route", "explain", "--model", "maker/one", "--input-tokens", 9000)
+    assert long.code == 69
+    assert "context_window" in long.out
+    assert "busy, then price, then priority" in long.err
+
+
+def test_policies(kept: Run) -> None:
+    """A policy is a row: set, listed, shown, removed; what it says counts at once; what is none is refused."""
+    assert (
+        kept("route", "policy", "set", "mine", "--task", "roleplay", "--criteria", "priority", "--attempts", 2).code
+        == 0
+    )
+    assert "mine" in kept("route", "policy", "list").out
+    assert kept("route", "policy", "show", "mine", "--json").data["criteria"] == ["priority"]
+    assert kept("route", "explain", "--task", "roleplay", "--json").data["policy"]["attempts"] == 2
+    twice = kept("route", "policy", "set", "mine", "--criteria", "price", "--criteria", "price", "--json")
+    assert twice.error["kind"] == "field"
+    assert kept("route", "policy", "set", "mine", "--money", 0, "--json").error["kind"] == "field"
+    assert kept("route", "policy", "remove", "mine").code == 0
+
+
+def test_workers(run: Run) -> None:
+    """An invitation is shown once; a worker that there is not is named; hosts are looked at before."""
+    made = run("library", "worker", "invite", "--host", "10.0.0.0/8", "--minutes", 5, "--json").data
+    assert len(made["invitation"]) == 64
+    assert run("library", "worker", "invite", "--host", "http://x", "--json").error["kind"] == "config"
+    assert run("library", "worker", "list", "--json").data == {"workers": []}
+    assert "state" in run("library", "worker", "list").out
+    for command in ("drain", "release", "remove"):
+        assert run("library", "worker", command, "nobody", "--json").error["kind"] == "not_found"
+
+
+def test_worker_cycle(run: Run, tmp_path: Path) -> None:
+    """A worker drains, is released and removed by its id."""
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.workers.store import WorkerReport, WorkerStore
+
+    path = tmp_path / "library.db"
+    with Database.open(path) as db:
+        store = WorkerStore(db)
+        made = store.enrol(store.invite(), "http://w", WorkerReport())
+    where = ("--database", path)
+    assert "draining" in run("library", "worker", "drain", made.id, *where).out
+    assert run("library", "worker", "release", made.id, "--json", *where).data["state"] == "dead"
+    assert made.id in run("library", "worker", "list", *where).out
+    assert run("library", "worker", "remove", made.id, *where).code == 0
