@@ -253,15 +253,17 @@ class _Maker:
             elif ratio and not width and not height and self._name("aspect_ratio") is None and self._name("width"):
                 wanted.update(zip(("width", "height"), _sides(ratio), strict=True), aspect_ratio=None)
             return
-        asked = (width, height) if width and height else _sides(ratio) if ratio else None
-        if asked is not None:
+        shape = width / height if width and height else ratio
+        if shape is not None:
+            asked = (width, height) if width and height else _sides(shape)
             options = self._facts("image_size").get("options", self._facts("image_size").get("enum"))
             size: Any = {"width": asked[0], "height": asked[1]}
             if options:
-                known = {name: shape for name, shape in _SIZES.items() if name in options} or {options[0]: 1.0}
-                size = min(known, key=lambda name: abs(known[name] - asked[0] / asked[1]))
-                if abs(known[size] - asked[0] / asked[1]) > _SLACK:
-                    self.notes.append(MediaNote("image_size", f"{asked[0]}x{asked[1]}", size, "the nearest shape"))
+                known = {name: one for name, one in _SIZES.items() if name in options} or {options[0]: 1.0}
+                size = min(known, key=lambda name: abs(known[name] - shape))
+                if abs(known[size] - shape) > _SLACK:
+                    said = wanted["aspect_ratio"] or f"{width}x{height}"
+                    self.notes.append(MediaNote("image_size", said, size, "the nearest shape"))
             self.body["image_size"] = size
         wanted.update(width=None, height=None, aspect_ratio=None)
 

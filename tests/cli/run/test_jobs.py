@@ -1,0 +1,68 @@
+"""``innkeeper image``, ``video`` and ``job``: a picture on a bare machine, and what can be done with its job."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    """What a command answers as JSON."""
+    assert main([*words, "--json"]) == code
+    said = capsys.readouterr().out
+    return json.loads(said) if said else None
+
+
+def test_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A picture is drawn, written and told of; the same prompt and seed give the same bytes; another starts from it."""
+    words = ("image", "a red barn", "--seed", "0", "--width", "64", "--height", "64")
+    one = run(capsys, *words, "--out", "barn.png")
+    assert (one["state"], one["seed"], one["model"]) == ("succeeded", 0, "tiny-seed-picture")
+    two = run(capsys, *words, "--count", "2")
+    assert Path(two["files"][0]).read_bytes() == Path("barn.png").read_bytes()
+    assert len(two["files"]) == 2
+    started = run(capsys, "image", "in snow", "--seed", "0", "--from", "barn.png", "--width", "64", "--out", "snow.png")
+    assert started["mode"] == "i2i"
+    moving = run(capsys, "video", "waves", "--duration", "0.5", "--fps", "4", "--width", "64", "--height", "64")
+    assert (moving["mode"], moving["state"]) == ("t2v", "succeeded")
+
+
+def test_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    """A job that was only queued is listed, shown, cancelled, asked for again, carried out and deleted."""
+    queued = run(capsys, "image", "a red barn", "--width", "64", "--height", "64", "--no-wait")
+    assert queued["state"] == "queued"
+    name = queued["id"]
+    assert [one["id"] for one in run(capsys, "job", "list", "--state", "queued")["jobs"]] == [name]
+    assert run(capsys, "job", "cancel", name)["state"] == "cancelled"
+    assert run(capsys, "job", "retry", name)["state"] == "queued"
+    run(capsys, "job", "work", "--until-idle")
+    shown = run(capsys, "job", "show", name)
+    assert [event["event"] for event in shown["events"]][:4] == ["created", "queued", "cancelled", "retried"]
+    assert shown["state"] == "succeeded"
+    run(capsys, "job", "retry", name, code=2)
+    run(capsys, "job", "list", "--state", "odd", code=2)
+    run(capsys, "job", "show", "none", code=2)
+    assert run(capsys, "job", "purge", "2100-01-01T00:00:00Z") == {"deleted": 1}
+
+
+def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    """People are told the file, the model that drew it, and what was not as they asked."""
+    assert main(["image", "a red barn", "--seed", "1", "--width", "100", "--out", "barn.png"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "barn.png\n"
+    assert "tiny-seed-picture, seed 1" in said.err
+    assert "width: asked 100, sent 128" in said.err
+    assert main(["job", "list"]) == 0
+    job = capsys.readouterr().out.split()[7]
+    for words in (["job", "show", job], ["job", "retry", job]):
+        main(words)
+    assert "dispatched" in capsys.readouterr().out

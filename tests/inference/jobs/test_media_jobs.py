@@ -1,0 +1,206 @@
+"""Jobs as they are accepted: judged, priced, once for each idempotency key, and asked for again."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from innkeeper.inference.client.egress import Egress
+from innkeeper.inference.errors import AddressRefusedError, HttpError
+from innkeeper.inference.jobs.deliveries import Deliveries
+from innkeeper.inference.jobs.job import JobChangedError, JobMissingError, JobStateError, Mode, State
+from innkeeper.inference.jobs.limits import MAX_DELIVERIES
+from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError
+from innkeeper.inference.jobs.media_jobs import BudgetError, Terms
+from innkeeper.inference.jobs.runner import Runner
+from innkeeper.inference.jobs.signatures import check_hmac
+from innkeeper.inference.jobs.store import later
+from innkeeper.inference.jobs.wire import MediaWire
+from innkeeper.library.errors import ConflictError, TierBlockedError
+from innkeeper.library.models.stores import ModelStore, ProviderStore
+from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.library.tiers.gate import TierPolicy
+from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.machine import Secret
+from tests.inference.jobs.fakes import FakeProvider, House, house
+
+WANTED = MediaRequest(prompt="a red barn at dawn", model="fake/one")
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[House]:
+    """A house on a SQLite file."""
+    with house(str(tmp_path / "a.db"), tmp_path) as made:
+        yield made
+
+
+def test_once(at: House) -> None:
+    """A request with the key of an earlier one is that job; another request with it is refused; owners are apart."""
+    one = at.jobs.submit(WANTED, Terms(owner="me", idempotency_key="k"))
+    assert at.jobs.submit(WANTED, Terms(owner="me", idempotency_key="k")).id == one.id
+    assert at.jobs.submit(WANTED, Terms(owner="you", idempotency_key="k")).id != one.id
+    assert at.jobs.submit(WANTED, Terms(owner="me")).id != one.id
+    with pytest.raises(ConflictError):
+        at.jobs.submit(MediaRequest(prompt="another"), Terms(owner="me", idempotency_key="k"))
+    assert at.jobs.get(one.id, owner="me").id == one.id
+    for who in ({"owner": "you"}, {"owner": "me", "tenant": "other"}):
+        for ask in (at.jobs.get, at.jobs.cancel, at.jobs.retry):
+            with pytest.raises(JobMissingError):
+                ask(one.id, **who)
+
+
+@given(prompt=st.sampled_from(["a nude 15 year old", "a naked schoolgirl, aged 14"]), place=st.integers(0, 3))
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_s1(at: House, prompt: str, place: int) -> None:
+    """Age-indicating content in an adult context is refused wherever it stands: no job, no call, and an audit event."""
+    wanted: Any = (
+        {"prompt": prompt},
+        {"prompt": "a barn", "negative_prompt": prompt},
+        {"prompt": "a barn", "extra": {"style": prompt}},
+        {"prompt": "a barn", "extra": {"more": [{"text": prompt}]}},
+    )[place]
+    with pytest.raises(TierBlockedError):
+        at.jobs.submit(MediaRequest(model="fake/one", **wanted), Terms(tier="nsfw"))
+    at.runner.drain(1)
+    assert (at.jobs.store.list(), at.provider.charged) == ((), 0)
+
+
+def test_tier(tmp_path: Path) -> None:
+    """The tier that counts is never above policy, account and model; the checker stays on unless the row allows less."""
+    policy = TierPolicy(adult_enabled=True)
+    with house(str(tmp_path / "a.db"), tmp_path, policy=policy) as at:
+        grown = Ceilings(account=Tier.NSFW)
+        job = at.jobs.submit(WANTED, Terms(tier="nsfw", ceilings=grown))
+        assert (job.tier, job.body["enable_safety_checker"]) == ("nsfw", True)
+        assert at.jobs.submit(WANTED, Terms(tier="nsfw")).tier == "sfw"
+    with house(str(tmp_path / "b.db"), tmp_path) as at:
+        assert at.jobs.submit(WANTED, Terms(tier="nsfw", ceilings=grown)).tier == "sfw"
+
+
+def test_budgets(at: House) -> None:
+    """A job that costs more than it may is refused with the figure, before anything is asked."""
+    assert at.jobs.submit(MediaRequest(prompt="a", model="fake/one", count=3)).cost_estimate == pytest.approx(0.12)
+    with pytest.raises(BudgetError) as refused:
+        at.jobs.submit(WANTED, Terms(max_cost=0.03))
+    assert (refused.value.details["estimate"], refused.value.http_status) == (0.04, 402)
+    at.jobs.daily_budget = 0.1
+    for _ in range(2):
+        at.jobs.submit(WANTED, Terms(owner="me"))
+    with pytest.raises(BudgetError):
+        at.jobs.submit(WANTED, Terms(owner="me"))
+    at.jobs.submit(WANTED, Terms(owner="you"))
+
+
+def test_seeds(at: House) -> None:
+    """A seed of 0 is sent; without one a fresh one is sent and kept with the job."""
+    assert at.jobs.submit(MediaRequest(prompt="a", model="fake/one", seed=0)).body["seed"] == 0
+    job = at.jobs.submit(WANTED)
+    assert job.body["seed"] == job.request["seed"]
+
+
+def test_targets(at: House) -> None:
+    """The model that is named, by key or id; else the first by priority; else the tiny one. Others are refused."""
+    db = at.jobs.library.db
+    ProviderStore(db).add({"id": "chat", "name": "nobody"})
+    ModelStore(db).add({"provider_id": "chat", "model_key": "no/one", "modality": "image", "tasks": ["t2i"]})
+    row = ModelStore(db).named(["fake/one"])[0]
+    at.jobs.library.refresh()
+    assert at.jobs.target(MediaRequest(prompt="a")).key == "fake/one"
+    assert at.jobs.target(MediaRequest(prompt="a", model=row["id"])).key == "fake/one"
+    assert at.jobs.target(MediaRequest(prompt="a", mode=Mode.T2V)).key == "tiny-seed-picture"
+    assert at.jobs.target(MediaRequest(prompt="a", model="tiny-seed-picture")).key == "tiny-seed-picture"
+    with pytest.raises(MediaRequestError):
+        at.jobs.target(MediaRequest(prompt="a", model="fake/one", mode=Mode.T2V))
+    with pytest.raises(UnknownNameError):
+        at.jobs.target(MediaRequest(prompt="a", model="fake/two"))
+    with pytest.raises(ConfigError):
+        at.jobs.target(MediaRequest(prompt="a", model="no/one"))
+
+
+def test_retry(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that has failed is asked for again from the start; one that has not is left alone."""
+    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.02, 0.05))
+    at.provider.errors = [HttpError("no", status=401, headers={}, sample="")]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert job.state is State.FAILED
+    again = at.jobs.retry(job.id)
+    assert (again.state, again.attempt, again.error_kind) == (State.QUEUED, 0, None)
+    with pytest.raises(JobStateError):
+        at.jobs.retry(job.id)
+    done = at.drain(job.id)
+    assert done.state is State.SUCCEEDED
+    with pytest.raises(JobStateError):
+        at.jobs.cancel(job.id)
+    with pytest.raises(JobChangedError):
+        at.jobs.store.move(again, State.CANCELLED)
+    with pytest.raises(JobChangedError):
+        at.jobs.store.move(done, State.QUEUED)
+    assert at.jobs.store.remove_ended(later(at.jobs.store.db.now(), 60)) == 1
+
+
+def test_threads(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runner with threads carries out what is asked for while it runs, and stops."""
+    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.02, 0.05))
+    with Runner(at.jobs, threads=3, lease=0.3):
+        ids = [at.jobs.submit(WANTED).id for _ in range(6)]
+        until = time.monotonic() + 20
+        while any(not at.jobs.get(one).ended for one in ids) and time.monotonic() < until:
+            time.sleep(0.05)
+    assert {at.jobs.get(one).state for one in ids} == {State.SUCCEEDED}
+    assert at.provider.charged == 6
+
+
+def told(tmp_path: Path, statuses: list[int]) -> tuple[House, list[httpx.Request], Any]:
+    """A house whose messages are answered with these statuses, and the messages."""
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(statuses[min(len(asked), len(statuses)) - 1])
+
+    wire = MediaWire(transport=httpx.MockTransport(answer))
+    entered = house(str(tmp_path / "a.db"), tmp_path, FakeProvider(), wire=wire)
+    return entered.__enter__(), asked, entered
+
+
+def test_messages(tmp_path: Path) -> None:
+    """A job that ends is told of once, signed; a message that is not taken is sent again under the same identifier."""
+    at, asked, entered = told(tmp_path, [500, 204])
+    at.runner.deliveries = Deliveries(at.jobs, first=0.01)
+    job = at.jobs.submit(WANTED, Terms(callback_url="https://me.example/told"))
+    at.jobs.cancel(job.id)
+    for _ in range(3):
+        at.runner.sweep()
+        time.sleep(0.03)
+    assert len(asked) == 2
+    for request in asked:
+        headers = dict(request.headers)
+        assert check_hmac(headers, request.content, Secret("whsec_c2VjcmV0"), time.time())
+        assert b'"type":"job.cancelled"' in request.content
+    assert len({request.headers["webhook-id"] for request in asked}) == 1
+    assert [row["state"] for row in at.runner.deliveries.of(job.id)] == ["delivered"]
+    entered.__exit__(None, None, None)
+
+
+def test_dead_letters(tmp_path: Path) -> None:
+    """A message that nobody takes is a dead letter in the end; an address of this machine is refused at once."""
+    at, asked, entered = told(tmp_path, [500])
+    at.runner.deliveries = Deliveries(at.jobs, first=0.0)
+    job = at.jobs.submit(WANTED, Terms(callback_url="https://me.example/told"))
+    at.jobs.cancel(job.id)
+    for _ in range(MAX_DELIVERIES + 2):
+        at.runner.sweep()
+    assert (len(asked), len(at.runner.deliveries.dead())) == (MAX_DELIVERIES, 1)
+    at.jobs.wire.egress = Egress()
+    for url in ("http://127.0.0.1/x", "file:///etc/passwd"):
+        with pytest.raises(AddressRefusedError):
+            at.jobs.submit(WANTED, Terms(callback_url=url))
+    at.jobs._secret = lambda _: Secret("")
+    with pytest.raises(ConfigError):
+        at.jobs.submit(WANTED, Terms(callback_url="https://me.example/told"))
+    entered.__exit__(None, None, None)
