@@ -211,7 +211,7 @@ def create_app(
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models)
-    workers = WorkerSurface(checked, prompts.models)
+    workers = WorkerSurface(checked, prompts.models, getattr(models, "local", None))
     doors = Doors(workers.models, response_store(checked))
     jobs = JobsDoor(checked)
 

@@ -49,6 +49,21 @@ def test_same_seed_same_answer(model: LocalModel) -> None:
 
 
 @installed
+def test_bare(model: LocalModel) -> None:
+    """Loaded bare, the model reads nothing that was not sent; its own template would add a system message."""
+    kind = [{"role": "system", "content": "Be kind."}, *MESSAGES]
+
+    def read(one: LocalModel, messages: list[dict[str, str]]) -> int:
+        usage = one.chat("any", messages, max_tokens=1).usage
+        assert usage is not None
+        return int(usage["prompt_tokens"])
+
+    with LocalModel(LocalEngine.start(WEIGHTS.path, 512, 1, "key", bare=True), context_window=512) as bare:
+        assert read(bare, MESSAGES) < read(model, MESSAGES) - 5
+        assert read(bare, kind) == read(model, kind)
+
+
+@installed
 def test_its_own_tokenizer(model: LocalModel) -> None:
     """It counts with its own vocabulary; special tokens in a text are plain text; any text can be counted."""
     counter = model.counter()

@@ -244,6 +244,7 @@ def _needs(request: GenerationRequest) -> RouteRequest:
     texts = "\n".join(message.content for message in request.messages)
     written = request.options.get("max_tokens")
     needs = {"tools"} if request.tools else set()
+    needs |= {"vision" for message in request.messages for one in message.attachments if one.kind == "image"}
     return RouteRequest(
         task=request.model.partition(":")[2],
         needs=frozenset(needs),

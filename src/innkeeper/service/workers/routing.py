@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.inference.client.egress import Egress
+from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.routing.deployment import Deployment, deployments_of
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
@@ -45,14 +46,15 @@ class LibraryRouting:
 
     Args:
         settings: whose database it is, and which hosts the operator allows.
+        local: the models that run beside this process, where others use them, too.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, local: LocalModels | None = None) -> None:
         self.router = Router(chance=lambda: fresh_seed() / 2**32)
         self._settings = settings
         self._hosts: dict[str, tuple[str, ...]] = {}
         self._library: Library | None = None
-        self._routes = RouteModels(Routes(), self._secret, egress=self._egress)
+        self._routes = RouteModels(Routes(), self._secret, local=local, egress=self._egress)
         self.routed = RoutedModels(self.router, self._routes, tampered=self._quarantine)
 
     @asynccontextmanager

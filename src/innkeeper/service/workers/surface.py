@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.routing import BaseRoute
 
+from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import AnyOf, Models
 from innkeeper.service.settings import Settings
 from innkeeper.service.workers.register import WorkerRegister
@@ -21,10 +22,11 @@ class WorkerSurface:
     Args:
         settings: whose database it is, and which hosts the operator allows.
         models: what answers otherwise.
+        local: the models that run beside this process, where ``models`` uses them, too.
     """
 
-    def __init__(self, settings: Settings, models: Models) -> None:
-        self.routing = LibraryRouting(settings)
+    def __init__(self, settings: Settings, models: Models, local: LocalModels | None = None) -> None:
+        self.routing = LibraryRouting(settings, local)
         self.models: Models = models if settings.database is None else AnyOf(models, self.routing)
         self._register = WorkerRegister(settings)
 
