@@ -23,6 +23,7 @@ class ReplyStream:
         self._front = f"{rules.own}:"
         self._held = ""
         self._begun = rules.continues
+        self._has_said = False
         self.is_cut = False
 
     def feed(self, piece: str) -> str:
@@ -36,10 +37,14 @@ class ReplyStream:
             return ""
         match = None if self._pattern is None else self._pattern.search(self._held)
         if match is not None:
-            self.is_cut = True
-            return self._held[: match.start()].rstrip()
+            before = self._held[: match.start()].rstrip()
+            self.is_cut = self._has_said or bool(before)
+            if self.is_cut:
+                return before
+            self._pattern = None  # an answer is never cut to nothing: this one is kept whole
         said = self._held[: self._sure()].rstrip()
         self._held = self._held[len(said) :]
+        self._has_said = self._has_said or bool(said)
         return said
 
     def end(self) -> str:
@@ -59,6 +64,8 @@ class ReplyStream:
 
     def _sure(self) -> int:
         """How much of what is held cannot be the beginning of somebody else's line."""
+        if self._pattern is None:
+            return len(self._held)
         line = self._held.rfind("\n")
         last = self._held[line:] if line >= 0 else ""
         return line if last and any(f"\n{name}:".startswith(last) for name in self._rules.others) else len(self._held)

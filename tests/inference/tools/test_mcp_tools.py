@@ -183,7 +183,7 @@ def test_a_server_that_will_not_end(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
         "time.sleep(600)\n"
     )
-    with pytest.raises(UnavailableError), open_mcp_tools([sys.executable, "-c", code], start_seconds=2):
+    with pytest.raises(UnavailableError), open_mcp_tools([sys.executable, "-c", code], start_seconds=4):
         pass
     for pid in map(int, pids.read_text().split()):
         assert not _runs(pid)

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
+from innkeeper.prompt.once import convert
 from innkeeper.service.answers import EventStream, failure, json_body, json_response, ticket_of
 from innkeeper.service.guard import lower_headers
 from innkeeper.service.jobs.door import JobsDoor
@@ -78,14 +79,14 @@ async def submitted(door: JobsDoor, web: WebRequest, wanted: Mapping[str, Any], 
 
         jobs = door.jobs()
         try:
-            request = msgspec.convert(dict(wanted), MediaRequest)
+            request = convert(dict(wanted), MediaRequest)
             asked = Terms(
                 owner=ticket.owner,
                 tier=terms.get("content_mode"),
                 idempotency_key=key,
-                callback_url=msgspec.convert(terms.get("callback_url"), str | None),
-                deadline_seconds=msgspec.convert(terms.get("deadline_seconds", DEADLINE_SECONDS), float),
-                max_cost=msgspec.convert(terms.get("max_cost"), float | None),
+                callback_url=convert(terms.get("callback_url"), str | None),
+                deadline_seconds=convert(terms.get("deadline_seconds", DEADLINE_SECONDS), float),
+                max_cost=convert(terms.get("max_cost"), float | None),
             )
         except msgspec.ValidationError as error:
             raise UsageError(f"the request does not fit: {error}") from error

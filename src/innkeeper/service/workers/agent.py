@@ -18,6 +18,7 @@ from innkeeper.library.private import write_private
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import BEAT_SECONDS, call_key, digest
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
+from innkeeper.prompt.once import decode
 from innkeeper.service.client import exchange, key_headers
 
 __all__ = ["Membership", "WorkerAgent", "enrol"]
@@ -52,7 +53,7 @@ class Membership(msgspec.Struct, frozen=True):
     def kept(cls, path: Path, service: str, url: str) -> Membership | None:
         """What was kept for this service and this address; None where nothing was. Raises `UsageError` for another file."""
         try:
-            found = msgspec.json.decode(path.read_bytes(), type=cls)
+            found = decode(path.read_bytes(), cls)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError) as error:

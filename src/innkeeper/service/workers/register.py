@@ -23,7 +23,7 @@ from innkeeper.inference.errors import AddressRefusedError
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.library.errors import NotFoundError
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
-from innkeeper.prompt.once import once
+from innkeeper.prompt.once import decode, once
 from innkeeper.service.answers import failure, json_response
 from innkeeper.service.settings import Settings
 
@@ -201,7 +201,7 @@ def _answered(call: Callable[[bytes], dict[str, Any]]) -> Callable[[WebRequest],
 
 def _read(body: bytes, kind: type[Any]) -> Any:
     try:
-        return msgspec.json.decode(body or b"{}", type=kind)
+        return decode(body or b"{}", kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         message, _, path = str(error).partition(" - at `$.")
         raise UsageError(message, where=Where(path=path.rstrip("`") or "body")) from error
