@@ -79,6 +79,29 @@ def test_order(case: Order) -> None:
     assert names(Router(PLACES, [RoutePolicy(criteria=case.order)])) == case.expected
 
 
+def test_by_modality() -> None:
+    """*Routing Logic by Modality*: the local worker first while it holds its lease, else the provider; each kind to its own."""
+    chat, image = frozenset({"roleplay"}), frozenset({"t2i"})
+    router = Router(
+        [
+            place("worker", tasks=chat, price=Price(), lease_until=10.0, worker="w"),
+            place("openrouter", tasks=chat, price=Price(0.2, 0.4)),
+            place("replicate", modality="image", tasks=image, price=Price(call=0.02)),
+            place("sdxl", modality="image", tasks=image, price=Price(), lease_until=10.0, worker="s"),
+        ]
+    )
+
+    def first(now: float, **request: Any) -> str:
+        attempt = router.journey(RouteRequest(**request), now).next(now)
+        return "" if attempt is None else attempt.deployment.name
+
+    assert first(0.0, task="roleplay") == "worker"
+    assert first(10.0, task="roleplay") == "openrouter"
+    assert first(0.0, modality="image", task="t2i") == "sdxl"
+    assert first(10.0, modality="image", task="t2i") == "replicate"
+    assert first(0.0, modality="video", task="i2v") == ""
+
+
 def test_least_busy() -> None:
     """Requests spread over what is equal, by the share of slots that is taken."""
     router = Router([place("a", slots=1), place("b", slots=4)])

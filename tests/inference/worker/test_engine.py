@@ -67,7 +67,7 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
     st.dictionaries(st.sampled_from(["top_p", "min_p", "temperature"]), st.floats(0, 1)),
 )
 def test_nothing_is_added_or_changed(messages: list[WorkerMessage], sampling: dict[str, float]) -> None:
-    """Whatever the messages: the backend gets them, in their order and word for word, and the samplers that were given."""
+    """*Data Flow Security*: the backend gets the messages in their order, word for word, and the samplers that were given."""
     with EchoServer("Yes.") as server:
         used(server, lambda engine: engine.execute(WorkerRequest(messages=messages, **sampling)))  # type: ignore[arg-type]
         sent = json.loads(server.requests[-1].raw)

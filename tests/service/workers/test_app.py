@@ -52,7 +52,7 @@ def asked(path: str, body: Any, *script: Any) -> httpx.Response:
     ("path", "name"), [("/chat", "response"), ("/enhance", "enhanced_prompt"), ("/generate", "response")]
 )
 def test_endpoints(path: str, name: str) -> None:
-    """The document's `curl` as it is written: its fields, and those of the protocol with the hash of the messages."""
+    """*Debug Commands* of the document, as written: its fields, and those of the protocol with the hash."""
     body = asked(path, ASKED, "A reply.").json()
     assert (body["success"], body[name], body["output"]) == (True, "A reply.", "A reply.")
     assert body["prompt_sha256"] == messages_sha256(HELLO)
@@ -77,7 +77,7 @@ def test_refused() -> None:
 
 
 def test_pages() -> None:
-    """Health and what the worker is, as the document has them: no prompts of its own, and nothing changed."""
+    """*Worker System*: health and what the worker is, as the document has them: no prompts of its own, and nothing changed."""
     health, info = asked("/health", None).json(), asked("/worker/info", None).json()
     assert (health["status"], health["worker_type"]) == ("healthy", "pure_inference_engine")
     assert (health["no_hardcoded_prompts"], health["model_loaded"]) == (True, True)

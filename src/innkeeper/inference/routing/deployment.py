@@ -17,7 +17,7 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 
-__all__ = ["MILLION", "Deployment", "Price", "deployments_of"]
+__all__ = ["MILLION", "Deployment", "Price", "deployments_of", "model_deployments", "worker_deployments"]
 
 MILLION: Final = 1_000_000
 """Tokens that a price is for."""
@@ -91,19 +91,27 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
         return float("inf") if self.price is None else self.price.rank
 
 
+def model_deployments(catalogue: Catalogue) -> list[Deployment]:
+    """The deployments of the models of a catalogue. A model whose row and provider name no tier is for the general one."""
+    providers = {row["id"]: row for row in catalogue.providers}
+    owned = ((row, providers.get(row.get("provider_id"))) for row in catalogue.models)
+    return [_of_row(row, owner) for row, owner in owned if owner is not None]
+
+
+def worker_deployments(catalogue: Catalogue, workers: Iterable[Mapping[str, Any]], now: float) -> list[Deployment]:
+    """The deployments of workers (`WorkerStore.list`), by the leases that they hold.
+
+    ``now`` is the router's clock at the moment that their ``lease_seconds`` are counted from.
+    """
+    models = {str(row["model_key"]): row for row in catalogue.models}
+    return [one for worker in workers for one in _of_worker(worker, models, now)]
+
+
 def deployments_of(
     catalogue: Catalogue, workers: Iterable[Mapping[str, Any]] = (), now: float = 0.0
 ) -> list[Deployment]:
-    """The deployments of the models of a catalogue, and of workers (`WorkerStore.alive`) by the leases that they hold.
-
-    A model whose row and provider name no tier is for the general one. ``now`` is the router's clock at the moment that the
-    workers' ``lease_seconds`` are counted from.
-    """
-    providers = {row["id"]: row for row in catalogue.providers}
-    models = {str(row["model_key"]): row for row in catalogue.models}
-    owned = ((row, providers.get(row.get("provider_id"))) for row in models.values())
-    listed = [_of_row(row, owner) for row, owner in owned if owner is not None]
-    return [*listed, *(one for worker in workers for one in _of_worker(worker, models, now))]
+    """Both: `model_deployments` and `worker_deployments`."""
+    return [*model_deployments(catalogue), *worker_deployments(catalogue, workers, now)]
 
 
 def _of_row(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Deployment:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.request import GenerationRequest
-from innkeeper.inference.routing.deployment import Deployment, deployments_of
+from innkeeper.inference.routing.deployment import Deployment, model_deployments, worker_deployments
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
-from innkeeper.inference.routing.policy import read_policies
+from innkeeper.inference.routing.policy import RoutePolicy, read_policies
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router
@@ -28,6 +28,7 @@ from innkeeper.prompt.machine import Secret, fresh_seed
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
+    from innkeeper.library.catalogue.catalogue import Catalogue
     from innkeeper.library.library import Library
     from innkeeper.library.workers.store import WorkerStore
 
@@ -54,6 +55,9 @@ class LibraryRouting:
         self._settings = settings
         self._hosts: dict[str, tuple[str, ...]] = {}
         self._library: Library | None = None
+        self._known: Catalogue | None = None
+        self._models: list[Deployment] = []
+        self._told: tuple[list[Deployment], tuple[RoutePolicy, ...]] | None = None
         self._routes = RouteModels(Routes(), self._secret, local=local, egress=self._egress)
         self.routed = RoutedModels(self.router, self._routes, tampered=self._quarantine)
 
@@ -109,7 +113,13 @@ class LibraryRouting:
         workers = self._workers().alive()
         self._hosts = {row["id"]: tuple(row["hosts"]) for row in workers}
         policies = read_policies(RoutePolicyStore(library.db).list())
-        self.router.update(deployments_of(library.catalogue, workers, monotonic()), policies)
+        catalogue, now = library.catalogue, monotonic()
+        if catalogue is not self._known:
+            self._known, self._models = catalogue, model_deployments(catalogue)
+        told = ([*self._models, *worker_deployments(catalogue, workers, now)], policies)
+        if workers or told != self._told:
+            self._told = told
+            self.router.update(*told)
 
     def _opened(self) -> Library:
         if self._library is None:
