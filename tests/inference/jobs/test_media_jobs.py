@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,13 +22,14 @@ from innkeeper.inference.jobs.runner import Runner
 from innkeeper.inference.jobs.signatures import check_hmac
 from innkeeper.inference.jobs.store import later
 from innkeeper.inference.jobs.wire import MediaWire
-from innkeeper.library.errors import ConflictError, TierBlockedError
-from innkeeper.library.models.stores import ModelStore, ProviderStore
+from innkeeper.library.errors import ConflictError, NotFoundError, TierBlockedError
+from innkeeper.library.log.logs import LogStore
+from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
-from tests.inference.jobs.fakes import FakeProvider, House, house
+from tests.inference.jobs.fakes import PICTURE, FakeProvider, House, house
 
 WANTED = MediaRequest(prompt="a red barn at dawn", model="fake/one")
 
@@ -120,6 +122,57 @@ def test_targets(at: House) -> None:
         at.jobs.target(MediaRequest(prompt="a", model="fake/two"))
     with pytest.raises(ConfigError):
         at.jobs.target(MediaRequest(prompt="a", model="no/one"))
+
+
+def test_pictures(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture to start from is an open address, one of ours, or bytes; ours go to a provider as bytes. No other is sent."""
+    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.02, 0.05))
+    kept = f"asset:{at.jobs.assets.put(PICTURE).name}"
+    wanted = MediaRequest(prompt="in snow", model="fake/one", mode=Mode.I2I, image=kept)
+    at.drain(at.jobs.submit(wanted).id)
+    assert at.provider.bodies[-1]["image_url"].startswith("data:image/png;base64,")
+    assert at.jobs.submit(wanted).body["image_url"] == kept
+    for said, error in (
+        ("file:///etc/passwd", MediaRequestError),
+        ("/etc/passwd", MediaRequestError),
+        ("asset:00/none.png", NotFoundError),
+        ("http://127.0.0.1/secret.png", AddressRefusedError),
+    ):
+        with pytest.raises(error):
+            at.jobs.submit(msgspec.structs.replace(wanted, image=said))
+    sneaked = at.jobs.submit(MediaRequest(prompt="a", model="fake/one", extra={"image_url": "http://127.0.0.1/"}))
+    assert ("image_url" not in sneaked.body, [note["parameter"] for note in sneaked.notes]) == (True, ["image_url"])
+
+
+def test_negatives(at: House) -> None:
+    """The negative prompt of the model's family goes before the request's own, shorter for a picture to start from."""
+    db = at.jobs.library.db
+    ModelStore(db).update("fake/one", {"model_family": "sdxl"})
+    for mode, text in (("txt2img", "blurry, deformed, bad anatomy"), ("i2i", "blurry")):
+        row = {"model_type": "sdxl", "negative_prompt": text, "generation_mode": mode, "content_mode": "sfw"}
+        NegativeStore(db).add(row)
+    at.jobs.library.refresh()
+    job = at.jobs.submit(msgspec.structs.replace(WANTED, negative_prompt="rain, blurry"))
+    assert job.body["negative_prompt"] == "blurry, deformed, bad anatomy, rain"
+    assert [note["reason"] for note in job.notes] == ["duplicate"]
+    with pytest.raises(MediaRequestError, match="the model reads 75"):
+        at.jobs.submit(msgspec.structs.replace(WANTED, prompt="a red barn at dawn, " * 40))
+
+
+def test_words_go_as_they_are(at: House) -> None:
+    """No word of a prompt is changed on its way to a provider, whatever its policy may say to it (S2)."""
+    text = "  A *red* barn, “animated”, moving — 16:9 \n {{x}} $1 "
+    assert at.jobs.submit(msgspec.structs.replace(WANTED, prompt=text)).body["prompt"] == text
+
+
+def test_uses_are_logged(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What succeeds is a row of the log of uses, with its cost; what fails is none."""
+    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.02, 0.05))
+    at.provider.errors = [HttpError("no", status=401, headers={}, sample="")]
+    at.drain(at.jobs.submit(WANTED).id)
+    job = at.drain(at.jobs.submit(WANTED, Terms(owner="me")).id)
+    (row,) = LogStore(at.jobs.library.db).newest_usage()
+    assert (row["request_id"], row["user_id"], row["cost_usd"], row["request_type"]) == (job.id, "me", 0.04, "image")
 
 
 def test_retry(at: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,9 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What models call the fields of a request. The first is used where a model's row says nothing."""
 
+_PICTURES: Final = frozenset({*_NAMES["image"], "init_images"})
+"""Inputs for pictures: no request sets them by the model's name, since addresses are looked at before they are sent."""
+
 _MAPPED: Final = {
     "steps": "steps",
     "guidance": "guidance_scale",
@@ -199,6 +202,8 @@ class _Maker:
         """A parameter by the model's own name."""
         if name in SAFETY | {str(self.capabilities.get("safety_checker_param"))}:
             self.notes.append(MediaNote(name, value, None, "safety checkers are set by the tier, not by requests"))
+        elif name in _PICTURES:
+            self.notes.append(MediaNote(name, None, None, "a picture to start from is said as `image`"))
         elif name == "prompt" or (self.schema is not None and not self._has(name)):
             self.notes.append(MediaNote(name, value, None, "the model has no such input"))
         elif value is not None:

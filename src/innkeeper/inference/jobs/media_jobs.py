@@ -6,23 +6,24 @@ the tiny one in this process where there is none.
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.inference.jobs.assets import AssetStore, open_assets
+from innkeeper.inference.jobs.assets import AssetStore, media_type_of, open_assets
 from innkeeper.inference.jobs.backend import Backend, Call
 from innkeeper.inference.jobs.backends.registry import backend_of, backends
 from innkeeper.inference.jobs.backends.tiny_seed_picture import MODEL, NAME
 from innkeeper.inference.jobs.job import Job, JobChangedError, JobEvent, JobStateError, State
 from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
-from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError, build
+from innkeeper.inference.jobs.media import MediaNote, MediaRequest, MediaRequestError, build
 from innkeeper.inference.jobs.store import JobStore, later
 from innkeeper.inference.jobs.wire import MediaWire
-from innkeeper.library.models.facts import ceilings_of
-from innkeeper.library.tier import Ceilings
+from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
+from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
@@ -143,13 +144,17 @@ class MediaJobs:
         """
         wanted = request.checked()
         target = self.target(wanted)
+        self._require_picture(wanted)
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
         above = ceilings_of(self.library.catalogue, terms.ceilings, (target.key,) if target.provider else ())
         decision = self.library.judged(
             _texts(wanted), terms.tier, above, request_id=job_id, actor=terms.owner
         ).require()
         seeded = wanted if wanted.seed is not None else msgspec.structs.replace(wanted, seed=_seed(target))
-        built = build(seeded, target.model, decision.effective)
+        self._require_fits(target, wanted)
+        negative, dropped = self._negative(target, wanted, decision.effective)
+        built = build(msgspec.structs.replace(seeded, negative_prompt=negative), target.model, decision.effective)
+        built = msgspec.structs.replace(built, notes=(*dropped, *built.notes))
         if target.backend == "comfyui":
             built = msgspec.structs.replace(built, body={**built.body, **_workflow(target.model)})
         estimate = _estimate(target.model, wanted)
@@ -208,6 +213,42 @@ class MediaJobs:
                 hint=f"backends: {', '.join(sorted(self.backends))}",
             )
         return found
+
+    def _require_picture(self, request: MediaRequest) -> None:
+        """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
+        said = request.image or ""
+        if said.startswith(_ASSET):
+            self.assets.get(said.removeprefix(_ASSET))
+        elif said and not said.startswith(("https://", "http://", "data:image/")):
+            hint = "https://…, asset:… of a result, or data:image/…"
+            raise MediaRequestError("the picture to start from is no address of one", hint=hint)
+        elif said.startswith("http"):
+            self.wire.egress.check(said)
+
+    def _require_fits(self, target: Target, request: MediaRequest) -> None:
+        """Refuse a prompt of which a model that reads CLIP's window would not see the end."""
+        spec = self._facts(target).measured(None) if target.provider else None
+        if spec is None or spec.kind != "clip" or spec.chunking == "compel":
+            return
+        size, allowed = spec.measure(self.library.counter).count(request.prompt), spec.limit_usable - spec.reserve
+        if size > allowed:
+            hint = "have it enhanced or compressed for this model first"
+            raise MediaRequestError(f"the prompt has {size} tokens, and the model reads {allowed}", hint=hint)
+
+    def _negative(self, target: Target, request: MediaRequest, tier: Tier) -> tuple[str, tuple[MediaNote, ...]]:
+        """The negative prompt: the rows of the model's family, then the request's own; and what of these did not fit."""
+        if not target.provider or request.mode.modality != "image":
+            return request.negative_prompt, ()
+        facts = self._facts(target)
+        mode = "i2i" if request.mode.takes_picture else "txt2img"
+        joined = self.library.negatives(facts.family or "", tier, mode, facts=facts, user_text=request.negative_prompt)
+        if joined.skipped:
+            return request.negative_prompt, ()
+        own = (one for one in joined.dropped if not one.fragment.row)
+        return joined.text, tuple(MediaNote("negative_prompt", one.fragment.text, None, one.reason) for one in own)
+
+    def _facts(self, target: Target) -> ModelFacts:
+        return facts_of(self.library.catalogue, target.key, job_type="image")
 
     def _for_mode(self, request: MediaRequest) -> Iterable[Mapping[str, Any]]:
         rows = self.library.catalogue.models
@@ -339,16 +380,17 @@ class MediaJobs:
         model = EMPTY if target is None else target.model
         name = provider.get("secret_name")
         url = f"{self.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self.public_url else ""
+        picture = self._picture(job, fetched=backend.repeatable)
         call = Call(
             job_id=job.id,
             model=job.model_key,
             version=str(model.get("version") or ""),
-            body=job.body,
+            body=_with_picture(job, picture),
             base_url=str(provider.get("base_url") or "").rstrip("/"),
             key=self._secret(str(name)) if name else Secret(""),
             webhook_url=url,
             sync=bool((model.get("capabilities") or EMPTY).get("sync")),
-            picture=self._picture(job),
+            picture=picture if backend.repeatable else b"",
         )
         return backend, call
 
@@ -364,9 +406,15 @@ class MediaJobs:
             raise ConfigError("messages about jobs need a secret that signs them", hint=hint)
         return secret
 
-    def _picture(self, job: Job) -> bytes:
-        name = str(job.request.get("image") or "")
-        return self.assets.get(name.removeprefix("asset:")) if name.startswith("asset:") else b""
+    def _picture(self, job: Job, *, fetched: bool = False) -> bytes:
+        """The picture that a job starts from, where it is one of ours; ``fetched``: or wherever it lies on the open internet.
+
+        Servers of one's own are given bytes: what an address means to them, on their network, is not for a caller to say.
+        """
+        said = str(job.request.get("image") or "")
+        if said.startswith(_ASSET):
+            return self.assets.get(said.removeprefix(_ASSET))
+        return self.wire.fetch(said) if fetched and said.startswith(("https://", "http://")) else b""
 
     def _known_secret(self, name: str) -> Secret:
         """The environment's, else the vault's, else none."""
@@ -379,6 +427,9 @@ class MediaJobs:
         is_set = any(entry.name == name and entry.is_set for entry in vault.list())
         return vault.reveal(name, who="jobs", why="media job") if is_set else Secret("")
 
+
+_ASSET: Final = "asset:"
+"""What the name of a stored result begins with, where a picture is named."""
 
 _NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}
 
@@ -408,6 +459,18 @@ def _seed(target: Target) -> int | None:
     """A fresh seed for a model that takes one, so that what was made can be made again."""
     schema = (target.model.get("capabilities") or EMPTY).get("input_schema")
     return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None
+
+
+def _with_picture(job: Job, picture: bytes) -> Mapping[str, Any]:
+    """The body of a job, its stored picture as a data address, which providers read as they read others."""
+    said = job.request.get("image")
+    if not picture or not str(said).startswith(_ASSET):
+        return job.body
+    data = f"data:{media_type_of(picture)[0]};base64,{base64.b64encode(picture).decode()}"
+    return {
+        name: data if value == said else [data] if value in ([said], (said,)) else value
+        for name, value in job.body.items()
+    }
 
 
 def _workflow(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from innkeeper.inference.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, POLL_SEC
 from innkeeper.inference.jobs.media_jobs import MediaJobs
 from innkeeper.inference.jobs.store import later
 from innkeeper.library.errors import DatabaseError
+from innkeeper.library.log.logs import LogStore
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
 from innkeeper.prompt.once import convert
@@ -52,6 +53,7 @@ class Steps:
     def __init__(self, jobs: MediaJobs, *, first: float = 1.0, sleep: Callable[[float], object] = time.sleep) -> None:
         self.jobs = jobs
         self.store = jobs.store
+        self._log = LogStore(jobs.store.db)
         self._first = first
         self._sleep = sleep
 
@@ -182,7 +184,10 @@ class Steps:
     def _succeed(self, job: Job, results: tuple[Stored, ...]) -> Job:
         stored = tuple(msgspec.to_builtins(one) for one in results)
         details = {"results": [one.name for one in results]}
-        return self.store.move(job, State.SUCCEEDED, details=details, results=stored)
+        with self.store.db.transaction():
+            done = self.store.move(job, State.SUCCEEDED, details=details, results=stored)
+            self._log.add_usage(_usage(done))
+        return done
 
     def _store_later(self, job: Job, failure: Failure) -> None:
         tries = max([int(one.get("tries", 0)) for one in job.outputs], default=0) + 1
@@ -256,6 +261,21 @@ class Steps:
                     raise
                 self._sleep(wait)
                 wait = min(wait * 2, 2.0)
+
+
+def _usage(job: Job) -> dict[str, Any]:
+    """The row of the log of uses: what it cost, by whom it was made, for whom."""
+    seconds = _seconds(job.created_at, job.updated_at) or 0.0
+    return {
+        "provider": job.backend,
+        "model_key": job.model_key,
+        "user_id": job.owner,
+        "request_id": job.id,
+        "request_type": job.mode.modality,
+        "cost_usd": job.cost_usd,
+        "cost_source": "catalogue",
+        "response_time_ms": seconds * 1000,
+    }
 
 
 def _storage(error: InnkeeperError | OSError) -> Failure:
