@@ -37,6 +37,7 @@ KINDS: Final[Mapping[str, str]] = {"chat": "chat", "sdxl": "image", "wan": "vide
 """The document's types of workers, and what they make. One for videos is never given a chat."""
 
 MAX_SLOTS: Final = 1_000
+"""Requests at once that a worker may say it executes (`UsageError`)."""
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 _Slots = Annotated[int, msgspec.Meta(ge=1, le=MAX_SLOTS)]
 
