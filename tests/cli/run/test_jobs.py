@@ -61,8 +61,9 @@ def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.out == "barn.png\n"
     assert "tiny-seed-picture, seed 1" in said.err
     assert "width: asked 100, sent 128" in said.err
+    job = run(capsys, "job", "list")["jobs"][0]["id"]
     assert main(["job", "list"]) == 0
-    job = capsys.readouterr().out.split()[7]
+    assert "succeeded" in capsys.readouterr().out
     for words in (["job", "show", job], ["job", "retry", job]):
         main(words)
     assert "dispatched" in capsys.readouterr().out
