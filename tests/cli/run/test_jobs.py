@@ -54,8 +54,9 @@ def test_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "job", "purge", "2100-01-01T00:00:00Z") == {"deleted": 1}
 
 
-def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """People are told the file, the model that drew it, and what was not as they asked."""
+    monkeypatch.setenv("COLUMNS", "120")
     assert main(["image", "a red barn", "--seed", "1", "--width", "100", "--out", "barn.png"]) == 0
     said = capsys.readouterr()
     assert said.out == "barn.png\n"
