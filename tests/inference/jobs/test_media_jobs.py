@@ -96,6 +96,10 @@ def test_budgets(at: House) -> None:
     with pytest.raises(BudgetError):
         at.jobs.submit(WANTED, Terms(owner="me"))
     at.jobs.submit(WANTED, Terms(owner="you"))
+    at.jobs.daily_budget = None
+    known = at.jobs.submit(WANTED, Terms(owner="me", idempotency_key="k"))
+    at.jobs.daily_budget = 0.0
+    assert at.jobs.submit(WANTED, Terms(owner="me", idempotency_key="k")).id == known.id
 
 
 def test_seeds(at: House) -> None:
@@ -112,16 +116,16 @@ def test_targets(at: House) -> None:
     ModelStore(db).add({"provider_id": "chat", "model_key": "no/one", "modality": "image", "tasks": ["t2i"]})
     row = ModelStore(db).named(["fake/one"])[0]
     at.jobs.library.refresh()
-    assert at.jobs.target(MediaRequest(prompt="a")).key == "fake/one"
-    assert at.jobs.target(MediaRequest(prompt="a", model=row["id"])).key == "fake/one"
-    assert at.jobs.target(MediaRequest(prompt="a", mode=Mode.T2V)).key == "tiny-seed-picture"
-    assert at.jobs.target(MediaRequest(prompt="a", model="tiny-seed-picture")).key == "tiny-seed-picture"
+    assert at.jobs.planner.target(MediaRequest(prompt="a")).key == "fake/one"
+    assert at.jobs.planner.target(MediaRequest(prompt="a", model=row["id"])).key == "fake/one"
+    assert at.jobs.planner.target(MediaRequest(prompt="a", mode=Mode.T2V)).key == "tiny-seed-picture"
+    assert at.jobs.planner.target(MediaRequest(prompt="a", model="tiny-seed-picture")).key == "tiny-seed-picture"
     with pytest.raises(MediaRequestError):
-        at.jobs.target(MediaRequest(prompt="a", model="fake/one", mode=Mode.T2V))
+        at.jobs.planner.target(MediaRequest(prompt="a", model="fake/one", mode=Mode.T2V))
     with pytest.raises(UnknownNameError):
-        at.jobs.target(MediaRequest(prompt="a", model="fake/two"))
+        at.jobs.planner.target(MediaRequest(prompt="a", model="fake/two"))
     with pytest.raises(ConfigError):
-        at.jobs.target(MediaRequest(prompt="a", model="no/one"))
+        at.jobs.planner.target(MediaRequest(prompt="a", model="no/one"))
 
 
 def test_pictures(at: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,24 +15,23 @@ import msgspec
 
 from innkeeper.inference.jobs.assets import AssetStore, media_type_of, open_assets
 from innkeeper.inference.jobs.backend import Backend, Call
-from innkeeper.inference.jobs.backends.registry import backend_of, backends
-from innkeeper.inference.jobs.backends.tiny_seed_picture import MODEL, NAME
+from innkeeper.inference.jobs.backends.registry import backends
+from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.inference.jobs.job import Job, JobChangedError, JobEvent, JobStateError, State
 from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
-from innkeeper.inference.jobs.media import MediaNote, MediaRequest, MediaRequestError, build
+from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError
+from innkeeper.inference.jobs.planning import Planner
 from innkeeper.inference.jobs.store import JobStore, later
 from innkeeper.inference.jobs.wire import MediaWire
-from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
-from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.library.tiers.gate import TextKind
+from innkeeper.library.tier import Ceilings
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
-from innkeeper.prompt.machine import Secret, fresh_seed
+from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["WEBHOOK_SECRET", "BudgetError", "MediaJobs", "Target"]
+__all__ = ["NO_TERMS", "WEBHOOK_SECRET", "BudgetError", "MediaJobs", "Terms"]
 
 WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
 """The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""
@@ -53,19 +52,6 @@ class BudgetError(InnkeeperError):
             estimate=estimate,
             left=left,
         )
-
-
-class Target(msgspec.Struct, frozen=True):
-    """Who makes it: the rows of a model and its provider, and the name of a backend."""
-
-    model: Mapping[str, Any]
-    provider: Mapping[str, Any]
-    backend: str
-
-    @property
-    def key(self) -> str:
-        """The model's key."""
-        return str(self.model["model_key"])
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -122,6 +108,7 @@ class MediaJobs:
         self._secret = secret or self._known_secret
         listed = backends(self.wire, self.webhook_secret) if known is None else known
         self.backends = {one.name: one for one in listed}
+        self.planner = Planner(library, self.backends)
         self.added: Callable[[], object] = lambda: None
         """Called when a job was added here, so that a runner in this process looks at once."""
 
@@ -143,22 +130,12 @@ class MediaJobs:
             ConflictError: the idempotency key was used for another request.
         """
         wanted = request.checked()
-        target = self.target(wanted)
         self._require_picture(wanted)
+        if (before := self.store.asked(terms.tenant, terms.owner, terms.idempotency_key, wanted.sha256)) is not None:
+            return before
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
-        above = ceilings_of(self.library.catalogue, terms.ceilings, (target.key,) if target.provider else ())
-        decision = self.library.judged(
-            _texts(wanted), terms.tier, above, request_id=job_id, actor=terms.owner
-        ).require()
-        seeded = wanted if wanted.seed is not None else msgspec.structs.replace(wanted, seed=_seed(target))
-        self._require_fits(target, wanted)
-        negative, dropped = self._negative(target, wanted, decision.effective)
-        built = build(msgspec.structs.replace(seeded, negative_prompt=negative), target.model, decision.effective)
-        built = msgspec.structs.replace(built, notes=(*dropped, *built.notes))
-        if target.backend == "comfyui":
-            built = msgspec.structs.replace(built, body={**built.body, **_workflow(target.model)})
-        estimate = _estimate(target.model, wanted)
-        self._afford(estimate, terms, now)
+        plan = self.planner.plan(wanted, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner)
+        self._afford(plan.estimate, terms, now)
         if terms.callback_url is not None:
             self.wire.egress.check(terms.callback_url)
             self.callback_secret()
@@ -169,15 +146,15 @@ class MediaJobs:
             idempotency_key=terms.idempotency_key,
             request_sha256=wanted.sha256,
             mode=wanted.mode,
-            backend=target.backend,
-            model_key=target.key,
-            request={**msgspec.to_builtins(seeded), "seed": _sent_seed(built.body, seeded.seed)},
-            body=dict(built.body),
-            notes=tuple(msgspec.to_builtins(note) for note in built.notes),
-            tier=decision.effective.value,
+            backend=plan.target.backend,
+            model_key=plan.target.key,
+            request=msgspec.to_builtins(plan.request),
+            body=dict(plan.built.body),
+            notes=tuple(msgspec.to_builtins(note) for note in plan.built.notes),
+            tier=plan.tier.value,
             due_at=now,
             deadline=later(now, terms.deadline_seconds),
-            cost_estimate=estimate,
+            cost_estimate=plan.estimate,
             callback_url=terms.callback_url,
             created_at=now,
             updated_at=now,
@@ -186,33 +163,6 @@ class MediaJobs:
         if new:
             self.added()
         return kept
-
-    def target(self, request: MediaRequest) -> Target:
-        """Who makes what is asked for: the model that is named, or the first that does this.
-
-        Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`.
-        """
-        catalogue = self.library.catalogue
-        if request.model is None:
-            fits = [self._target(row) for row in self._for_mode(request)]
-            return next((one for one in fits if one is not None), Target(MODEL, EMPTY, NAME))
-        if request.model == NAME:
-            return Target(MODEL, EMPTY, NAME)
-        rows = {str(row["model_key"]): row for row in catalogue.models}
-        by_id = {str(row.get("id")): row for row in catalogue.models}
-        row = rows.get(request.model) or by_id.get(request.model)
-        if row is None:
-            raise UnknownNameError("model", request.model, [*rows, NAME])
-        if row.get("tasks") and request.mode.value not in row["tasks"]:
-            done = ", ".join(row["tasks"])
-            raise MediaRequestError(f"{request.model} does not do {request.mode}", hint=f"it does {done}")
-        found = self._target(row)
-        if found is None:
-            raise ConfigError(
-                f"the provider of {request.model} makes no pictures or videos that are known here",
-                hint=f"backends: {', '.join(sorted(self.backends))}",
-            )
-        return found
 
     def _require_picture(self, request: MediaRequest) -> None:
         """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
@@ -224,42 +174,6 @@ class MediaJobs:
             raise MediaRequestError("the picture to start from is no address of one", hint=hint)
         elif said.startswith("http"):
             self.wire.egress.check(said)
-
-    def _require_fits(self, target: Target, request: MediaRequest) -> None:
-        """Refuse a prompt of which a model that reads CLIP's window would not see the end."""
-        spec = self._facts(target).measured(None) if target.provider else None
-        if spec is None or spec.kind != "clip" or spec.chunking == "compel":
-            return
-        size, allowed = spec.measure(self.library.counter).count(request.prompt), spec.limit_usable - spec.reserve
-        if size > allowed:
-            hint = "have it enhanced or compressed for this model first"
-            raise MediaRequestError(f"the prompt has {size} tokens, and the model reads {allowed}", hint=hint)
-
-    def _negative(self, target: Target, request: MediaRequest, tier: Tier) -> tuple[str, tuple[MediaNote, ...]]:
-        """The negative prompt: the rows of the model's family, then the request's own; and what of these did not fit."""
-        if not target.provider or request.mode.modality != "image":
-            return request.negative_prompt, ()
-        facts = self._facts(target)
-        mode = "i2i" if request.mode.takes_picture else "txt2img"
-        joined = self.library.negatives(facts.family or "", tier, mode, facts=facts, user_text=request.negative_prompt)
-        if joined.skipped:
-            return request.negative_prompt, ()
-        own = (one for one in joined.dropped if not one.fragment.row)
-        return joined.text, tuple(MediaNote("negative_prompt", one.fragment.text, None, one.reason) for one in own)
-
-    def _facts(self, target: Target) -> ModelFacts:
-        return facts_of(self.library.catalogue, target.key, job_type="image")
-
-    def _for_mode(self, request: MediaRequest) -> Iterable[Mapping[str, Any]]:
-        rows = self.library.catalogue.models
-        fits = [row for row in rows if request.mode.value in (row.get("tasks") or ())]
-        return sorted(fits, key=lambda row: (row.get("priority") or 0, str(row["model_key"])))
-
-    def _target(self, row: Mapping[str, Any]) -> Target | None:
-        owners = (one for one in self.library.catalogue.providers if one.get("id") == row.get("provider_id"))
-        provider = next(owners, None)
-        name = None if provider is None else backend_of(str(provider["name"]), self.backends)
-        return None if name is None else Target(row, provider or EMPTY, name)
 
     def _afford(self, estimate: float | None, terms: Terms, now: str) -> None:
         max_cost = terms.max_cost
@@ -375,7 +289,7 @@ class MediaJobs:
         if job.backend == NAME:
             return backend, Call(job_id=job.id, model=job.model_key, body=job.body, picture=self._picture(job))
         rows = {str(row["model_key"]): row for row in self.library.catalogue.models}
-        target = self._target(rows.get(job.model_key, EMPTY))
+        target = self.planner.target_of(rows.get(job.model_key, EMPTY))
         provider = EMPTY if target is None else target.provider
         model = EMPTY if target is None else target.model
         name = provider.get("secret_name")
@@ -434,33 +348,6 @@ _ASSET: Final = "asset:"
 _NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}
 
 
-def _texts(request: MediaRequest) -> dict[str, str]:
-    """Every text of a request that people wrote, by where it enters."""
-    found = {
-        TextKind.USER_TEXT.value: request.prompt,
-        f"{TextKind.USER_TEXT}:negative": request.negative_prompt,
-        **{f"{TextKind.USER_TEXT}:{name}": text for name, text in _strings("extra", request.extra)},
-    }
-    return {name: text for name, text in found.items() if text}
-
-
-def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _strings(f"{path}.{name}", inner)
-    elif isinstance(value, (list, tuple)):
-        for place, inner in enumerate(value):
-            yield from _strings(f"{path}[{place}]", inner)
-
-
-def _seed(target: Target) -> int | None:
-    """A fresh seed for a model that takes one, so that what was made can be made again."""
-    schema = (target.model.get("capabilities") or EMPTY).get("input_schema")
-    return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None
-
-
 def _with_picture(job: Job, picture: bytes) -> Mapping[str, Any]:
     """The body of a job, its stored picture as a data address, which providers read as they read others."""
     said = job.request.get("image")
@@ -471,26 +358,3 @@ def _with_picture(job: Job, picture: bytes) -> Mapping[str, Any]:
         name: data if value == said else [data] if value in ([said], (said,)) else value
         for name, value in job.body.items()
     }
-
-
-def _workflow(model: Mapping[str, Any]) -> dict[str, Any]:
-    """The workflow of a model's row, and where in it values go: kept with the job, so that changes are for the next."""
-    capabilities = model.get("capabilities") or EMPTY
-    return {name: capabilities[name] for name in ("workflow", "inputs") if name in capabilities}
-
-
-def _sent_seed(body: Mapping[str, Any], asked: int | None) -> int | None:
-    sent = body.get("seed")
-    return sent if isinstance(sent, int) else asked
-
-
-def _estimate(model: Mapping[str, Any], request: MediaRequest) -> float | None:
-    """What a request will cost by the catalogue, in US dollars; None where nobody knows."""
-    if model.get("model_key") == NAME:
-        return 0.0
-    pricing = model.get("pricing") or EMPTY
-    for name, times in (("per_image", request.count), ("per_second", request.duration or 0)):
-        if isinstance(pricing.get(name), (int, float)) and times:
-            return float(pricing[name]) * times
-    each = next((pricing[name] for name in ("per_generation", "cost_per_use") if name in pricing), None)
-    return float(each) if isinstance(each, (int, float)) else None

@@ -63,14 +63,25 @@ class JobStore:
                 ]
                 insert_many(connection, job_events, events)
                 return job, True
-            asked = (jobs.c.tenant == job.tenant, jobs.c.owner == job.owner)
-            same = select(jobs).where(*asked, jobs.c.idempotency_key == job.idempotency_key)
-            found = Job.of(frozen_row(connection.execute(same).mappings().one()))
-        if found.request_sha256 != job.request_sha256:
+        found = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
+        return found or job, False
+
+    def asked(self, tenant: str, owner: str, key: str | None, sha256: str) -> Job | None:
+        """The job of an owner with this idempotency key.
+
+        Raises:
+            ConflictError: the key was used for another request.
+        """
+        if key is None:
+            return None
+        query = select(jobs).where(jobs.c.tenant == tenant, jobs.c.owner == owner, jobs.c.idempotency_key == key)
+        with self.db.reading() as connection:
+            row = connection.execute(query).mappings().first()
+        if row is not None and row["request_sha256"] != sha256:
             raise ConflictError(
                 "the idempotency key was used for another request", hint="use a new key for a new request"
             )
-        return found, False
+        return None if row is None else Job.of(frozen_row(row))
 
     def get(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
         """The job, where it is of this tenant and owner. Raises `JobMissingError`, also for one of somebody else."""
