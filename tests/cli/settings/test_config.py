@@ -2,9 +2,12 @@
 
 import json
 import os
+import subprocess
 import sys
 import tomllib
+from contextlib import ExitStack
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -191,3 +194,39 @@ def test_aliases_are_known_everywhere(run: Run, file: Path) -> None:
     assert "wenna" not in run("lint", "wenna").err
     assert run("tokens", "--text", "The lamp is lit.", "--json").data["counts"][0]["model"] == "gpt-3.5-turbo"
     assert run("tokens", "--text", "The lamp is lit.", "-m", "big", "--json").data["counts"][0]["model"] == "gpt-4o"
+
+
+_SET = """
+import sys
+import tomlkit
+from innkeeper.cli.app.root import main
+from innkeeper.cli.settings import config
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(main(["config", "set", *sys.argv[1:]]))
+"""
+
+
+def test_changes_at_the_same_time(file: Path) -> None:
+    """Several processes change the file at once: each change is there."""
+    changes = [("tavern", "smart"), ("reserve", "300"), ("model", "m"), ("aliases.models.fast", "x")]
+    with ExitStack() as stack:
+        command = [sys.executable, "-c", _SET]
+        processes = [
+            stack.enter_context(subprocess.Popen([*command, *change], stdin=PIPE, stdout=PIPE, text=True))
+            for change in changes
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("now\n")
+            process.stdin.flush()
+        assert [process.wait(60) for process in processes] == [0] * len(changes)
+    assert tomllib.loads(file.read_text()) == {
+        "tavern": "smart",
+        "reserve": 300,
+        "model": "m",
+        "aliases": {"models": {"fast": "x"}},
+    }
