@@ -37,6 +37,9 @@ _UNKNOWN: Final = (
     "the connection was lost before the provider answered: it may have the job, and charge for it; "
     "`retry` asks it once more"
 )
+_TAKEN: Final = frozenset({"not_found", "bad_answer"})
+"""Failures of a job that a provider has taken and may charge for: it is not asked for again by itself."""
+
 _DATABASE_SECONDS: Final = 60.0
 _FREE: Final[Mapping[str, Any]] = {"lease": None, "lease_until": None}
 
@@ -205,6 +208,8 @@ class Steps:
         """Ask again later, or end: what may already be with a provider that charges is never asked twice by itself."""
         if failure.unknown and not backend.repeatable and job.reference is None:
             self._end(job, Failure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True))
+        elif failure.kind in _TAKEN and not backend.repeatable and job.reference is not None:
+            self._end(job, failure)
         elif failure.retryable and job.attempt < job.max_attempts:
             wait = max(backoff(job.id, job.attempt, self._first), min(failure.retry_after or 0.0, LONGEST_WAIT))
             due = later(self.store.db.now(), wait)
