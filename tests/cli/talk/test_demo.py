@@ -149,18 +149,15 @@ def test_examples_in_an_installed_package(monkeypatch: pytest.MonkeyPatch, tmp_p
 @pytest.mark.slow
 @pytest.mark.skipif(WEIGHTS.state == "absent", reason=f"the weights are not installed: {WEIGHTS.path}")
 def test_real_model(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real model answers, within the tokens that were counted for it, and the same again."""
+    """The real model answers, within the tokens that were counted for it."""
     monkeypatch.setenv("CI", "true")
     stand_in(monkeypatch)
     monkeypatch.setattr(local_models, "install_model", lambda: WEIGHTS)
     monkeypatch.setattr("innkeeper.inference.local.model.find_model", lambda _name: WEIGHTS)
-    answers = []
-    for _ in range(2):
-        assert main(["demo", "--json", "--max-tokens", "8"]) == 0
-        facts = json.loads(capsys.readouterr().out)
-        answers.append(facts["answer"])
-        assert abs(facts["usage"]["prompt_tokens"] - facts["tokens"]["total"]) <= len(facts["tokens"]["lines"])
-    assert answers[0] == answers[1] != ""
+    assert main(["demo", "--json", "--max-tokens", "4"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert abs(facts["usage"]["prompt_tokens"] - facts["tokens"]["total"]) <= len(facts["tokens"]["lines"])
+    assert facts["answer"] != ""
 
 
 def test_it_plays_at_one_time() -> None:
