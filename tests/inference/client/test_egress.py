@@ -114,10 +114,10 @@ def test_any_url(url: str) -> None:
         Egress().check(url)
     except AddressRefusedError:
         return
-    host = httpx.URL(url).host if url.isascii() else ""
     try:
+        host = httpx.URL(url).host if url.isascii() else ""
         socket.inet_pton(socket.AF_INET, host)
-    except (OSError, ValueError):
+    except (OSError, ValueError, httpx.InvalidURL):
         return
     assert is_public(host)
 

@@ -73,7 +73,7 @@ class Egress:
             host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
         except ValueError:
             host, port = "", 0
-        if not host or parts.scheme not in _SCHEMES:
+        if not host or not url.isprintable() or parts.scheme not in _SCHEMES:
             raise AddressRefusedError("the address is none of http or https")
         literal = _literal(host)
         if literal is not None:

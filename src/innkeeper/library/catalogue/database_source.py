@@ -177,7 +177,7 @@ _REST: Final = 0.5
 
 
 class Follower:
-    """Calls ``changed`` after each change of a database, once it fails, and after it came back from a failure.
+    """Calls ``changed`` after each change of a database, whenever it fails, and after it came back from a failure.
 
     Args:
         database: gives the open database; may raise `DatabaseError`.
@@ -187,7 +187,6 @@ class Follower:
     def __init__(self, database: Callable[[], Database], changed: Callable[[], object]) -> None:
         self._database, self._changed = database, changed
         self._stopped = threading.Event()
-        self._failing = False
         self._watcher: Watcher | None = None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="innkeeper-follower", daemon=True)
@@ -211,9 +210,7 @@ class Follower:
             try:
                 self._follow()
             except InnkeeperError:
-                if not self._failing:  # what stands in is flagged from now on
-                    self._failing = True
-                    self._changed()
+                self._changed()  # what stands in is flagged from now on, also where the first call came too early to see it
                 self._stopped.wait(_REST)
             finally:
                 self._let_go()
@@ -223,7 +220,6 @@ class Follower:
         watcher = Watcher(self._database())
         with self._lock:
             self._watcher = watcher
-        self._failing = False
         self._changed()
         while not self._stopped.is_set():
             if watcher.wait(_LOOK) is not None:
