@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import re
+import signal
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,9 @@ settings.register_profile("thorough", settings.get_profile("dev"), max_examples=
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as it is for what a shell runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 
