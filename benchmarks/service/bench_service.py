@@ -11,7 +11,7 @@ from benchmarks.case import Case
 from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.pool import Pool
+from innkeeper.service.processes.pool import Pool
 
 TABLE: Final = "innkeeper.service.gateway.operations:OPERATIONS"
 MACRO: Final = "/api/modules/smarttavern/macro/process_text"

@@ -3,8 +3,8 @@
 import pytest
 
 from innkeeper.service import Keys, Settings
-from innkeeper.service.grants import Grant
-from tests.service.test_guard import KEYED, OPEN, ask
+from innkeeper.service.guard.grants import Grant
+from tests.service.guard.test_guard import KEYED, OPEN, ask
 
 GRANTED = Settings(
     keys=Keys("bot", "watch", grants={"bot": Grant(scope=("chat",)), "watch": Grant(scope=("metrics",))})

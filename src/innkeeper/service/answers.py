@@ -31,8 +31,8 @@ from innkeeper.prompt.note import Note
 from innkeeper.prompt.text import shorten
 from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of
 from innkeeper.service.exchange import JSON
+from innkeeper.service.guard.work import Ticket
 from innkeeper.service.record import CallRecord
-from innkeeper.service.work import Ticket
 
 __all__ = ["EXPLAIN", "Answering", "Surface", "failure", "json_body", "json_response", "ticket_of", "unless_gone"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from innkeeper.inference.routing.models import Models
-    from innkeeper.service.work import Gate
+    from innkeeper.service.guard.work import Gate
 
 
 __all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve", "server_config"]
@@ -192,12 +192,12 @@ def create_app(
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.gateway.system import gateway_description
-    from innkeeper.service.guard import Guard, missing
+    from innkeeper.service.guard.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
     from innkeeper.service.jobs.door import JobsDoor
     from innkeeper.service.openapi.route import described
     from innkeeper.service.openapi.surfaces import DESCRIPTIONS
-    from innkeeper.service.pool import Pool
+    from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
@@ -251,8 +251,8 @@ def create_app(
 
 
 def _gate(settings: Settings) -> Gate:
-    from innkeeper.service.prices import read_prices
-    from innkeeper.service.work import Gate
+    from innkeeper.service.guard.prices import read_prices
+    from innkeeper.service.guard.work import Gate
 
     return Gate(
         calls=settings.max_calls,

@@ -36,8 +36,8 @@ from innkeeper.service.errors import (
     STOP_SECONDS,
     TIME_BUDGET,
 )
-from innkeeper.service.grants import OPEN, Grant
-from innkeeper.service.prices import read_prices
+from innkeeper.service.guard.grants import OPEN, Grant
+from innkeeper.service.guard.prices import read_prices
 
 __all__ = [
     "DEFAULT_PORT",

@@ -15,9 +15,9 @@ from innkeeper.library.errors import NotFoundError
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.service.connect.connect import connect_app
 from innkeeper.service.connect.grpc_server import GrpcServer
-from innkeeper.service.guesses import Guesses
+from innkeeper.service.guard.guesses import Guesses
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.settings import Settings
-from innkeeper.service.work import Gate
 
 __all__ = ["ANSWER", "EchoRuns", "Servers", "running"]
 

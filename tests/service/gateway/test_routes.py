@@ -11,7 +11,7 @@ from innkeeper.service import Gateway, Reply, Request, Settings
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.gateway import routes as socket
 from innkeeper.service.gateway.routes import Sockets
-from innkeeper.service.work import Gate
+from innkeeper.service.guard.work import Gate
 
 TEXT = "smarttavern/macro/process_text"
 

@@ -3,9 +3,9 @@
 import pytest
 
 from innkeeper.inference.response.response import Usage
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
 from innkeeper.service.telemetry.metrics import Metrics
-from innkeeper.service.work import Gate
 
 
 @pytest.fixture

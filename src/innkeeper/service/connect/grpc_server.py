@@ -25,10 +25,10 @@ from innkeeper.service.connect.messages import (
 )
 from innkeeper.service.connect.status import code_of
 from innkeeper.service.errors import STOP_SECONDS
-from innkeeper.service.guesses import Guesses
+from innkeeper.service.guard.guesses import Guesses
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings
-from innkeeper.service.work import Gate
 
 __all__ = ["GrpcServer", "grpc_served"]
 

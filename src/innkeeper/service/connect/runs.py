@@ -19,7 +19,7 @@ from innkeeper.inference.prompts.tool_config import (
 )
 from innkeeper.inference.response.views import legacy
 from innkeeper.prompt.once import once
-from innkeeper.service.work import current_ticket
+from innkeeper.service.guard.work import current_ticket
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.shared import LocalModels

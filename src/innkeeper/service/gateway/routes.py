@@ -22,9 +22,9 @@ from innkeeper.service.exchange import Request
 from innkeeper.service.gateway.gateway import PREFIX, Gateway
 from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, PING, PONG, failed
 from innkeeper.service.gateway.system import page
-from innkeeper.service.guard import lower_headers, response
-from innkeeper.service.pool import Pool
-from innkeeper.service.work import Gate, Ticket, share
+from innkeeper.service.guard.guard import lower_headers, response
+from innkeeper.service.guard.work import Gate, Ticket, share
+from innkeeper.service.processes.pool import Pool
 
 __all__ = ["Sockets", "routes"]
 

@@ -20,7 +20,7 @@ from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
 from innkeeper.prompt.once import convert
 from innkeeper.service.answers import EventStream, failure, json_body, json_response, ticket_of
-from innkeeper.service.guard import lower_headers
+from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.jobs.door import JobsDoor
 
 if TYPE_CHECKING:

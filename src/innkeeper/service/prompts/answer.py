@@ -18,7 +18,7 @@ from innkeeper.service.error_facts import defect_reply, refusal
 from innkeeper.service.errors import memory_error
 from innkeeper.service.exchange import Reply, Request, json_reply
 from innkeeper.service.gateway.state import AppState, Call
-from innkeeper.service.grants import Grant
+from innkeeper.service.guard.grants import Grant
 from innkeeper.service.prompts.operations import OPERATIONS, plan_facts
 from innkeeper.service.prompts.tasks import (
     PLANS,

@@ -25,7 +25,7 @@ from innkeeper.prompt.data import plain_data
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
 from innkeeper.prompt.once import convert, unpack
 from innkeeper.service.exchange import Request
-from innkeeper.service.pool import Pool
+from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.plans import KeptTurn, PlanStore
 from innkeeper.service.prompts.tasks import (
     REPLIES,

@@ -13,8 +13,8 @@ from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
-from innkeeper.service.guard import lower_headers, response
-from innkeeper.service.pool import Pool
+from innkeeper.service.guard.guard import lower_headers, response
+from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.answer import PREFIX, PROFILES_HEADER
 from innkeeper.service.prompts.operations import OPERATIONS
 from innkeeper.service.prompts.plans import PlanStore
@@ -25,7 +25,7 @@ from innkeeper.taverns.profiles.opened import Profiles
 from innkeeper.taverns.profiles.state import StatesInMemory, StateStore
 
 if TYPE_CHECKING:
-    from innkeeper.service.work import Ticket
+    from innkeeper.service.guard.work import Ticket
 
 __all__ = ["PromptSurface"]
 

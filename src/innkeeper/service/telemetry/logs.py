@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.text import printable, redact, shorten
+from innkeeper.service.guard.surfaces import PROBES
 from innkeeper.service.record import CallRecord
-from innkeeper.service.surfaces import PROBES
 
 __all__ = ["FORMATS", "LOG", "JsonFormatter", "facts_of", "log_call", "log_to_stderr"]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
-from innkeeper.service.work import Gate
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

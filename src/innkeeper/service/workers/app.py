@@ -22,9 +22,9 @@ from innkeeper.inference.worker.protocol import PROTOCOL, LegacyRequest, WorkerA
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import failure, json_response, unless_gone
 from innkeeper.service.error_facts import facts_of
-from innkeeper.service.guard import Guard, missing
+from innkeeper.service.guard.guard import Guard, missing
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.settings import Settings
-from innkeeper.service.work import Gate
 
 __all__ = ["TYPE", "worker_app"]
 

@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from innkeeper.prompt.allowance import BuildLimits
-from innkeeper.service import Gateway, Settings, worker
+from innkeeper.service import Gateway, Settings
 from innkeeper.service.errors import WORKER_CALLS
 from innkeeper.service.exchange import Done, Request, Started, Task, frame
-from innkeeper.service.worker import receive, work
+from innkeeper.service.processes import worker
+from innkeeper.service.processes.worker import receive, work
 
 MACRO = "/api/modules/smarttavern/macro"
 HEADERS = {"content-type": "application/json"}

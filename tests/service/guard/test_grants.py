@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError, UsageError
 from innkeeper.service.errors import ScopeError
-from innkeeper.service.grants import OPEN, Grant
+from innkeeper.service.guard.grants import OPEN, Grant
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from innkeeper.service import Reply, Request, Settings
-from innkeeper.service import pool as module
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
-from innkeeper.service.fork_server import ForkServer
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.pool import Pool
+from innkeeper.service.processes import pool as module
+from innkeeper.service.processes.fork_server import ForkServer
+from innkeeper.service.processes.pool import Pool
 
 SLOW = "tests.service.slow_service:MORE"
 MACRO = "modules/smarttavern/macro"

@@ -19,7 +19,7 @@ from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.once import convert
 from innkeeper.service.errors import ScopeError
-from innkeeper.service.surfaces import SURFACES
+from innkeeper.service.guard.surfaces import SURFACES
 
 __all__ = ["OPEN", "Grant"]
 
@@ -32,7 +32,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
-    of the service (`innkeeper.service.prices`). ``limits`` are what the work of one call may take.
+    of the service (`innkeeper.service.guard.prices`). ``limits`` are what the work of one call may take.
     """
 
     scope: tuple[str, ...] | None = None

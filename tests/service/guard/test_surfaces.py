@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.service.surfaces import ANSWERING, PROBES, SURFACES, surface_of
+from innkeeper.service.guard.surfaces import ANSWERING, PROBES, SURFACES, surface_of
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ from innkeeper.service.errors import (
     StoppingError,
 )
 from innkeeper.service.exchange import Reply, error_reply, json_reply
-from innkeeper.service.guesses import Guesses
+from innkeeper.service.guard.guesses import Guesses
+from innkeeper.service.guard.surfaces import PROBES, SIGNED, surface_of
+from innkeeper.service.guard.work import Gate, Ticket
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings, is_loopback
-from innkeeper.service.surfaces import PROBES, SIGNED, surface_of
-from innkeeper.service.work import Gate, Ticket
 
 __all__ = [
     "DECODING",

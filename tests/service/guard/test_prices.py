@@ -4,7 +4,7 @@ import pytest
 
 from innkeeper.inference.response.response import Usage
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.service.prices import Price, cost_of, read_prices
+from innkeeper.service.guard.prices import Price, cost_of, read_prices
 
 PRICES = read_prices(["cheap=0,0", "openai/*=1.25,10", "*=100,100"])
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)

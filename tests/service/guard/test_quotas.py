@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
-from innkeeper.service.grants import OPEN, Grant
-from innkeeper.service.quotas import DAY, Quotas
+from innkeeper.service.guard.grants import OPEN, Grant
+from innkeeper.service.guard.quotas import DAY, Quotas
 
 
 class Clock:

@@ -20,10 +20,10 @@ from innkeeper.service.errors import (
     SlowBodyError,
     TokenRateLimitError,
 )
-from innkeeper.service.grants import Grant
-from innkeeper.service.guard import BodyReader, announced
+from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.guard import BodyReader, announced
+from innkeeper.service.guard.work import Gate, Lag, Turns, share
 from innkeeper.service.settings import Keys, Settings
-from innkeeper.service.work import Gate, Lag, Turns, share
 
 
 @pytest.mark.parametrize(("amount", "most"), [(1, 1), (2, 1), (6, 5), (128, 112)])
@@ -106,7 +106,7 @@ def test_owner_without_keys() -> None:
 
 def test_lag(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop that is late for long turns calls away, and takes them again once it is in time."""
-    monkeypatch.setattr("innkeeper.service.work.MAX_LAG", 0.1)
+    monkeypatch.setattr("innkeeper.service.guard.work.MAX_LAG", 0.1)
 
     async def run() -> None:
         lag = Lag()

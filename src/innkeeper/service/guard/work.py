@@ -23,11 +23,11 @@ from innkeeper.service.errors import (
     ConcurrencyLimitError,
     OverloadError,
 )
-from innkeeper.service.prices import Price, cost_of
-from innkeeper.service.quotas import Quotas
+from innkeeper.service.guard.prices import Price, cost_of
+from innkeeper.service.guard.quotas import Quotas
+from innkeeper.service.guard.surfaces import ANSWERING
 from innkeeper.service.record import CallRecord, Observer
 from innkeeper.service.settings import Keys
-from innkeeper.service.surfaces import ANSWERING
 
 __all__ = ["EVERYBODY", "Gate", "Lag", "Ticket", "Turn", "Turns", "current_ticket", "share"]
 

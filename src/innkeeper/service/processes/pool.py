@@ -20,11 +20,11 @@ from typing import Final
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, frame
-from innkeeper.service.fork_server import ForkServer
 from innkeeper.service.gateway.state import AppState
+from innkeeper.service.guard.work import Turns, share
+from innkeeper.service.processes.fork_server import ForkServer
+from innkeeper.service.processes.spawner import Spawner
 from innkeeper.service.settings import Settings, default_start_method
-from innkeeper.service.spawner import Spawner
-from innkeeper.service.work import Turns, share
 
 __all__ = ["Pool"]
 

@@ -77,7 +77,7 @@ class Spawner:
                 raise
 
     def _process(self, setup: bytes) -> subprocess.Popen[bytes]:
-        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.spawner import main; main()"
+        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.processes.spawner import main; main()"
         process = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
             [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
@@ -157,7 +157,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     settings, operations, port, token, name = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from who started it
     from innkeeper.service.gateway.gateway import Gateway
-    from innkeeper.service.worker import confine, work
+    from innkeeper.service.processes.worker import confine, work
 
     module, _, table = operations.partition(":")
     code = 1

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import OriginRefusedError
-from innkeeper.service.grants import Grant
-from innkeeper.service.guard import RESERVED, Guard, check_origin
+from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.guard import RESERVED, Guard, check_origin
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
-from innkeeper.service.work import Gate
 from tests.service.programs import CONSTRUCT, DOCUMENT
 
 HERE = "http://127.0.0.1:8050"

@@ -43,7 +43,7 @@ class ForkServer:
     """
 
     def __init__(self, settings: Settings, operations: str) -> None:
-        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.fork_server import main; main(int(sys.argv[1]))"
+        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main(int(sys.argv[1]))"
         environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
         self.control, theirs = socket.socketpair()
         with theirs:
@@ -167,7 +167,7 @@ def _fork(control: socket.socket, descriptor: int, gateway: Any) -> int:
 
 
 def _run(control: socket.socket, descriptor: int, gateway: Any) -> NoReturn:
-    from innkeeper.service.worker import confine, work
+    from innkeeper.service.processes.worker import confine, work
 
     code = 1
     try:

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.service import Settings, settings, spawner
+from innkeeper.service import Settings, settings
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
-from innkeeper.service.pool import Pool
-from innkeeper.service.spawner import Spawner
+from innkeeper.service.processes import spawner
+from innkeeper.service.processes.pool import Pool
+from innkeeper.service.processes.spawner import Spawner
+from tests.service.processes.test_pool import ask, check_calls, pid, reply, run
 from tests.service.programs import CONSTRUCT, DOCUMENT, Service
-from tests.service.test_pool import ask, check_calls, pid, reply, run
 
 SPAWN: dict[str, Any] = {"start_method": "spawn", "workers": 2}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, GuessLimitError, KeyMissingError
-from innkeeper.service.guesses import Guesses, origin_of
+from innkeeper.service.guard.guesses import Guesses, origin_of
 from innkeeper.service.settings import Keys
 
 RIGHT, WRONG = {"x-api-key": "right"}, {"authorization": "Bearer wrong"}

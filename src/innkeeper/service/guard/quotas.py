@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final
 
 from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
-from innkeeper.service.grants import Grant
+from innkeeper.service.guard.grants import Grant
 
 __all__ = ["DAY", "MINUTE", "Bucket", "Quotas"]
 
