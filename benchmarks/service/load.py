@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple
 FIRST_BYTE: Final = 0.05
 RATE: Final = 100
 STREAMS: Final = 500
+MESSAGES: Final = 9
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 ASSETS: Final = ("wenna.png", "ansel.persona.json", "larks.lorebook.json", "skerrow.preset.json")
 COMMAND: Final = (sys.executable, "-c", "from innkeeper.cli import main; raise SystemExit(main())")
@@ -104,12 +105,12 @@ class Target(NamedTuple):
     port: int
     model: str
 
-    def request(self, *, stream: bool = False) -> bytes:
-        """One request as bytes."""
-        messages = [
-            {"role": ("user", "assistant")[n % 2], "content": f"Message {n} about the ferry."} for n in range(9)
+    def request(self, *, stream: bool = False, messages: int = MESSAGES) -> bytes:
+        """One request as bytes, with the first so many messages of a chat."""
+        said = [
+            {"role": ("user", "assistant")[n % 2], "content": f"Message {n} about the ferry."} for n in range(messages)
         ]
-        body = json.dumps({"model": self.model, "messages": messages, "stream": stream}).encode()
+        body = json.dumps({"model": self.model, "messages": said, "stream": stream}).encode()
         head = (
             f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\ncontent-type: application/json\r\n"
         )
@@ -181,6 +182,12 @@ async def connected(target: Target) -> AsyncIterator[Connections]:
         yield connections
     finally:
         connections.close()
+
+
+async def begun(target: Target) -> None:
+    """The turn before the one that is measured: a conversation goes on far more often than it begins."""
+    async with connected(target) as connections:
+        await connections.ask(target.request(messages=MESSAGES - 2))
 
 
 async def at_rate(target: Target, rate: int, seconds: float) -> list[Answered]:
@@ -296,6 +303,7 @@ def throughput(told: list[Answered], seconds: float) -> float:
 def measure(service: Target, profile: Target, direct: Target, pid: int, seconds: float) -> float:
     """All figures of the service; gives its throughput."""
     run = asyncio.run
+    run(begun(profile))
     for target in (service, profile):
         run(at_rate(target, 10, 3))  # warm
     base = run(at_rate(direct, RATE, seconds))

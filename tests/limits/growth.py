@@ -30,6 +30,7 @@ _MUCH: Final = BuildLimits(steps=10**9, output=10**9, seconds=60.0)
 _STEEP: Final = 3
 _ROUNDS: Final = 3
 _MOST_ROUNDS: Final = 60
+_MEMORY_ROUNDS: Final = 9
 _SMALL_SECONDS: Final = 0.001
 _SMALL_BYTES: Final = 256 * 1024
 _NUMBERS: Final = itertools.count()
@@ -79,6 +80,16 @@ def _quick(family: Family) -> bool:
     return False
 
 
+def _compact(family: Family) -> bool:
+    """The same of memory, which other threads of this process take at the same time, too."""
+    single = double = inf
+    for _ in range(_MEMORY_ROUNDS):
+        single, double = min(single, _peak(family, family.size)), min(double, _peak(family, 2 * family.size))
+        if double <= MOST * single + _SMALL_BYTES:
+            return True
+    return False
+
+
 def _peak(family: Family, size: int) -> int:
     gc.collect()
     tracemalloc.start()
@@ -94,7 +105,7 @@ def held(family: Family) -> bool:
     if family.steep:
         return _steps(family, 2 * family.size) >= _STEEP * _steps(family, family.size)
     _once(family, family.size)
-    return _quick(family) and _peak(family, 2 * family.size) <= MOST * _peak(family, family.size) + _SMALL_BYTES
+    return _quick(family) and _compact(family)
 
 
 def _steps(family: Family, size: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -188,6 +189,19 @@ def test_work_before_the_limits_were_known_counts() -> None:
     """A door that had to read first says since when it has worked."""
     with allowed(BuildLimits(seconds=5), since=time.thread_time() - 4) as allowance:
         assert 0 < allowance.seconds_left() <= 1
+
+
+def test_a_full_collection_is_given_back() -> None:
+    """However large the heap of the process is: a small build does not fail for it. What a thread does otherwise counts."""
+    heap = [[number] for number in range(100_000)]
+    with allowed(BuildLimits(seconds=0.2)) as allowance:
+        until = time.thread_time() + 0.4
+        while time.thread_time() < until:
+            gc.collect()
+        assert allowance.seconds_left() > 0
+        _busy(0.3)
+        assert allowance.seconds_left() == 0
+    del heap
 
 
 def test_no_step_begins_when_the_seconds_are_spent() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -91,6 +92,14 @@ class Service:
     def healthy(self) -> bool:
         """Whether it answers."""
         return bool(httpx.get(f"{self.url}/api/health", timeout=10).json()["status"] == "healthy")
+
+    def wait_ready(self) -> None:
+        """Wait until it says that it takes calls: its workers start beside it."""
+        until = time.monotonic() + 60
+        while (answer := httpx.get(f"{self.url}/ready", timeout=10)).status_code != 200:
+            assert time.monotonic() < until, answer.text
+            time.sleep(0.05)
+        assert answer.json() == {"status": "ready"}
 
     def stop(self) -> int:
         """Tell it to stop; its exit code."""

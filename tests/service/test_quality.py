@@ -89,7 +89,7 @@ def test_metrics(service: Service) -> None:
     text = httpx.get(f"{service.url}/metrics", headers={"x-api-key": WATCH}).text
     assert 'innkeeper_calls_total{method="POST",status="200",surface="chat"}' in text
     assert 'innkeeper_tokens_total{kind="output",profile="",route="one"}' in text
-    assert httpx.get(f"{service.url}/ready").json() == {"status": "ready"}
+    service.wait_ready()
 
 
 def test_log_and_end(keys: Path) -> None:

@@ -138,7 +138,7 @@ def test_threads() -> None:
 def test_what_cannot_be_compiled_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """An expression too large for the interpreter is reported, is not valid, and the next one runs."""
     monkeypatch.setattr(interpreter, "MAX_INTERPRETER_BYTES", 2 * 1024 * 1024)
-    monkeypatch.setattr(jsreplace, "_THREAD", threading.local())
+    monkeypatch.setattr(interpreter, "_THREAD", threading.local())
     large = Find(r"\p{L}" * 2_000, "iu")
     run, reports = runner()
     assert run.split(large, "a") is None

@@ -10,13 +10,15 @@ spent::
 A limit of one engine ("10,000 macros a build") says what is sensible there; the allowance says what all of them may cost
 together. Steps and characters are the same on every machine, so a build that ends by them ends alike everywhere. Seconds are
 a backstop for what no engine has foreseen: a build that has spent them fails as a whole, so that no prompt depends on how
-quick a machine is.
+quick a machine is. A full garbage collection is not counted among them: how long it takes depends on what the whole process
+holds, and a host with a large heap would see small builds fail for it.
 """
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter, thread_time
@@ -129,7 +131,7 @@ class Allowance:
     ``since``: the time of the thread (`time.thread_time`) at which the work began, where that was before now.
     """
 
-    __slots__ = ("_not_before", "_until", "expired", "limits", "next_check", "output", "spent", "steps")
+    __slots__ = ("_collecting", "_not_before", "_until", "expired", "limits", "next_check", "output", "spent", "steps")
 
     def __init__(self, limits: BuildLimits | None = None, since: float | None = None) -> None:
         self.limits = (limits or DEFAULT_LIMITS).with_defaults(DEFAULT_LIMITS)
@@ -142,12 +144,22 @@ class Allowance:
         self._until = (now if since is None else since) + self.limits.seconds  # type: ignore[operator]
         self._not_before = perf_counter() + self._until - now
         """No thread works longer than the clock on the wall runs, which is much quicker to look at."""
+        self._collecting = 0.0
         self.next_check = max(self.steps - _CHECK_EVERY, 0)
         """The steps left at which the clock is looked at next."""
 
     def seconds_left(self) -> float:
         """Seconds of the processor that are left; never below 0."""
         return max(self._until - thread_time(), 0.0)
+
+    def collects(self, phase: str) -> None:
+        """A full garbage collection starts or stops in the thread of the build: its time is given back."""
+        now = thread_time()
+        if phase == "start":
+            self._collecting = now
+        else:
+            self._until += now - self._collecting
+            self._not_before += now - self._collecting
 
     def check_time(self, engine: str) -> None:
         """Look at the clock now. Raises `AllowanceError` when the seconds are spent."""
@@ -178,6 +190,15 @@ class Allowance:
 _CURRENT: Final[ContextVar[Allowance | None]] = ContextVar("innkeeper_allowance", default=None)
 _current: Final = _CURRENT.get
 
+_FULL: Final = 2
+"""The generation of a full garbage collection."""
+
+
+def _collects(phase: str, info: Mapping[str, int]) -> None:
+    """Tell the build in whose thread a full garbage collection happens, and no other."""
+    if info["generation"] == _FULL and (allowance := _current()) is not None:
+        allowance.collects(phase)
+
 
 def current_allowance() -> Allowance | None:
     """The allowance of the build at work in this context, if any."""
@@ -197,6 +218,8 @@ def allowed(limits: BuildLimits | None = None, *, since: float | None = None) ->
         yield outer
         return
     allowance = Allowance(limits, since)
+    if _collects not in gc.callbacks:
+        gc.callbacks.append(_collects)
     token = _CURRENT.set(allowance)
     try:
         yield allowance

@@ -195,8 +195,7 @@ def create_app(
     from innkeeper.service.guard.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
     from innkeeper.service.jobs.door import JobsDoor
-    from innkeeper.service.openapi.route import described
-    from innkeeper.service.openapi.surfaces import DESCRIPTIONS
+    from innkeeper.service.openapi.route import DESCRIPTIONS, described
     from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call

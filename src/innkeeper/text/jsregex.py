@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import scalar_text
-from innkeeper.text.javascript.interpreter import Interpreter, compile_steps
+from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +60,8 @@ class RegexRunner:
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
-        self._interpreter = Interpreter(_PROGRAM, "use", "matches")
-        self._text: tuple[str, int] | None = None
+        self._text: str | None = None
+        self._mark = object()
         self._left = _MAX_RUNNER_SECONDS
         self._valid: dict[tuple[str, str], bool] = {}
         self._given_up: set[tuple[str, str]] = set()
@@ -89,7 +89,7 @@ class RegexRunner:
             return not self._give_up(name, _SPENT)
         started = time.perf_counter()
         try:
-            return self._interpreter.valid(*name, seconds=_MAX_SECONDS)
+            return _interpreter().valid(*name, seconds=_MAX_SECONDS)
         except TimeoutError:
             return not self._give_up(name, "it cannot be compiled within the time and memory for one")
         finally:
@@ -109,23 +109,37 @@ class RegexRunner:
         charge("patterns", 1 + min(len(text), _MAX_TEXT) // _CHARACTERS_A_STEP)
         started = time.perf_counter()
         try:
-            self._show(text)
-            return bool(self._interpreter.call("matches", *name, seconds=_MAX_SECONDS))
+            return self._run(name, text)
         except TimeoutError:
             return self._give_up(name, f"took more than {_MAX_SECONDS} s or too much memory")
         finally:
             self._left -= time.perf_counter() - started
 
-    def _show(self, text: str) -> None:
-        """Give the text to the interpreter, unless it has it."""
-        if self._text is None or self._text[0] is not text or self._text[1] != self._interpreter.dropped:
-            self._interpreter.call("use", scalar_text(text[:_MAX_TEXT]), seconds=_MAX_SECONDS)
-            self._text = (text, self._interpreter.dropped)
+    def _run(self, name: tuple[str, str], text: str) -> bool:
+        """Search; once more in an empty interpreter where it failed, since others may have left it too little memory."""
+        try:
+            return self._search(name, text)
+        except TimeoutError as error:
+            if "interrupted" in str(error):
+                raise
+        _interpreter().drop()
+        return self._search(name, text)
+
+    def _search(self, name: tuple[str, str], text: str) -> bool:
+        interpreter = _interpreter()
+        if self._text is not text or interpreter.holder is not self._mark:
+            interpreter.call("use", scalar_text(text[:_MAX_TEXT]), seconds=_MAX_SECONDS)
+            self._text, interpreter.holder = text, self._mark
+        return bool(interpreter.call("matches", *name, seconds=_MAX_SECONDS))
 
     def _give_up(self, name: tuple[str, str], why: str) -> bool:
         self._given_up.add(name)
         self._report(f"/{name[0][:60]}/{name[1]}", why)
         return False
+
+
+def _interpreter() -> Interpreter:
+    return thread_interpreter(_PROGRAM, "use", "matches")
 
 
 _SPENT: Final = f"the {_MAX_RUNNER_SECONDS} s for regular expressions are used up"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from sys import getsizeof
@@ -21,7 +20,7 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
-from innkeeper.text.javascript.interpreter import Interpreter, compile_steps
+from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 from innkeeper.text.jsregex import JsPattern
 from innkeeper.text.jsregex_python import python_of
 from innkeeper.text.pattern_cost import cost_of, pieces_of
@@ -79,9 +78,6 @@ function split(pattern, flags, text, most) {
     return JSON.stringify([texts, matches]);
 }
 """
-
-_THREAD: Final = threading.local()
-"""An interpreter belongs to the thread that made it."""
 
 
 class ReplaceRunner:
@@ -289,8 +285,4 @@ def joined(parts: list[str]) -> str:
 
 
 def _interpreter() -> Interpreter:
-    """The thread's own."""
-    interpreter: Interpreter | None = getattr(_THREAD, "interpreter", None)
-    if interpreter is None:
-        interpreter = _THREAD.interpreter = Interpreter(_PROGRAM, "split")
-    return interpreter
+    return thread_interpreter(_PROGRAM, "split")

@@ -100,9 +100,14 @@ class LiquidSession:
     _spent: int = 0
     word: str | None = None
     """The word whose numbers were drawn from last."""
-    _next_check: int = 0
+    _next_check: int = _CHECK_EVERY
     _charged: int = 0
     _deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check sooner where few steps are allowed."""
+        if self.limits.steps < _CHECK_EVERY:
+            self._next_check = self.limits.steps + 1
 
     @property
     def moment(self) -> Clock:

@@ -7,11 +7,12 @@ What the expressions compile to is kept with the interpreter and goes with it.
 from __future__ import annotations
 
 import re
+import threading
 from typing import Any, Final
 
 from innkeeper.prompt.allowance import current_allowance, seconds_left
 
-__all__ = ["MAX_INTERPRETER_BYTES", "Interpreter", "compile_steps"]
+__all__ = ["MAX_INTERPRETER_BYTES", "Interpreter", "compile_steps", "thread_interpreter"]
 
 MAX_INTERPRETER_BYTES: Final = 64 * 1024 * 1024
 """Bytes that one JavaScript interpreter may hold; an expression that needs more is not run (`TimeoutError`), with a note."""
@@ -52,11 +53,13 @@ def compile_steps(pattern: str, flags: str) -> int:
 class Interpreter:
     """One interpreter; it belongs to the thread that calls it. ``dropped`` counts how often what it held was forgotten.
 
+    ``holder`` is for whoever has given it something to keep between two calls; None where it holds nothing.
+
     Args:
         program: JavaScript that defines the ``functions``, which may use those of `PROGRAM`.
     """
 
-    __slots__ = ("_context", "_functions", "_names", "_program", "dropped")
+    __slots__ = ("_context", "_functions", "_names", "_program", "dropped", "holder")
 
     def __init__(self, program: str, *functions: str) -> None:
         self._program = PROGRAM + program
@@ -64,11 +67,12 @@ class Interpreter:
         self._context: Any = None
         self._functions: dict[str, Any] = {}
         self.dropped = 0
+        self.holder: object = None
 
     def valid(self, pattern: str, flags: str, seconds: float) -> bool:
         """Whether JavaScript accepts the expression. Raises `TimeoutError` where it cannot be compiled within the limits."""
         if self._context is not None and self._context.memory()["memory_used_size"] > _KEPT_BYTES:
-            self._drop()
+            self.drop()
         was_new = self._context is None
         try:
             return bool(self.call("valid", pattern, flags, seconds=seconds))
@@ -94,7 +98,7 @@ class Interpreter:
             return self._functions[function](*arguments)
         except quickjs.JSException as error:
             if "RangeError" not in str(error):
-                self._drop()
+                self.drop()
             if (allowance := current_allowance()) is not None and left < seconds and "interrupted" in str(error):
                 allowance.expire("patterns")
             raise TimeoutError(str(error)) from error
@@ -107,6 +111,19 @@ class Interpreter:
         self._context.eval(self._program)
         self._functions = {name: self._context.get(name) for name in self._names}
 
-    def _drop(self) -> None:
-        self._context = None
+    def drop(self) -> None:
+        """Forget everything; the next call begins anew."""
+        self._context = self.holder = None
         self.dropped += 1
+
+
+_THREAD: Final = threading.local()
+
+
+def thread_interpreter(program: str, *functions: str) -> Interpreter:
+    """The thread's own interpreter of this program: beginning one takes as long as hundreds of searches."""
+    interpreters: dict[str, Interpreter] = vars(_THREAD)
+    known = interpreters.get(program)
+    if known is None:
+        known = interpreters[program] = Interpreter(program, *functions)
+    return known
