@@ -1,6 +1,5 @@
 """What all tests share: how Hypothesis searches, a clean environment, and no way out to the network."""
 
-import gc
 import ipaddress
 import os
 import re
@@ -32,12 +31,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     unstable = [item.nodeid for item in items if _ADDRESS.search(item.nodeid)]
     if unstable:
         raise pytest.UsageError(f"names that change: {unstable[:9]}")
-
-
-def pytest_collection_finish() -> None:
-    """Keep the tests themselves out of every later garbage collection: with them in it each takes seconds of the processor."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
