@@ -1,15 +1,29 @@
 """The examples in the README, the documentation and the docstrings are tests."""
 
 import gc
+import re
 from pathlib import Path
 
 import pytest
-from sybil import Sybil
+from sybil import Document, Sybil
 from sybil.document import PythonDocStringDocument
 from sybil.integration.pytest import SybilItem
 from sybil.parsers.myst import PythonCodeBlockParser as MarkdownCodeBlockParser
 from sybil.parsers.myst import SkipParser as MarkdownSkipParser
 from sybil.parsers.rest import DocTestParser, PythonCodeBlockParser, SkipParser
+from sybil.typing import Parser
+
+
+class _Docstrings(PythonDocStringDocument):
+    """A module's docstrings; most modules have no example, and are not parsed in every process that runs tests."""
+
+    @classmethod
+    def parse(cls, path: str, *parsers: Parser, encoding: str = "utf-8") -> Document:
+        text = Path(path).read_text(encoding)
+        return super().parse(path, *parsers, encoding=encoding) if _EXAMPLE.search(text) else cls(text, path)
+
+
+_EXAMPLE = re.compile(">>>|code-block")
 
 _pages = Sybil(
     parsers=[MarkdownCodeBlockParser(), MarkdownSkipParser()],
@@ -20,7 +34,7 @@ _docstrings = Sybil(
     parsers=[DocTestParser(), PythonCodeBlockParser(), SkipParser()],
     # Before Python 3.13 `**` in a pattern stands for one folder, so each depth has its own.
     patterns=["src/*/*.py", "src/*/*/*.py", "src/*/*/*/*.py", "src/*/*/*/*/*.py"],
-    document_types={".py": PythonDocStringDocument},
+    document_types={".py": _Docstrings},
 )
 
 pytest_collect_file = (_pages + _docstrings).pytest()

@@ -13,6 +13,9 @@ from msgspec import Struct
 from innkeeper.inference.client.clients import Client
 from tests import shared
 
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Ten times as fast where PyYAML came with it."""
+
 __all__ = ["Interaction", "Recorded", "interactions", "recorded"]
 
 
@@ -34,7 +37,7 @@ class Interaction(Struct):
 
 def interactions(path: Path) -> list[Interaction]:
     """The chat completions of a cassette."""
-    found = yaml.safe_load(path.read_text("utf-8"))["interactions"]
+    found = yaml.load(path.read_text("utf-8"), LOADER)["interactions"]  # noqa: S506 - both are safe
     return [_interaction(one) for one in found if one["request"]["uri"].endswith("/chat/completions")]
 
 
@@ -88,7 +91,7 @@ def recorded() -> Iterator[Recorded]:
     """All recorded answers that an adapter is for."""
     for folder in ("fixtures/llm_cassettes", "fixtures/pydantic_ai_cassettes"):
         for path in shared.files(folder, "*.yaml"):
-            found = yaml.safe_load(path.read_text("utf-8"))["interactions"]
+            found = yaml.load(path.read_text("utf-8"), LOADER)["interactions"]  # noqa: S506 - both are safe
             for number, one in enumerate(found):
                 url = one["request"]["uri"].partition("?")[0]
                 adapter = next((name for end, name in ADAPTERS.items() if url.endswith(end)), None)
