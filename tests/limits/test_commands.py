@@ -11,12 +11,10 @@ from typing import Any, Final
 import pytest
 
 from tests.limits.hostile import Hostile, hostile_requests
-from tests.limits.isolated import apart, command, warm
+from tests.limits.isolated import MEBIBYTES, SECONDS, apart, command, warm
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are read from /proc here")
 
-SECONDS: Final = 2.0
-MEBIBYTES: Final = 300
 SOME: Final = 90
 """In the usual run, one of so many; every one of them in `make endurance`."""
 

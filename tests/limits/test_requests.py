@@ -8,12 +8,10 @@ from typing import Final
 import pytest
 
 from tests.limits.hostile import LARGEST, hostile_requests
-from tests.limits.isolated import DOORS, Outcome, run_apart, warm
+from tests.limits.isolated import DOORS, MEBIBYTES, SECONDS, Outcome, run_apart, warm
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are read from /proc here")
 
-SECONDS: Final = 2.0
-MEBIBYTES: Final = 300
 REQUESTS: Final = hostile_requests()
 SOME: Final = 40
 """In the usual run, one in so many; every one of them in `make endurance`."""
