@@ -91,6 +91,48 @@ def test_the_newest_turns_fit() -> None:
         built(system="word " * 200, message="now", context_window=120)
 
 
+PARTS = (
+    {"kind": "memory", "text": "They met at sea."},
+    {"kind": "voice", "text": "Aye, aye. " * 10},
+    {"kind": "scene", "text": "A quay in the rain. " * 10},
+)
+
+
+def test_parts_stand_behind_the_system_prompt() -> None:
+    """Parts are system blocks of their own, between the template's text and the history; each says where it is from."""
+    plan = built(system="Be kind.", history=turns(1), message="now", settings={"parts": PARTS})
+    assert [block.slot for block in plan.blocks] == ["system", "memory", "voice", "scene", "history", "user_message"]
+    assert {block.role for block in plan.blocks[:4]} == {"system"}
+    assert str(plan.blocks[1].ranges()[0].origin) == "request.settings[parts[0]]"
+    with pytest.raises(InnkeeperError, match=r"settings.*kind"):
+        built(message="now", settings={"parts": [{"kind": "secret", "text": "x"}]})
+
+
+@pytest.mark.parametrize(
+    ("window", "left"),
+    [
+        (400, ["system", "memory", "voice", "scene", *["history"] * 12, "user_message"]),
+        (200, ["system", "memory", "voice", "scene", "history", "history", "user_message"]),
+        (110, ["system", "memory", "voice", "history", "user_message"]),
+        (60, ["system", "memory", "history", "user_message"]),
+    ],
+)
+def test_the_order_in_which_a_prompt_gets_shorter(window: int, left: list[str]) -> None:
+    """First turns that are not pinned, the oldest first, then the scene, then the voice; memory and the last word never."""
+    pinned = Message("user", "pinned", metadata=FrozenDict(pinned=True))
+    plan = built(
+        system="Be kind.",
+        history=[pinned, *turns(11)],
+        message="now",
+        settings={"parts": PARTS},
+        context_window=window,
+    )
+    kept = [block.slot for block in plan.enabled_blocks]
+    assert [slot for slot in kept if slot != "history"] == [slot for slot in left if slot != "history"]
+    assert "pinned" in [block.content for block in plan.enabled_blocks]
+    assert plan.trim_report.final_tokens <= window
+
+
 def test_what_has_no_effect_is_named() -> None:
     """Assets, lore and unknown settings are ignored, never silently."""
     plan = built(message="now", character="Mara", lorebooks=[{}], seed=3, settings={"colour": 1})

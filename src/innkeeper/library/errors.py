@@ -33,6 +33,8 @@ Backups, snapshots and detection lists that cannot be read raise `FormatError`, 
 `MacroSyntaxError`, one beyond a limit `MacroLimitError`, as templates of any language do; ``TemplateSyntaxError`` and
 ``TemplateLimitError`` are other names for them.
 
+`is_storable` says whether a text can be an id at all.
+
 `with_near` and `near_names` add to the error of an unknown name the known names that were probably meant. `need` and
 `need_texts` refuse fields of a request that are of a wrong kind, naming the field.
 """
@@ -81,6 +83,7 @@ __all__ = [
     "VaultError",
     "VaultKeyError",
     "VaultKeyMissingError",
+    "is_storable",
     "near_names",
     "need",
     "need_texts",
@@ -313,6 +316,11 @@ def need(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -> No
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         _refuse(name, what, value)
+
+
+def is_storable(value: Any) -> bool:
+    """Whether a value is a text that both databases hold, so that a row may have it for its id."""
+    return isinstance(value, str) and not _UNHELD.search(value)
 
 
 def _need_text(name: str, value: Any, what: str) -> None:

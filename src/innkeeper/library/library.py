@@ -56,8 +56,10 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.database_source import Follower
     from innkeeper.library.catalogue.library_database import CacheView
     from innkeeper.library.db.engine import Database
-    from innkeeper.library.log.conversations import ConversationStore
+    from innkeeper.library.db.owner import Owner
+    from innkeeper.library.log.conversations import CharacterStore, ConversationStore
     from innkeeper.library.log.enhancements import Done
+    from innkeeper.library.log.memories import MemoryStore
     from innkeeper.library.prepare.budget import Fitted
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.run.state import TokenCounter
@@ -190,6 +192,25 @@ class Library:
 
         return ConversationStore(self.db)
 
+    def conversations_of(self, owner: Owner) -> ConversationStore:
+        """The conversations of one owner: anybody else's are not found. Raises `DatabaseError`."""
+        from innkeeper.library.log.conversations import ConversationStore
+
+        return ConversationStore(self.db, owner=owner)
+
+    def memories_of(self, owner: Owner) -> MemoryStore:
+        """What is remembered for one owner. Raises `DatabaseError`."""
+        from innkeeper.library.log.memories import MemoryStore
+
+        return MemoryStore(self.db, owner)
+
+    @property
+    def characters(self) -> CharacterStore:
+        """Stored characters. Raises `DatabaseError`."""
+        from innkeeper.library.log.conversations import CharacterStore
+
+        return CharacterStore(self.db)
+
     @property
     def cache(self) -> CacheView:
         """The catalogue in memory and its snapshot, to look at and to build anew."""
@@ -232,7 +253,7 @@ class Library:
         """
         if self._strictly(strict):
             self._require_models(request)
-        tier = self._granted(request)
+        tier = self.granted(request)
         resolution = self.sources.resolve(request.asked(tier.effective))
         self._count_resolution(resolution)
         answer = Resolved(tier, resolution)
@@ -391,7 +412,8 @@ class Library:
     def _strictly(self, strict: bool | None) -> bool:  # noqa: FBT001 - our own call only
         return self.strict if strict is None else strict
 
-    def _granted(self, request: PrepareRequest) -> TierDecision:
+    def granted(self, request: PrepareRequest) -> TierDecision:
+        """The tier that ceilings and policy grant a request, before any text of it is looked at."""
         return effective_tier(request.content_mode, self.ceilings(request), policy=self.rules.policy)
 
     def _count_resolution(self, resolution: Resolution) -> None:

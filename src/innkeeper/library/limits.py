@@ -8,11 +8,15 @@ __all__ = [
     "ADULT_AGE",
     "CLASSIFIERS_AT_ONCE",
     "CLASSIFIER_SECONDS",
+    "MAX_HISTORY_CHARS",
     "MAX_LEXICON_BYTES",
     "MAX_LEXICON_ENTRIES",
     "MAX_LEXICON_PATTERN",
     "MAX_LOG_CHARS",
     "MAX_LOG_ROWS",
+    "MAX_MEMORIES",
+    "MAX_MEMORY_CHARS",
+    "MAX_MESSAGE_CHARS",
     "MAX_PARTS",
     "MAX_PART_DEPTH",
     "MAX_RENDERED_CHARS",
@@ -101,6 +105,20 @@ MAX_LOG_ROWS: Final = 10_000
 
 MAX_LOG_CHARS: Final = 64_000_000
 """Characters of all rows of the log that wait, where texts are stored; what is beyond is dropped (a note: ``log_dropped``)."""
+
+# --------------------------------------------------------------------------------------------------------- conversations
+
+MAX_MESSAGE_CHARS: Final = 50_000
+"""Characters of one message of a conversation (`LimitError`)."""
+
+MAX_HISTORY_CHARS: Final = 300_000
+"""Characters of a conversation that are read for a prompt, its newest messages (no error: older ones are left out)."""
+
+MAX_MEMORY_CHARS: Final = 2_000
+"""Characters of one memory (`LimitError`)."""
+
+MAX_MEMORIES: Final = 500
+"""Memories of one conversation, of one character, or of one person (`LimitError`)."""
 
 # ------------------------------------------------------------------------------------------------------------- transfers
 

@@ -1,14 +1,15 @@
 """Template: the tavern of rendered templates: system text, history, what the user says now; within the window.
 
 It renders nothing itself: ``system`` is the text of a template, and ``settings["ranges"]`` says where it is from, run by run:
-``[end, template, variable]``, as the library's renderer gives them (`innkeeper.library.Library.prepare`). All of a request is
-data, so that each plan can be built again.
+``[end, template, variable]``, as the library's renderer gives them (`innkeeper.library.Library.prepare`). ``settings["parts"]``
+are texts that stand behind it: what is remembered, which stays, and scenes and examples of a voice, which go when every turn
+that may go has gone. All of a request is data, so that each plan can be built again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -35,7 +36,10 @@ from innkeeper.prompt.once import convert
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.tavern import Tavern
 
-__all__ = ["HISTORY_ID", "INPUTS", "PIPELINE", "TAVERN", "build", "builder", "to_messages"]
+__all__ = ["HISTORY_ID", "INPUTS", "PARTS", "PIPELINE", "TAVERN", "build", "builder", "to_messages"]
+
+PARTS: Final = {"memory": BudgetGroup.SYSTEM, "scene": BudgetGroup.LORE, "voice": BudgetGroup.EXAMPLES}
+"""The kinds of parts, with their budget groups: what is remembered stays, a scene goes before examples of a voice."""
 
 HISTORY_ID: Final = "history-"
 """The id of the block of a message of the history begins so; its place follows, from 0."""
@@ -70,10 +74,15 @@ INPUTS: Final = InputRules(
         "ports.media": _NO_STEP,
     },
     meta=(),
-    settings=frozenset({"ranges", "client_msg_id"}),
+    settings=frozenset({"ranges", "client_msg_id", "parts"}),
     metadata=frozenset(),
 )
 """What has no effect here, and why."""
+
+
+class _Part(msgspec.Struct, frozen=True):
+    kind: Literal["memory", "scene", "voice"]
+    text: str
 
 
 class _Settings(msgspec.Struct, frozen=True):
@@ -81,12 +90,14 @@ class _Settings(msgspec.Struct, frozen=True):
 
     ranges: tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], str, str | None], ...] = ()
     client_msg_id: str = ""
+    parts: tuple[_Part, ...] = ()
 
 
 def _assemble(state: State, _config: NoConfig) -> None:
     request = state.request
     settings = _settings(state)
-    blocks = (*_system(request, settings), *_history(state, settings.client_msg_id), *_message(request.message))
+    told = (*_system(request, settings), *_parts(settings))
+    blocks = (*told, *_history(state, settings.client_msg_id), *_message(request.message))
     state.result.blocks = list(blocks)
     state.result.plan = Plan(blocks=blocks)
     state.stat("plan_blocks", len(blocks))
@@ -123,6 +134,20 @@ def _pieces(text: str, settings: _Settings) -> Iterator[Piece]:
         yield Piece(text[start:], Origin(OriginAsset.REQUEST, "system"))
 
 
+def _parts(settings: _Settings) -> Iterator[Block]:
+    """The parts, each a block of its own, so that it can go as a whole."""
+    for number, part in enumerate(settings.parts):
+        if part.text:
+            yield Block(
+                role="system",
+                content=part.text,
+                id=f"{part.kind}-{number}",
+                slot=part.kind,
+                group=PARTS[part.kind],
+                origin=Origin(OriginAsset.REQUEST, "settings", entry=f"parts[{number}]"),
+            )
+
+
 def _history(state: State, current: str) -> Iterator[Block]:
     history = state.request.history
     copies = copies_of(current, map(client_id, history))
@@ -137,7 +162,10 @@ def _history(state: State, current: str) -> Iterator[Block]:
 def _turn(index: int, message: Message) -> Block:
     group = BudgetGroup.SYSTEM if message.role == "system" else BudgetGroup.HISTORY
     origin = Origin(OriginAsset.HISTORY, entry=str(index))
-    return Block.of_message(message, id=f"{HISTORY_ID}{index}", slot="history", group=group, origin=origin)
+    kept = not message.metadata.get("pinned", False)
+    return Block.of_message(
+        message, id=f"{HISTORY_ID}{index}", slot="history", group=group, origin=origin, removable=kept
+    )
 
 
 def _message(text: str) -> Iterator[Block]:

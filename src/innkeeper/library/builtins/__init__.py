@@ -18,7 +18,7 @@ from innkeeper.prompt.once import once
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_versions", "read_builtins"]
 
-CHECKSUM: Final = "1b0e9d5c804a0f78faf68eab8e3c92d5be3ea3a754c67b0b00c6f83a145885d4"
+CHECKSUM: Final = "962e978650b778ad9081ef9ad54c85f7a2665764ee399b6f084c38afa9a3e11d"
 """SHA-256 of the packaged file."""
 
 _FILE: Final = "templates.json"

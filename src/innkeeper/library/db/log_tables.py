@@ -42,6 +42,7 @@ __all__ = [
     "conversations",
     "enhancement_contents",
     "enhancement_logs",
+    "memories",
     "messages",
     "metadata",
     "stored_responses",
@@ -90,6 +91,7 @@ characters: Final = Table(
     json_column("metadata", "{}"),
     created(),
     created("updated_at"),
+    text_column("tenant", ""),
     CheckConstraint(
         "content_rating = 'sfw' OR (declared_age IS NOT NULL AND declared_age >= 18)", name="adult_is_declared"
     ),
@@ -113,6 +115,7 @@ conversations: Final = Table(
     Column("last_seq", BIG, nullable=False, default=0, server_default="0"),
     created(),
     created("updated_at"),
+    text_column("tenant", ""),
     Index("ix_conversations_user", "user_id", "updated_at"),
 )
 
@@ -136,9 +139,38 @@ messages: Final = Table(
     json_column("safety"),
     created(),
     Column("deleted_at", Moment),
+    Column("pinned", Boolean, nullable=False, default=False, server_default=text("false")),
+    text_column("reply_to"),  # the id of the message that this one answers
+    text_column("original"),  # what the model wrote, where post-processing changed it
+    json_column("post_processing"),
     UniqueConstraint("conversation_id", "seq", name="one_place"),
     UniqueConstraint("conversation_id", "client_msg_id", name="sent_once"),
+    Index("ix_messages_reply_to", "reply_to"),
 )
+
+memories: Final = Table(
+    "memories",
+    metadata,
+    given_id(),
+    text_column("tenant", ""),
+    text_column("user_id", ""),
+    Column("scope", String, nullable=False),
+    one_of("scope", "conversation", "character", "profile"),
+    Column("scope_id", String, nullable=False, default="", server_default=""),  # of the conversation or the character
+    Column("kind", String, nullable=False, default="fact", server_default="fact"),
+    one_of("kind", "fact", "preference", "event", "relationship", "summary"),
+    Column("content", Text, nullable=False),
+    Column("content_sha256", String, nullable=False),
+    *tier("tier"),
+    Column("pinned", Boolean, nullable=False, default=False, server_default=text("false")),
+    text_column("source", "user"),
+    one_of("source", "user", "model", "operator"),
+    Column("message_id", String, ForeignKey("messages.id", ondelete="SET NULL")),
+    created(),
+    created("updated_at"),
+    UniqueConstraint("tenant", "user_id", "scope", "scope_id", "content_sha256", name="remembered_once"),
+)
+"""What is remembered beyond the turns that a prompt has room for: of one conversation, of a character, of a person."""
 
 # -------------------------------------------------------------------------------------------------------------------- logs
 

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
     from sqlalchemy.engine import Connection, Result
 
-__all__ = ["AuditStore", "by_priority", "checked", "first_row", "frozen_row", "frozen_rows", "insert_many", "record"]
+__all__ = [
+    "AuditStore",
+    "by_priority",
+    "checked",
+    "first_row",
+    "frozen_row",
+    "frozen_rows",
+    "insert_many",
+    "insert_new",
+    "record",
+]
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
@@ -59,6 +69,14 @@ def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]
         connection.execute(insert(table), rows)
     else:  # with RETURNING, SQLAlchemy puts many rows into one statement, and keeps what it has compiled
         connection.execute(insert(table).returning(*table.primary_key), rows)
+
+
+def insert_new(connection: Connection, table: Table, row: Mapping[str, Any], *key: str) -> bool:
+    """Insert a row unless there is one with the same ``key`` columns; whether it was inserted."""
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    into = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table).values(dict(row))
+    return bool(connection.execute(into.on_conflict_do_nothing(index_elements=key)).rowcount)
 
 
 def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> dict[str, Any]:

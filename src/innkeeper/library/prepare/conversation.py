@@ -10,11 +10,12 @@ relationships are labelled lines of the traits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.library.prepare.parts import PromptPart
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UnknownNameError
@@ -22,6 +23,7 @@ from innkeeper.prompt.message import Message
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
+    from innkeeper.library.db.owner import Owner
 
 __all__ = [
     "NAMES",
@@ -30,16 +32,15 @@ __all__ = [
     "ContextRoute",
     "Pronouns",
     "conversation_request",
+    "history_of",
+    "parts_of",
     "pronouns_of",
     "template_values",
     "use_case_for",
 ]
 
-_TURNS: Final = 500
-"""How many messages of a conversation are read; the window takes the newest of them that fit."""
 
-
-def conversation_request(
+def conversation_request(  # noqa: PLR0913 - each may be known or not
     db: Database,
     conversation_id: str,
     text: str,
@@ -47,20 +48,25 @@ def conversation_request(
     intent: str | None = None,
     persona: Row | None = None,
     scene: Row | None = None,
+    owner: Owner | None = None,
+    memories: Sequence[str] = (),
     **more: Any,
 ) -> PrepareRequest:
     """The request for the next turn of a stored conversation, as `Library.prepare` takes it.
 
     Its type and character choose the use case, character, persona and scene give the values, the newest messages are the
-    history. ``text`` is what the user says now; with ``client_msg_id`` its stored copy is not sent twice.
+    history, beside those that are pinned. ``text`` is what the user says now; with ``client_msg_id`` its stored copy is not sent
+    twice.
 
     Args:
         db: where the conversation is.
         conversation_id: the conversation.
         text: what the user says now.
         intent: what is wanted instead of a reply: ``scene``, ``image_prompt`` … (`ROUTES`).
-        persona: who the user plays.
+        persona: who the user plays; the conversation's own where left out.
         scene: where they are; what the conversation remembers of its place is used without one.
+        owner: whose conversation it is; anybody's where left out.
+        memories: what is remembered.
         **more: further fields of `PrepareRequest`, which go before those that are read here.
 
     Raises:
@@ -69,25 +75,45 @@ def conversation_request(
     """
     from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 
-    store = ConversationStore(db)
+    store, people = ConversationStore(db, owner=owner), CharacterStore(db)
     row = store.get(conversation_id)
-    character = None if row["character_id"] is None else CharacterStore(db).get(row["character_id"])
+    character = None if row["character_id"] is None else people.seen_by(owner, row["character_id"])
+    if persona is None and row["user_character_id"] is not None:
+        persona = people.seen_by(owner, row["user_character_id"])
     here = scene or ({"setting": row["current_location"]} if row["current_location"] else EMPTY)
     values = template_values(character, persona, here, userPrompt=text)
     kind, has_character = row["conversation_type"], character is not None
     fields: dict[str, Any] = {
         "use_case": more.get("use_case") or use_case_for(kind, has_character=has_character, intent=intent),
-        "history": tuple([_message(message) for message in store.newest(conversation_id, _TURNS)]),
+        "history": more["history"] if "history" in more else history_of(store.turns(conversation_id)),
         "user_id": row["user_id"],
         "conversation_id": conversation_id,
+        "parts": parts_of(values, memories),
         **more,
     }
+    values = {name: value for name, value in values.items() if name not in _PARTS}
     return PrepareRequest(**{**fields, "text": text, "values": {**values, **more.get("values", EMPTY)}})
 
 
-def _message(row: FrozenDict) -> Message:
-    sent = row["client_msg_id"]
-    return Message(row["role"], row["content"], metadata=EMPTY if sent is None else FrozenDict(client_msg_id=sent))
+def history_of(rows: Iterable[Row]) -> tuple[Message, ...]:
+    """Stored messages as a history. Which are pinned, and the ids of their clients, go with them."""
+    return tuple([_message(row) for row in rows])
+
+
+def _message(row: Row) -> Message:
+    sent, pinned = row["client_msg_id"], row["pinned"]
+    metadata = {**({} if sent is None else {"client_msg_id": sent}), **({"pinned": True} if pinned else {})}
+    return Message(row["role"], row["content"], metadata=FrozenDict(metadata) if metadata else EMPTY)
+
+
+def parts_of(values: Mapping[str, Any], memories: Sequence[str] = ()) -> tuple[PromptPart, ...]:
+    """The parts of a prompt: what is remembered, the scene and the examples of a voice that are among its values."""
+    texts: dict[Any, str] = {"memory": "\n".join(f"- {text}" for text in memories)}
+    texts |= {kind: values.get(name) or "" for name, kind in _PARTS.items()}
+    return tuple([PromptPart(kind, text) for kind, text in texts.items() if text])
+
+
+_PARTS: Final[Mapping[str, Any]] = {"scene_context": "scene", "voice_examples": "voice"}
 
 
 # --------------------------------------------------------------------------------------------------------------- use case
@@ -206,6 +232,12 @@ def _column(*names: str) -> Callable[[Row], str | None]:
     return lambda row: next((text for name in names if (text := _text(row.get(name)))), None)
 
 
+def _line(*names: str) -> Callable[[Row], str | None]:
+    """The same on one line: what a template does not set off begins no line of its own."""
+    read = _column(*names)
+    return lambda row: " ".join((read(row) or "").split()) or None
+
+
 def _or(read: Callable[[Row], str | None], otherwise: str) -> Callable[[Row], str | None]:
     return lambda row: read(row) or otherwise
 
@@ -253,7 +285,7 @@ def _pronoun(place: int) -> Callable[[Row], str | None]:
 
 
 _TABLE: Final[Mapping[str, tuple[str, Callable[[Row], str | None]]]] = {
-    "character_name": ("character", _column("name")),
+    "character_name": ("character", _line("name")),
     "character_description": ("character", _column("description")),
     "character_personality": ("character", _personality),
     "character_persona": ("character", _column("persona")),
@@ -263,14 +295,14 @@ _TABLE: Final[Mapping[str, tuple[str, Callable[[Row], str | None]]]] = {
     "character_quirks": ("character", _trait("quirks")),
     "character_relationships": ("character", _trait("relationships")),
     "character_visual_description": ("character", _column("appearance_tags", "physical_traits", "description")),
-    "voice_tone": ("character", _or(_column("voice_tone"), "neutral")),
-    "mood": ("character", _or(_column("mood"), "neutral")),
+    "voice_tone": ("character", _or(_line("voice_tone"), "neutral")),
+    "mood": ("character", _or(_line("mood"), "neutral")),
     "voice_examples": ("character", _examples),
     "character_pronoun_they": ("character", _pronoun(0)),
     "character_pronoun_them": ("character", _pronoun(1)),
     "character_pronoun_their": ("character", _pronoun(2)),
-    "user_name": ("persona", _or(_column("name"), "User")),
-    "user_gender": ("persona", _column("gender")),
+    "user_name": ("persona", _or(_line("name"), "User")),
+    "user_gender": ("persona", _line("gender")),
     "user_appearance": ("persona", _column("appearance_tags", "physical_traits")),
     "user_persona": ("persona", _column("persona", "description")),
     "user_pronoun_they": ("persona", _pronoun(0)),

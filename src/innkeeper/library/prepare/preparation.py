@@ -7,14 +7,14 @@ is judged with them afterwards. Where that lowers the tier, a template of the lo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.budget import Costing, TrimReport, framing_of
+from innkeeper.budget import Costing, Evicted, TrimReport, framing_of
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ENHANCEMENT, Resolution
@@ -29,6 +29,16 @@ from innkeeper.library.models.facts import (
     negative_rows,
 )
 from innkeeper.library.prepare.budget import Budget, Fitted, budget_of, chat_budget, fit_text
+from innkeeper.library.prepare.parts import (
+    LEAVING,
+    MEMORY_SHARE,
+    VARIABLES,
+    PromptPart,
+    declared,
+    placed,
+    shortened,
+    variable_values,
+)
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest, texts_of
 from innkeeper.library.prepare.segments import compress
 from innkeeper.library.templates.cache import key_of
@@ -38,6 +48,7 @@ from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import freeze
+from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.state import TokenCounter
@@ -124,6 +135,8 @@ class Preparation:
     tier: TierDecision | None = None
     resolution: Resolution | None = None
     began: float = 0.0
+    left_out: tuple[Evicted, ...] = ()
+    parts: tuple[PromptPart, ...] | None = None
 
     def __post_init__(self) -> None:
         """Start the clock."""
@@ -132,7 +145,56 @@ class Preparation:
     def run(self) -> PreparedPrompt:
         """The prompt. Raises what stands in its way; `tier` and `resolution` say how far it came."""
         tier, resolution, rendered, cached = self.rendering()
-        return self._finished(tier, resolution, rendered, cached=cached)
+        while (done := self._attempt(tier, resolution, rendered, cached=cached)) is None:
+            resolution, rendered, cached = self._template(tier.effective)
+        return done
+
+    def _attempt(
+        self, tier: TierDecision, resolution: Resolution, rendered: RenderedTemplate | None, *, cached: bool
+    ) -> PreparedPrompt | None:
+        """The prompt; None where it is to be rendered anew, without the part that went for it. Raises as `run`."""
+        try:
+            done = self._finished(tier, resolution, rendered, cached=cached)
+        except MaxTokensExceededError:
+            if not self._leave_out(resolution.template, LEAVING):
+                raise
+            return None
+        if not self.request.parts:
+            return done
+        gone = [LEAVING.index(one.reason) for one in done.evicted if one.reason in LEAVING]
+        earlier = LEAVING[: max(gone, default=0)]
+        return None if self._leave_out(resolution.template, earlier) else done
+
+    def _leave_out(self, template: TemplateVersion | None, kinds: Iterable[str]) -> bool:
+        """Do without the first part of these kinds that the template has a variable for; whether there is one."""
+        for part in sorted(self._parts(), key=lambda each: each.kind):
+            if template is not None and part.kind in kinds and _is_optional(template, part):
+                tokens = self.library.counter.count(part.text, self.request.target_model)
+                self.left_out = (*self.left_out, Evicted(0, part.kind, tokens))
+                return True
+        return False
+
+    def _parts(self) -> tuple[PromptPart, ...]:
+        """The parts that are there still."""
+        if self.request.parts and self.parts is None:
+            self.parts = tuple([self._in_room(part) for part in self.request.parts])
+        gone = {each.reason for each in self.left_out}
+        return tuple([part for part in self.parts or () if part.kind not in gone or part.kind not in LEAVING])
+
+    def _in_room(self, part: PromptPart) -> PromptPart:
+        """A part as long as it may be: of what is remembered, so much as the window has room for."""
+        window = self._reader().window
+        if part.kind in LEAVING or window is None:
+            return part
+        kept, gone = shortened(part, window // MEMORY_SHARE, lambda text: self.library.counter.count(text, None))
+        if gone:
+            self.left_out = (*self.left_out, Evicted(0, part.kind, gone))
+        return kept
+
+    def _reader(self) -> ModelFacts:
+        """The model that gets the messages."""
+        request, catalogue = self.request, self.library.sources.current()
+        return facts_of(catalogue, request.enhancer_model or request.target_model, job_type=request.job_type)
 
     def rendering(self) -> tuple[TierDecision, Resolution, RenderedTemplate | None, bool]:
         """Tier, template and its text (None where there is no template), and whether the text was kept from before."""
@@ -176,8 +238,12 @@ class Preparation:
             version = resolution.require(strict=self.strict)
         if version is None:
             return resolution, None, False
+        if self.request.system is not None:
+            own = RenderedTemplate(text=self.request.system, version_id=version.version_id)
+            return resolution, own, False
         with self.timed("render"):
-            rendered, cached = rendered_version(self.library, version, resolution.source, self.request.values, tier)
+            values = {**self.request.values, **variable_values(version, self._parts())}
+            rendered, cached = rendered_version(self.library, version, resolution.source, values, tier)
         return resolution, rendered, cached
 
     def _finished(
@@ -187,7 +253,7 @@ class Preparation:
             catalogue = self.library.sources.current()
             request, template = self.request, resolution.template
             target = facts_of(catalogue, request.target_model, request.target_family, request.job_type)
-            reader = facts_of(catalogue, request.enhancer_model or request.target_model, job_type=request.job_type)
+            reader = self._reader()
             budget, fitted = self._fitted(target, template)
             limit = None
             if template is not None and reader.window is not None:
@@ -211,6 +277,7 @@ class Preparation:
             latency_ms=self.total(),
             notes=(*self.library.rules.problems, *(("window_unknown",) if unknown else ())),
             cache_age_s=self.library.cache_age(),
+            left_out=self.left_out,
         )
 
     def _fitted(self, target: ModelFacts, template: TemplateVersion | None) -> tuple[Budget | None, Fitted | None]:
@@ -253,11 +320,13 @@ class Preparation:
             text = request.text if fitted is None else fitted.text
             build = BuildRequest(message=text, model=request.target_model, dialect=request.dialect, now=now)
             return TAVERN.build(build, ports)
+        parts = placed(template, self._parts())
+        settings = {"ranges": rendered.ranges, "client_msg_id": request.client_msg_id or ""}
         build = BuildRequest(
             system=rendered.text,
             history=request.history,
             message=request.text,
-            settings=freeze({"ranges": rendered.ranges, "client_msg_id": request.client_msg_id or ""}),
+            settings=freeze({**settings, "parts": parts} if parts else settings),
             model=reader.key,
             dialect=request.dialect,
             context_window=reader.window,
@@ -277,6 +346,12 @@ class Preparation:
     def _negative(self, target: ModelFacts, tier: Tier) -> NegativePrompt:
         request = self.request
         return self.library.negatives("", tier, request.generation_mode, facts=target, user_text=request.negative)
+
+
+def _is_optional(template: TemplateVersion, part: PromptPart) -> bool:
+    """Whether a template has a variable for a part and can do without it."""
+    name = VARIABLES[part.kind]
+    return declared(template, part) and all(one.name != name or not one.required for one in template.variables)
 
 
 def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:

@@ -17,6 +17,7 @@ from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest
 from innkeeper.library.errors import need, need_texts
 from innkeeper.library.models.facts import NegativePrompt
 from innkeeper.library.prepare.budget import Budget, Fitted
+from innkeeper.library.prepare.parts import PromptPart, part_texts
 from innkeeper.library.prepare.segments import Segment
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.templates.template import PRODUCTION
@@ -80,6 +81,11 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt for the target in parts with roles, in place of ``text``; it goes to the target where no template answers."""
     client_msg_id: str | None = None
     """The id under which the client sent ``text``; a message of the history that has it is left out."""
+    system: str | None = None
+    """A system prompt in place of the text of the template that answers, whose limits still count. It is an administrator's to
+    give, and judged like any other text."""
+    parts: tuple[PromptPart, ...] = ()
+    """What is remembered, a scene, examples of a voice: beside the template's own text, or in it where it has a variable."""
 
     def __post_init__(self) -> None:
         """Raise `FieldError` for a field of a wrong kind. ``content_mode`` may be anything: what is no tier is ``sfw``."""
@@ -94,6 +100,9 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
         need("segments", self.segments, (tuple, list), "segments")
         for number, segment in enumerate(self.segments):
             need(f"segments[{number}]", segment, Segment, "a segment")
+        need("parts", self.parts, (tuple, list), "parts")
+        for number, part in enumerate(self.parts):
+            need(f"parts[{number}]", part, PromptPart, "a part")
         need("history", self.history, (tuple, list), "messages")
         for number, message in enumerate(self.history):
             need(f"history[{number}]", message, Message, "a message")
@@ -119,6 +128,7 @@ _NEEDED: Final = ("use_case", "label", "generation_mode")
 _OPTIONAL: Final = (
     *("job_type", "target_model", "target_family", "enhancer_model", "enhancer_family"),
     *("request_id", "user_id", "conversation_id", "job_id", "experiment_id", "variant", "dialect", "client_msg_id"),
+    "system",
 )
 
 
@@ -130,6 +140,7 @@ def texts_of(request: PrepareRequest) -> dict[str, str]:
         TextKind.HISTORY.value: "\n".join(_message_text(message) for message in request.history),
         f"{TextKind.USER_TEXT}:segments": "\n".join(segment.text for segment in request.segments),
         **{f"{TextKind.USER_TEXT}:{name}": text for name, text in request.overlays.items()},
+        **part_texts(request.parts),
     }
     return {name: text for name, text in (*found.items(), *_value_texts(request.values)) if text}
 
@@ -217,6 +228,8 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """Further reasons why the answer is a makeshift: ``log_failed``, ``rules_unread``, ``window_unknown`` …"""
     cache_age_s: float | None = None
     log_id: int | None = None
+    left_out: tuple[Evicted, ...] = ()
+    """Parts that the template has a variable for, and that there was no room for."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -225,9 +238,9 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evicted(self) -> tuple[Evicted, ...]:
-        """Which messages were left out; places are those of the system prompt and the history, from 0."""
+        """Which messages and parts were left out, by their places: 0 is the system prompt with its parts, then the history."""
         report = self.plan.trim_report
-        return () if report is None else evicted_of(report, lambda id_: 1 + int(id_.removeprefix(HISTORY_ID)))
+        return self.left_out if report is None else (*self.left_out, *evicted_of(report, _place))
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -269,6 +282,11 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
             "latency_ms": self.latency_ms,
             "log_id": self.log_id,
         }
+
+
+def _place(block: str) -> int:
+    """The place of a block: 0 for the system prompt and its parts, then the messages."""
+    return 1 + int(block.removeprefix(HISTORY_ID)) if block.startswith(HISTORY_ID) else 0
 
 
 _LOST: Final = frozenset({"budget", "tail", "cut"})

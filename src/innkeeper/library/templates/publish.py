@@ -18,6 +18,7 @@ import msgspec
 from innkeeper.library.errors import SAME_KEY, InvalidTemplateError
 from innkeeper.library.limits import MAX_VARIABLES
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
+from innkeeper.library.templates.postprocessing import PostProcessing
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
 from innkeeper.macros.engine.errors import MacroError, place_in
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
@@ -108,6 +109,7 @@ def problems_of(
         program = compose(version, lookup)
         found += _usage(version, program)
         found += _lengths(version, program, window, counter)
+        PostProcessing.of(version.metadata)
     except InnkeeperError as error:
         found.append(_problem_of(error))
     return tuple(sorted(found, key=lambda problem: (problem.severity, problem.code, problem.message)))

@@ -1,0 +1,198 @@
+"""Memories: what is remembered of a conversation, of a character, or of a person, beyond the turns that a prompt has room for.
+
+How far a conversation remembers is its ``memory_tier`` (dynamic-prompting reference 1.7): ``conversation`` is what was remembered
+in it; ``character`` also what the same person's other conversations with this character left; ``profile`` also what is remembered
+of the person wherever they speak. A memory is written only where somebody asks for it, passes the tier gate first, and is read in
+no lower tier than it was written in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from sqlalchemy import delete, func, or_, select, update
+
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import memories
+from innkeeper.library.db.owner import Owner
+from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows, insert_new
+from innkeeper.library.errors import FieldError, NotFoundError, is_storable
+from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
+from innkeeper.library.tier import Tier
+from innkeeper.library.tiers.gate import TextKind, TierGate
+from innkeeper.library.tiers.moderation import moderate
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.errors import LimitError, Where
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+    from sqlalchemy.engine import Connection
+
+__all__ = ["SCOPES", "MemoryStore", "NewMemory", "reach", "remembered"]
+
+SCOPES: Final = ("conversation", "character", "profile")
+"""How far something is remembered, the nearest first; also the words of ``memory_tier``."""
+
+
+_ONCE: Final = ("tenant", "user_id", "scope", "scope_id", "content_sha256")
+"""Columns that no two memories have alike."""
+
+
+class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to remember.
+
+    ``scope`` is at most what the conversation remembers, and just that where left out. ``kind`` is ``fact``, ``preference``,
+    ``event``, ``relationship`` or ``summary``. What is ``pinned`` is kept before all that is not.
+    """
+
+    content: str
+    scope: str | None = None
+    kind: str = "fact"
+    pinned: bool = False
+    source: str = "user"
+    message_id: str | None = None
+
+
+def reach(memory_tier: str) -> tuple[str, ...]:
+    """The scopes that a conversation remembers from.
+
+    >>> reach("character")
+    ('conversation', 'character')
+    """
+    return SCOPES[: SCOPES.index(memory_tier) + 1]
+
+
+class MemoryStore:
+    """The memories of one owner, in one database."""
+
+    def __init__(self, db: Database, owner: Owner, gate: TierGate | None = None) -> None:
+        self.db, self.owner = db, owner
+        self._gate = gate
+
+    def add(
+        self, conversation: Mapping[str, Any], wanted: Iterable[NewMemory], tier: Tier = Tier.SFW
+    ) -> tuple[FrozenDict, ...]:
+        """Remember things that a conversation is about, all or none; what is remembered already is there once.
+
+        Raises:
+            FieldError: a scope beyond what the conversation remembers, a blank text, or a kind that there is not.
+            LimitError: a text that is too long, or more memories than are kept of one scope.
+            TierBlockedError: a text that does not pass; the block is recorded.
+        """
+        rows = [self._row(conversation, each, tier) for each in wanted]
+        with self.db.transaction() as connection:
+            return tuple([self._put(connection, row) for row in rows])
+
+    def recall(self, conversation: Mapping[str, Any], tier: Tier = Tier.SFW) -> tuple[FrozenDict, ...]:
+        """What a conversation remembers in a tier: pinned memories first, then the newest."""
+        places = [self._at(scope, _scope_id(conversation, scope)) for scope in reach(conversation["memory_tier"])]
+        allowed = [one.value for one in Tier if one.rank <= tier.rank]
+        here = select(memories).where(or_(*places), memories.c.tier.in_(allowed))
+        ordered = here.order_by(memories.c.pinned.desc(), memories.c.created_at.desc(), memories.c.id)
+        with self.db.reading() as connection:
+            return frozen_rows(connection.execute(ordered.limit(MAX_MEMORIES)))
+
+    def list(self, scope: str | None = None, scope_id: str | None = None) -> tuple[FrozenDict, ...]:
+        """All that is remembered for this owner, the newest first; of one scope, or of one conversation or character."""
+        query = select(memories).where(self.owner.owns(memories))
+        if scope is not None:
+            query = query.where(memories.c.scope == _known_scope(scope))
+        if scope_id is not None:
+            query = query.where(memories.c.scope_id == (scope_id if is_storable(scope_id) else ""))
+        ordered = query.order_by(memories.c.created_at.desc(), memories.c.id).limit(MAX_MEMORIES * len(SCOPES))
+        with self.db.reading() as connection:
+            return frozen_rows(connection.execute(ordered))
+
+    def pin(self, memory_id: str, *, pinned: bool = True) -> FrozenDict:
+        """Keep a memory before others, or no more. Raises `NotFoundError`."""
+        with self.db.transaction() as connection:
+            self._get(connection, memory_id)
+            values = {"pinned": pinned, "updated_at": self.db.now()}
+            connection.execute(update(memories).where(memories.c.id == memory_id).values(values))
+            return self._get(connection, memory_id)
+
+    def forget(self, memory_id: str) -> FrozenDict:
+        """Take a memory out, for good. Raises `NotFoundError`."""
+        with self.db.transaction() as connection:
+            row = self._get(connection, memory_id)
+            connection.execute(delete(memories).where(memories.c.id == memory_id))
+        return row
+
+    def _row(self, conversation: Mapping[str, Any], wanted: NewMemory, tier: Tier) -> dict[str, Any]:
+        text = wanted.content.strip()
+        if len(text) > MAX_MEMORY_CHARS:
+            limit, size = "MAX_MEMORY_CHARS", len(text)
+            raise LimitError("the characters of a memory", limit=limit, allowed=MAX_MEMORY_CHARS, found=size)
+        if not text:
+            raise FieldError("a memory has a text", where=Where(asset="memories", path="content"))
+        told, scope = conversation["memory_tier"], _known_scope(wanted.scope or conversation["memory_tier"])
+        scope = "conversation" if wanted.scope is None and _scope_id(conversation, scope) is None else scope
+        if scope not in reach(told) or _scope_id(conversation, scope) is None:
+            hint = f"this conversation remembers: {', '.join(reach(told))}"
+            raise FieldError(
+                f"the scope {scope!r} is not for it", where=Where(asset="memories", path="scope"), hint=hint
+            )
+        now = self.db.now()
+        row: dict[str, Any] = {"id": self.db.fresh_id(), "created_at": now, "updated_at": now, **self.owner.columns()}
+        row |= {"scope": scope, "scope_id": _scope_id(conversation, scope), "kind": wanted.kind, "content": text}
+        row |= {"tier": tier.value, "pinned": wanted.pinned, "source": wanted.source, "message_id": wanted.message_id}
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        row = checked(memories, {**row, "content_sha256": digest})
+        resource = ("memories", row["id"])
+        moderate(
+            self.db, TextKind.SCENE, {"content": text}, tier, resource=resource, who=self.owner.user, gate=self._gate
+        )
+        return row
+
+    def _put(self, connection: Connection, row: Mapping[str, Any]) -> FrozenDict:
+        here = self._at(row["scope"], row["scope_id"])
+        same = select(memories).where(here, memories.c.content_sha256 == row["content_sha256"])
+        known = first_row(connection.execute(same))
+        if known is not None:
+            return known
+        count = connection.execute(select(func.count()).select_from(memories).where(here)).scalar_one()
+        if count >= MAX_MEMORIES:
+            what = f"the memories of one {row['scope']}"
+            hint = "forget some of them first"
+            raise LimitError(what, limit="MAX_MEMORIES", allowed=MAX_MEMORIES, found=count + 1, hint=hint)
+        insert_new(connection, memories, row, *_ONCE)
+        return frozen_row(connection.execute(same).mappings().one())
+
+    def _at(self, scope: str, scope_id: str | None) -> ColumnElement[bool]:
+        there = (memories.c.scope == scope) & (memories.c.scope_id == (scope_id or ""))
+        return self.owner.owns(memories) & there
+
+    def _get(self, connection: Connection, memory_id: str) -> FrozenDict:
+        here = self.owner.owns(memories) & (memories.c.id == memory_id)
+        found = first_row(connection.execute(select(memories).where(here))) if is_storable(memory_id) else None
+        if found is None:
+            raise NotFoundError(f"there is no memory {memory_id!r:.80}", where=Where(asset="memories"))
+        return found
+
+
+def remembered(conversation: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The texts of memories, and of the ``key_facts`` that the document keeps in a conversation's ``memory_data``, each once."""
+    facts = conversation["memory_data"].get("key_facts")
+    own = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, (list, tuple)) else []
+    return tuple(dict.fromkeys(text for text in (*(row["content"] for row in rows), *own) if text.strip()))
+
+
+def _known_scope(scope: str) -> str:
+    if scope not in SCOPES:
+        hint = f"scopes: {', '.join(SCOPES)}"
+        raise FieldError(f"{scope!r:.40} is no scope", where=Where(asset="memories", path="scope"), hint=hint)
+    return scope
+
+
+def _scope_id(conversation: Mapping[str, Any], scope: str) -> str | None:
+    """What a scope is about in a conversation; None where it is about nothing, as without a character."""
+    named: dict[str, Any] = {
+        "conversation": conversation["id"],
+        "character": conversation["character_id"],
+        "profile": "",
+    }
+    found: str | None = named[scope]
+    return found
