@@ -258,13 +258,14 @@ def _text_keys(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def parse_json(text: str | bytes, *, asset: str) -> Any:
+def parse_json(text: str | bytes, *, asset: str, strict: bool = False) -> Any:
     """JSON as data. Raises `FormatError` with line, column and the line itself, and `LimitError` for data too deep.
 
-    ``NaN`` and ``Infinity``, which are not JSON, are refused.
+    ``NaN`` and ``Infinity``, which are not JSON, are refused; with ``strict`` also what readers of JSON understand differently:
+    a key that an object has twice, and bytes that are not UTF-8.
     """
     try:
-        data = _loads(text)
+        data = _strictly(text) if strict else _loads(text)
         _check_tree(data)
     except json.JSONDecodeError as raised:
         error = json_error(raised)
@@ -284,6 +285,20 @@ def _loads(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return json.loads(text, parse_constant=_refuse)
+
+
+def _strictly(text: str | bytes) -> Any:
+    whole = text if isinstance(text, str) else text.decode()
+    return json.loads(whole, parse_constant=_refuse, object_pairs_hook=_once_each)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in whole:
+            raise FormatError(f"the key {name!r:.60} stands twice in one object", hint="leave one of them out")
+        whole[name] = value
+    return whole
 
 
 def json_error(error: json.JSONDecodeError) -> json.JSONDecodeError:

@@ -303,10 +303,14 @@ class UnavailableError(InnkeeperError):
 
 
 class ProviderError(InnkeeperError):
-    """A provider answered with an error or not at all. ``status`` is its HTTP status when there was one."""
+    """A provider answered with an error or not at all. ``status`` is its HTTP status when there was one.
+
+    ``origin`` is for the operator's log alone: the address, and what the connection said.
+    """
 
     exit_code = 69
     http_status = 502
+    origin: str = ""
 
     def __init__(self, message: str, *, status: int | None = None, **kwargs: Any) -> None:
         super().__init__(message, **kwargs)

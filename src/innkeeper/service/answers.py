@@ -18,27 +18,50 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from innkeeper.inference.errors import RequestCancelledError
+from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.choices import Choice, ChoicesFold, ChoicesStream, ChoicesView, together
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, json_bytes
-from innkeeper.inference.routing.models import ModelAnswer, ModelCard, Models
+from innkeeper.inference.routing.models import ModelAnswer, ModelCard, Models, answered
 from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.text import shorten
 from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of
 from innkeeper.service.exchange import JSON
+from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.work import Ticket
 from innkeeper.service.record import CallRecord
 
-__all__ = ["EXPLAIN", "Answering", "Surface", "failure", "json_body", "json_response", "ticket_of", "unless_gone"]
+__all__ = [
+    "CANONICAL",
+    "EXPLAIN",
+    "MODE",
+    "Answering",
+    "Surface",
+    "failure",
+    "json_body",
+    "json_response",
+    "ticket_of",
+    "unless_gone",
+]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 EXPLAIN: Final = "x-innkeeper-explain"
 """The header that asks for the translated body and all notes in the answer."""
+
+MODE: Final = "x-innkeeper-mode"
+"""The header that says whether a body is translated (`CANONICAL`) or sent as it is (`RAW`)."""
+
+ROUTE: Final = "x-innkeeper-route"
+"""The header that names the route of a raw body, whose model is the provider's own."""
+
+CANONICAL: Final = "canonical"
+RAW: Final = "raw"
 
 _MAX_NOTES: Final = 2_000
 _LARGE: Final = 256 * 1024
@@ -46,8 +69,12 @@ _T = TypeVar("_T")
 
 
 class Surface(NamedTuple):
-    """How one surface reads requests and writes answers and errors. ``number``: the header that tells a call's number, too."""
+    """How one surface reads requests and writes answers and errors. ``protocol`` is the adapter that speaks it.
 
+    ``number``: the header that tells a call's number, too.
+    """
+
+    protocol: str
     read: Callable[[Mapping[str, Any]], GenerationRequest]
     view: View
     envelope: Callable[[ErrorFacts], dict[str, Any]]
@@ -61,9 +88,9 @@ Kept = Callable[[GenerationRequest, ModelResponse], Awaitable[None]]
 class Running(NamedTuple):
     """An answer that has begun: its events from the first on, what they are put together in, and how it was asked."""
 
-    fold: ResponseFold
-    events: AsyncGenerator[ModelEvent]
-    first: ModelEvent | None
+    fold: ResponseFold | ChoicesFold
+    events: AsyncGenerator[Any]
+    first: ModelEvent | Choice | None
     answer: ModelAnswer
     record: CallRecord
     stop: asyncio.Event
@@ -75,7 +102,7 @@ class Running(NamedTuple):
         notes = {"x-innkeeper-notes": _header(self.answer.notes)} if self.answer.notes else {}
         return {**self.answer.headers, **notes}
 
-    async def rest(self) -> AsyncGenerator[ModelEvent]:
+    async def rest(self) -> AsyncGenerator[Any]:
         """All events, the first too; whoever makes them is stopped with it, and what there was of them is recorded."""
         try:
             async with aclosing(self.events) as events:
@@ -84,7 +111,10 @@ class Running(NamedTuple):
                 async for event in events:
                     yield event
         finally:
-            self.record.answered(self.fold.response())
+            response, sent = self.fold.response(), self.answer.sent
+            self.record.answered(response)
+            if response.usage is None and sent is not None:
+                self.record.guessed(len(sent.content), len(response.text.encode("utf-8", "replace")))
 
 
 class Answering:
@@ -134,7 +164,7 @@ class Answering:
             kept: told of the answer when it is whole.
         """
         try:
-            asked = surface.read(await json_body(web))
+            asked = await _asked(web, surface)
             asked = asked if changed is None else await changed(asked)
             running = await unless_gone(web.receive, self._begin(asked, web))
             at = ticket_of(web).owner, running.fold.id
@@ -148,28 +178,36 @@ class Answering:
                 del self.running[at]
             if kept is not None:
                 await kept(asked, whole)
-            body = surface.view.whole(whole)
+            body = _written(surface.view, running, whole)
             reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
             ticket_of(web).carry(len(reply.body))
         except InnkeeperError as error:
-            ticket_of(web).record.error = error.kind
+            ticket_of(web).record.failed(error)
             return failure(error, surface.envelope)
         return reply
 
     async def _begin(self, asked: GenerationRequest, web: WebRequest) -> Running:
         ticket = ticket_of(web)
         self.allow(ticket, asked.model)
-        answer = await self.models.answer(asked, ticket.caller)
-        ticket.record.asks(operation="chat", **answer.asked)
-        now = MACHINE.now().epoch_ms // 1000
-        fold = ResponseFold(f"resp_{MACHINE.fresh_id()}", asked.model, now, asked.echo)
-        try:
-            first = await anext(answer.events, None)
-        except BaseException:
-            await answer.events.aclose()
-            raise
+        _check_metered(asked, ticket.grant)
+        ticket.widen(asked.choices - 1)
+        answers = await answered(self.models, asked, ticket.caller)
+        began = answers[0]
+        ticket.record.asks(operation="chat", **began.asked)
+        ticket.record.mode = "" if asked.raw is None else "raw"
+        ticket.record.body_sha256 = began.headers.get("x-innkeeper-body-sha256", "")
+        now, number = MACHINE.now().epoch_ms // 1000, f"resp_{MACHINE.fresh_id()}"
+        folds = [ResponseFold(number, asked.model, now, asked.echo) for _ in answers]
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
-        return Running(fold, answer.events, first, answer, ticket.record, asyncio.Event(), explain)
+        if len(answers) > 1:
+            events, first = await together([one.events for one in answers])
+            return Running(ChoicesFold(folds), events, first, began, ticket.record, asyncio.Event(), explain)
+        try:
+            start = await anext(began.events, None)
+        except BaseException:
+            await began.events.aclose()
+            raise
+        return Running(folds[0], began.events, start, began, ticket.record, asyncio.Event(), explain)
 
     def _stream(
         self,
@@ -180,7 +218,7 @@ class Answering:
         at: tuple[str, str],
         headers: dict[str, str],
     ) -> Response:
-        writer = surface.view.stream(running.fold, include_usage=asked.include_usage)
+        writer = _writer(surface.view, running.fold, include_usage=asked.include_usage)
 
         async def over() -> None:
             del self.running[at]
@@ -193,6 +231,45 @@ class Answering:
         return EventStream(_pieces(running, writer, done), headers, running.stop, over)
 
 
+async def _asked(web: WebRequest, surface: Surface) -> GenerationRequest:
+    """What a call asks for, in the mode that it names. Raises `UsageError`, `InputError`."""
+    mode = web.headers.get(MODE, CANONICAL)
+    if mode not in (CANONICAL, RAW):
+        raise UsageError(f"there is no mode {mode!r:.60}", where=Where(path=MODE), hint=f"modes: {CANONICAL}, {RAW}")
+    if mode == CANONICAL:
+        return surface.read(await json_body(web))
+    content, route = await web.body(), web.headers.get(ROUTE, "")
+    if len(content) > _LARGE:
+        return await asyncio.to_thread(read_raw, content, surface.protocol, route)
+    return read_raw(content, surface.protocol, route)
+
+
+def _check_metered(asked: GenerationRequest, grant: Grant) -> None:
+    """Let a raw body pass unless its usage, which is counted, would not be told. Raises `UsageError`."""
+    silent = asked.stream and asked.surface in _SILENT and not asked.include_usage
+    if asked.raw is not None and silent and (grant.spend is not None or grant.tokens is not None):
+        raise UsageError(
+            "the use of this key is counted, and this stream would not tell it",
+            where=Where(path="stream_options.include_usage"),
+            hint="send stream_options: {include_usage: true}",
+        )
+
+
+_SILENT: Final = frozenset({"openai-chat", "text-completion"})
+"""Protocols whose streams tell their usage where they are asked to."""
+
+
+def _writer(view: View, fold: ResponseFold | ChoicesFold, *, include_usage: bool) -> StreamView | ChoicesStream:
+    if isinstance(fold, ChoicesFold):
+        return ChoicesView(view).stream(fold, include_usage=include_usage)
+    return view.stream(fold, include_usage=include_usage)
+
+
+def _written(view: View, running: Running, whole: ModelResponse) -> dict[str, Any]:
+    fold = running.fold
+    return ChoicesView(view).whole(fold.responses()) if isinstance(fold, ChoicesFold) else view.whole(whole)
+
+
 async def _whole(running: Running) -> ModelResponse:
     async with aclosing(running.rest()) as events:
         async for event in events:
@@ -200,7 +277,9 @@ async def _whole(running: Running) -> ModelResponse:
     return running.fold.response()
 
 
-async def _pieces(running: Running, writer: StreamView, done: Callable[[], Awaitable[None]]) -> AsyncGenerator[bytes]:
+async def _pieces(
+    running: Running, writer: StreamView | ChoicesStream, done: Callable[[], Awaitable[None]]
+) -> AsyncGenerator[bytes]:
     """The bytes of a stream, those of one event of the model together."""
     yield _joined(writer.start())
     failed: ErrorFacts | None = None
@@ -211,9 +290,11 @@ async def _pieces(running: Running, writer: StreamView, done: Callable[[], Await
                 if sent:
                     yield _joined(sent)
         last = writer.end()
+        last = _told(last, running) if running.explain else last
         await done()
     except InnkeeperError as error:
-        running.record.error, failed = error.kind, facts_of(error)
+        failed = facts_of(error)
+        running.record.failed(error)
     except Exception as error:  # noqa: BLE001 - a defect of ours, in the middle of an answer
         running.record.error = type(error).__name__
         LOG.error("stream: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
@@ -325,7 +406,7 @@ def _header(notes: tuple[Note, ...]) -> str:
     return json.dumps(listed)
 
 
-def _explained(body: dict[str, Any], running: Running) -> dict[str, Any]:
+def _explained(body: Mapping[str, Any], running: Running) -> dict[str, Any]:
     sent = running.answer.sent
     told = {
         "notes": [*body.get("innkeeper", {}).get("notes", ()), *(note.message for note in running.answer.notes)],
@@ -333,3 +414,14 @@ def _explained(body: dict[str, Any], running: Running) -> dict[str, Any]:
         "body_sha256": None if sent is None else sent.sha256,
     }
     return {**body, "innkeeper": told}
+
+
+def _told(events: list[ServerEvent], running: Running) -> list[ServerEvent]:
+    """The end of a stream, its last object explained: the response where it has one."""
+    at = next((at for at in reversed(range(len(events))) if isinstance(events[at].data, Mapping)), None)
+    last = {} if at is None else events[at].data
+    if at is None or not isinstance(last, Mapping):
+        return events
+    inner = last.get("response")
+    told = {**last, "response": _explained(inner, running)} if isinstance(inner, Mapping) else _explained(last, running)
+    return [*events[:at], events[at]._replace(data=told), *events[at + 1 :]]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from innkeeper.inference.routing.models import Models
+    from innkeeper.library.log.spendings import Spendings
+    from innkeeper.service.guard.spending import Ledger
     from innkeeper.service.guard.work import Gate
 
 
@@ -226,6 +228,7 @@ def create_app(
         finally:
             await runs.close()
             await doors.close()
+            await gate.ledger.close()
             pool.close()
 
     gate.observers = (log_call, metrics.observe, *spans())
@@ -259,7 +262,27 @@ def _gate(settings: Settings) -> Gate:
         answers=settings.max_answers,
         keys=settings.keys,
         prices=read_prices(settings.prices),
+        ledger=_ledger(settings),
     )
+
+
+def _ledger(settings: Settings) -> Ledger:
+    """Where it stands what keys have spent: in the library's database where one is named and some key's money is counted."""
+    from innkeeper.service.guard.spending import DatabaseLedger, MemoryLedger
+
+    if settings.database is None or not settings.keys.is_metered:
+        return MemoryLedger()
+    from innkeeper.lazy import require
+
+    require("sqlalchemy")
+
+    def opened() -> Spendings:
+        from innkeeper.library.db.engine import Database
+        from innkeeper.library.log.spendings import Spendings
+
+        return Spendings(Database.open(settings.database))
+
+    return DatabaseLedger(opened)
 
 
 def library(name: str) -> Any:

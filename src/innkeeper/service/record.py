@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any
 
 from innkeeper.inference.response.response import ModelResponse, Usage
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import utc_now
 
 __all__ = ["CallRecord", "Observer"]
@@ -26,7 +27,9 @@ class CallRecord:
     """One call. Moments are seconds of one clock that only runs forward; `moment` makes them times of the day.
 
     ``first`` is when the first byte of the answer's body went out, ``asked`` when the model was asked. ``error`` is the kind of
-    an error. ``cost`` is by the prices of the service.
+    an error, ``upstream`` the address behind it and what the connection said. ``body_sha256`` is of what the provider was sent,
+    ``mode`` how that was made. ``cost`` is by the prices of the service.
+    ``guess`` is what an answer must have taken whose provider has not told, about four bytes a token.
     """
 
     number: str = ""
@@ -45,7 +48,11 @@ class CallRecord:
     finish_reason: str = ""
     status: int = 0
     error: str = ""
+    upstream: str = ""
+    mode: str = ""
+    body_sha256: str = ""
     usage: Usage = field(default_factory=Usage)
+    guess: Usage | None = None
     cost: float = 0.0
     at: datetime = field(default_factory=utc_now)
     began: float = field(default_factory=monotonic)
@@ -59,12 +66,20 @@ class CallRecord:
         for name, value in names.items():
             setattr(self, name, value)
 
+    def failed(self, error: InnkeeperError) -> None:
+        """The call ends with an error."""
+        self.error, self.upstream = error.kind, getattr(error, "origin", "")
+
     def answered(self, response: ModelResponse, cost: float = 0.0) -> None:
         """The model has answered; in a call with several turns once for each."""
         self.model = self.model or response.model
         self.answered_by = str(response.provider.get("model") or response.model)
         self.response_id, self.finish_reason = response.id, response.finish or ""
         self.usage, self.cost = _sum(self.usage, response.usage), self.cost + cost
+
+    def guessed(self, given: int, made: int) -> None:
+        """An answer has ended without its usage: so many bytes were sent, and so many have come."""
+        self.guess = _sum(self.guess or Usage(), Usage(input_tokens=-(-given // 4), output_tokens=-(-made // 4)))
 
     @property
     def tokens(self) -> int:

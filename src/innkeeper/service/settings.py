@@ -71,6 +71,11 @@ class Keys:
     def __repr__(self) -> str:
         return f"Keys({len(self._digests)} set)"
 
+    @property
+    def is_metered(self) -> bool:
+        """Whether some key's money is counted."""
+        return any(grant.spend is not None for grant in self._grants.values())
+
     def name(self, key: bytes) -> str | None:
         """What an accepted key is called where it must not be shown; None for others. Wrong ones all take the same time."""
         digest, accepted = _digest(key), None

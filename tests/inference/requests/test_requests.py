@@ -18,7 +18,7 @@ from innkeeper.inference.response.fold import response_of
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Message
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.errors import InnkeeperError, UnsupportedError, UsageError
+from innkeeper.prompt.errors import InnkeeperError, LimitError, UnsupportedError, UsageError
 
 PIXEL = "iVBORw0KGgo="
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -237,7 +237,14 @@ BAD: list[tuple[Callable[[Mapping[str, Any]], GenerationRequest], dict[str, Any]
     (read_chat, {"model": "m", "messages": ["Hi"]}, UsageError, "messages[0]"),
     (read_chat, {"model": "m", "messages": [{"role": "user", "content": 7}]}, UsageError, "messages[0]"),
     (read_chat, {**CHAT, "temperature": "hot"}, UsageError, "temperature"),
-    (read_chat, {**CHAT, "n": 2}, UnsupportedError, "n"),
+    (read_chat, {**CHAT, "n": 9}, LimitError, "n"),
+    (read_chat, {**CHAT, "n": 1_000_000_000}, LimitError, "n"),
+    (read_chat, {**CHAT, "n": 1e9}, UsageError, "n"),
+    (read_chat, {**CHAT, "n": 0}, UsageError, "n"),
+    (read_chat, {**CHAT, "n": -1}, UsageError, "n"),
+    (read_chat, {**CHAT, "n": True}, UsageError, "n"),
+    (read_chat, {**CHAT, "n": "2"}, UsageError, "n"),
+    (read_completion, {"model": "m", "prompt": "x", "n": 9}, LimitError, "n"),
     (read_chat, {**CHAT, "tools": [{"type": "function"}]}, UsageError, "tools[0]"),
     (read_chat, {**CHAT, "stream_options": {"include_usage": 1}}, UsageError, "stream_options.include_usage"),
     (read_responses, {"model": "m"}, UsageError, "input"),

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
+from innkeeper.service.errors import RateLimitError, TokenRateLimitError
 from innkeeper.service.guard.grants import OPEN, Grant
-from innkeeper.service.guard.quotas import DAY, Quotas
+from innkeeper.service.guard.quotas import Quotas
 
 
 class Clock:
@@ -52,23 +52,11 @@ def test_tokens() -> None:
     clock = Clock()
     quotas, grant = Quotas(clock), Grant(tokens=600)
     quotas.enter("a", grant)
-    quotas.charge("a", grant, tokens=1_200, cost=0)
+    quotas.charge("a", grant, 1_200)
     with pytest.raises(TokenRateLimitError) as caught:
         quotas.enter("a", grant)
     assert caught.value.details["retry_after"] == 61
     clock.now += 61
-    quotas.enter("a", grant)
-
-
-def test_spend() -> None:
-    """Money is counted by the day."""
-    clock = Clock()
-    quotas, grant = Quotas(clock), Grant(spend=2)
-    quotas.charge("a", grant, tokens=50, cost=3)
-    with pytest.raises(SpendLimitError) as caught:
-        quotas.enter("a", grant)
-    assert caught.value.details["retry_after"] == pytest.approx(DAY / 2, abs=2)
-    clock.now += caught.value.details["retry_after"]
     quotas.enter("a", grant)
 
 

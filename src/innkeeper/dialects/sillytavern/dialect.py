@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.dialects.conversation import STYLE_OPTIONS
-from innkeeper.dialects.options import Table, apply, as_is, neutral
+from innkeeper.dialects.options import Table, apply, as_is, neutral, report_unknown
 from innkeeper.dialects.providers.openai import definition, response_format
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
@@ -26,7 +26,7 @@ from innkeeper.dialects.sillytavern.bodies.xai import convert_xai
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, Texts
 from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
-from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, Rule, page_options, rules_for
+from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, SOURCE_OPTIONS, Rule, page_options, rules_for
 from innkeeper.dialects.sillytavern.parts import PageMessages
 from innkeeper.dialects.sillytavern.post_processing import TOOLLESS_TYPES
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
@@ -75,9 +75,11 @@ class SillyTavern:
 
     def messages(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Payload:
         """The messages as the source gets them: a list, or a dict with the system text apart. Raises as `request` does."""
+        report = Report(self.name)
+        report_unknown(options, _MORE, (*_known(options), *SOURCE_OPTIONS), report)
         payload = self.request(messages, model=None, options=options)
         found = {key: payload.body[key] for key in _MESSAGES if key in payload.body}
-        return Payload(found["messages"] if found.keys() == {"messages"} else found, payload.notes)
+        return Payload(found["messages"] if found.keys() == {"messages"} else found, (*payload.notes, *report.notes()))
 
     def request(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
@@ -92,8 +94,7 @@ class SillyTavern:
         _note_losses(given, body, request, report)
         chats = request.source not in SOURCES or SOURCES[request.source].whole is None
         more = {name: write for name, write in _MORE.items() if name not in body}
-        others = (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *PLACES, "response_format", *(given.get("settings") or ()))
-        body = apply(body, given, more if chats and not request.schema else {}, report, others=others)
+        body = apply(body, given, more if chats and not request.schema else {}, report, others=_known(given))
         return Payload(body, (*prepared.notes, *report.notes()))
 
     def endpoint(
@@ -111,6 +112,11 @@ class SillyTavern:
         chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
         request = _request(chat.body, model, given, tools, Report(self.name))
         return _Prepared(given, request, _body(request), chat.notes)
+
+
+def _known(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options that have a meaning here, by their names."""
+    return (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *PLACES, "response_format", *(options.get("settings") or ()))
 
 
 class _Prepared(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from innkeeper.dialects.options import ResponseFormat, stop_list
 from innkeeper.dialects.report import Report
 from innkeeper.prompt.data import EMPTY
 
-__all__ = ["PAGE_OPTIONS", "PLACES", "Rule", "page_options", "rules_for"]
+__all__ = ["PAGE_OPTIONS", "PLACES", "SOURCE_OPTIONS", "Rule", "page_options", "rules_for"]
 
 Options = dict[str, Any]
 
@@ -151,6 +151,12 @@ def _schema(options: Mapping[str, Any]) -> Options:
 
 _ROUTED: Final = ("middleout", "provider", "quantizations", "allow_fallbacks", "use_fallback", "caches")
 _MIDDLEOUT: Final = "on"
+
+SOURCE_OPTIONS: Final = (
+    *dict.fromkeys(name for names in _ASKED.values() for name in names),
+    *(f"openrouter_{name}" for name in (*_ROUTED, "providers")),
+)
+"""The settings that single sources are asked with, and those that say whom OpenRouter asks."""
 
 
 def _routing(options: Mapping[str, Any]) -> Options:

@@ -49,6 +49,7 @@ class Client(BaseClient):
         timeout: float | None = None,
         open_timeout: float | None = None,
         total_timeout: float | None = None,
+        name: str | None = None,
         headers: Mapping[str, str] | None = None,
         transport: Any = None,
         egress: Egress | None = None,
@@ -60,6 +61,7 @@ class Client(BaseClient):
             timeout=timeout,
             open_timeout=open_timeout,
             total_timeout=total_timeout,
+            name=name,
             headers=headers,
             transport=transport,
         )

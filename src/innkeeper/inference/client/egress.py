@@ -54,10 +54,12 @@ def _meant(address: _Address) -> list[_Address]:
 class Egress:
     """Where requests may go: to the open internet, and to ``allowed``: names, addresses and networks, with a port or without.
 
-    ``localhost:11434``, ``ollama.lan``, ``10.1.0.0/16``, ``[::1]:8080``. Raises `ConfigError` for what is none.
+    ``localhost:11434``, ``ollama.lan``, ``10.1.0.0/16``, ``[::1]:8080``. Raises `ConfigError` for what is none. ``name`` is what
+    errors call whose address is refused, where those who read them are not to learn it.
     """
 
     allowed: tuple[str, ...] = ()
+    name: str = ""
 
     def __post_init__(self) -> None:
         for text in self.allowed:
@@ -100,9 +102,8 @@ class Egress:
         by_name = self.is_allowed(host, port)
         refused = not by_name and any(not is_public(one) and not self.is_allowed(one, port) for one in found)
         if refused:
-            raise AddressRefusedError(
-                f"{host!r:.200} is not on the open internet, and not among the hosts that are allowed"
-            )
+            shown = f"the address of {self.name!r:.80}" if self.name else f"{host!r:.200}"
+            raise AddressRefusedError(f"{shown} is not on the open internet, and not among the hosts that are allowed")
         return found
 
 

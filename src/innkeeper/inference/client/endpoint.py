@@ -43,7 +43,7 @@ class Endpoint:
     """One provider's address and manners. Times are seconds: ``timeout`` of silence, ``total_timeout`` of a whole answer.
 
     ``base_url`` and ``api_prefix`` hold no trailing slash. All header values are secrets unless they are well-known plain
-    ones: they may carry keys.
+    ones: they may carry keys. ``name`` is what errors call it where those who read them are not to learn its address.
     """
 
     base_url: str
@@ -53,6 +53,7 @@ class Endpoint:
     open_timeout: float = DEFAULT_OPEN_TIMEOUT
     total_timeout: float = DEFAULT_TOTAL_TIMEOUT
     secrets: tuple[Secret, ...] = ()
+    name: str = ""
 
     @classmethod
     def of(
@@ -80,19 +81,34 @@ class Endpoint:
             open_timeout=_seconds("open_timeout", settings["open_timeout"], DEFAULT_OPEN_TIMEOUT),
             total_timeout=_seconds("total_timeout", settings["total_timeout"], DEFAULT_TOTAL_TIMEOUT),
             secrets=(*hidden, *([key] if key else [])),
+            name=given.get("name") or "",
         )
 
     def url(self, path: str) -> str:
         """The address of an API path such as ``/chat/completions``."""
         return f"{self.base_url}{self.api_prefix}{path}"
 
+    @property
+    def shown(self) -> str:
+        """What errors call it: its address, or its name where it has one."""
+        return f"the provider of {self.name!r}" if self.name else self.base_url
+
     def redact(self, text: str) -> str:
-        """``text`` without the key and the values of headers that may be secret."""
-        return redact_secrets(text, self.secrets)
+        """``text`` without the key and the values of headers that may be secret, and, of one with a name, without its address."""
+        clean = redact_secrets(text, self.secrets)
+        return clean if not self.name else _unplaced(clean, self.base_url)
 
     def wire_headers(self) -> dict[str, str]:
         """The headers as they are sent: the one place where secrets come out."""
         return {name: value.reveal() for name, value in self.headers.items()}
+
+
+def _unplaced(text: str, base_url: str) -> str:
+    """``text`` without an address, or a part of it that says where a provider is."""
+    parts = urlsplit(base_url)
+    for part in (base_url, parts.netloc, parts.hostname or ""):
+        text = re.sub(re.escape(part), "[address]", text, flags=re.IGNORECASE) if part else text
+    return text
 
 
 def _prefix(value: Any) -> str:

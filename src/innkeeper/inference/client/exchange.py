@@ -212,10 +212,10 @@ class BaseClient:
         transport: Any = None,
         **settings: Any,
     ) -> None:
-        unknown = settings.keys() - {"api_prefix", "api_key", "timeout", "open_timeout", "total_timeout"}
+        unknown = settings.keys() - {"api_prefix", "api_key", "timeout", "open_timeout", "total_timeout", "name"}
         if unknown:
             msg = f"unknown setting {min(unknown)!r}"
-            raise UsageError(msg, hint="settings: api_prefix, api_key, timeout, open_timeout, total_timeout")
+            raise UsageError(msg, hint="settings: api_prefix, api_key, timeout, open_timeout, total_timeout, name")
         self.endpoint = Endpoint.of({"base_url": base_url, **settings}, headers)
         self._transport = transport
 

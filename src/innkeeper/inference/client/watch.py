@@ -100,8 +100,10 @@ class Watch:
 
     def late(self) -> ProviderTimeoutError:
         """The error of an answer that took too long."""
-        msg = f"the answer from {self._endpoint.base_url} took longer than {self._endpoint.total_timeout:g} s"
-        return ProviderTimeoutError(msg, phase="total", partial=self._arrived() or "")
+        msg = f"the answer from {self._endpoint.shown} took longer than {self._endpoint.total_timeout:g} s"
+        error = ProviderTimeoutError(msg, phase="total", partial=self._arrived() or "")
+        error.origin = self._endpoint.base_url
+        return error
 
     def take(self, piece: bytes) -> bytes:
         """``piece``, counted. Raises `LimitError` past `MAX_RESPONSE_BYTES`, and what `check` raises."""

@@ -215,15 +215,24 @@ def broken(error: Exception, endpoint: Endpoint, *, partial: str | None = None) 
 
     if isinstance(error, httpx.TimeoutException):
         return _late(error, endpoint, partial)
-    reason = sample(str(error), endpoint) or type(error).__name__
+    failure = _failure(error, endpoint, partial)
+    failure.origin = f"{endpoint.base_url}: {endpoint.redact(str(error)) or type(error).__name__}"
+    return failure
+
+
+def _failure(error: Exception, endpoint: Endpoint, partial: str | None) -> ProviderError:
+    import httpx
+
+    # What a transport says may hold addresses that nobody has written anywhere: those that a name was resolved to.
+    reason = "" if endpoint.name else f": {sample(str(error), endpoint) or type(error).__name__}"
     if isinstance(error, httpx.DecodingError):
-        return DecodeError(f"the provider's answer is not encoded as it says: {reason}")
+        return DecodeError(f"the provider's answer is not encoded as it says{reason}")
     if partial is not None:
-        return StreamCutError(f"the stream from {endpoint.base_url} broke: {reason}", partial=partial)
+        return StreamCutError(f"the stream from {endpoint.shown} broke{reason}", partial=partial)
     if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)):
-        return ProviderConnectionError(f"the connection to {endpoint.base_url} broke: {reason}")
-    hint = "check base_url and that the server runs"
-    failure = ProviderConnectionError(f"no connection to {endpoint.base_url}: {reason}", hint=hint)
+        return ProviderConnectionError(f"the connection to {endpoint.shown} broke{reason}")
+    hint = None if endpoint.name else "check base_url and that the server runs"
+    failure = ProviderConnectionError(f"no connection to {endpoint.shown}{reason}", hint=hint)
     failure.opened = False
     return failure
 
@@ -234,5 +243,5 @@ def _late(error: Exception, endpoint: Endpoint, partial: str | None) -> Provider
     phases: dict[type, str] = {httpx.ConnectTimeout: "open", httpx.PoolTimeout: "open", httpx.WriteTimeout: "write"}
     phase = phases.get(type(error), "read")
     allowed = endpoint.open_timeout if isinstance(error, httpx.ConnectTimeout) else endpoint.timeout
-    msg = f"no answer from {endpoint.base_url} within {allowed:g} s ({phase})"
+    msg = f"no answer from {endpoint.shown} within {allowed:g} s ({phase})"
     return ProviderTimeoutError(msg, phase=phase, partial=partial or "")

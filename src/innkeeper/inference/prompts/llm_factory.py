@@ -7,6 +7,7 @@ provider is one line of `innkeeper.inference.adapters.providers`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -63,6 +64,7 @@ class LLMFactory:
         adapters: the adapters by name.
         egress: where requests may go whose address a configuration names itself; anywhere where left out.
         local: the models that run beside this process; whoever made them closes them.
+        named: whether errors name the tool in place of its address, which is for operators to know.
         options: what every client is opened with: times, a transport.
     """
 
@@ -73,9 +75,10 @@ class LLMFactory:
         *,
         egress: Egress | None = None,
         local: LocalModels | None = None,
+        named: bool = False,
         **options: Any,
     ) -> None:
-        self._providers, self._adapters, self._egress = providers, adapters, egress
+        self._providers, self._adapters, self._egress, self._named = providers, adapters, egress, named
         self._options = options
         self._own = LocalModels()
         self._local_models = local or self._own
@@ -101,7 +104,8 @@ class LLMFactory:
             return self._local(wanted)
         if name not in self._providers:
             raise UnknownNameError("provider", config.provider, [*self._providers, LOCAL])
-        guarded = {} if self._egress is None or not config.base_url else {"egress": self._egress}
+        shown = {"name": config.name} if self._named else {}
+        guarded = {} if self._egress is None or not config.base_url else {"egress": replace(self._egress, **shown)}
         if guarded:
             guarded["egress"].check(str(config.base_url))
         provider = self._providers[name]
@@ -111,7 +115,7 @@ class LLMFactory:
             model=wanted,
             base_url=config.base_url or provider.base_url,
             key=secret or Secret(""),
-            options={**self._options, **guarded},
+            options={**self._options, **shown, **guarded},
         )
 
     def close(self) -> None:

@@ -113,7 +113,8 @@ class _Base(Generic[C]):
 
     def _client(self, llm: LLM, opened: Callable[[], C]) -> C:
         """The client of a model: one for each address and key, of which there are as many as tools name."""
-        key = (llm.adapter.name, llm.base_url, sha256(llm.key.reveal().encode()).digest(), id(llm.local))
+        named = llm.options.get("name", "")
+        key = (llm.adapter.name, llm.base_url, sha256(llm.key.reveal().encode()).digest(), id(llm.local), named)
         with self._lock:
             if key not in self._clients:
                 self._clients[key] = opened()

@@ -11,6 +11,7 @@ from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.options import neutral
 from innkeeper.inference.adapters.adapter import Adapter
 from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.requests.raw import check_raw
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.data import thaw
@@ -28,8 +29,11 @@ def provider_request(
 ) -> ModelRequest:
     """What goes over the wire for a request on a route; its ``notes`` are the request's and the dialect's.
 
-    Raises `ConfigError`, `LimitError`, and `UnknownNameError` for a dialect that there is not.
+    A raw body is sent as it is, where route and body fit (`check_raw`). Raises `ConfigError`, `LimitError`, and
+    `UnknownNameError` for a dialect that there is not.
     """
+    if request.raw is not None:
+        return check_raw(request, request.raw, route, adapter)
     same = adapter.name == request.surface
     options = {**neutral(route.options), **neutral(request.options)}
     if request.prompt is not None:

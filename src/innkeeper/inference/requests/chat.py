@@ -14,7 +14,7 @@ from innkeeper.inference.requests.request import (
     read_tools,
 )
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
+from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 
@@ -32,13 +32,12 @@ def read_chat(body: Mapping[str, Any]) -> GenerationRequest:
 
     Raises:
         UsageError: a field of the wrong type, or no messages; its place is the field's name.
-        UnsupportedError: more than one answer is asked for.
+        LimitError: too many answers are asked for.
     """
     fields = Fields(body)
     model, stream = fields.model(), bool(fields.flag("stream"))
     usage = fields.fields("stream_options").flag("include_usage")
-    if fields.number("n") not in (None, 1):
-        raise UnsupportedError("one answer is given to a request, not n", where=Where(path="n"), hint="leave n out")
+    choices = fields.choices()
     tools, hosted = read_tools(fields.items("tools") + [{"function": it} for it in fields.items("functions")])
     user, metadata = fields.text("user"), fields.mapping("metadata")
     messages, notes = read_chat_messages(fields.items("messages"))
@@ -56,6 +55,7 @@ def read_chat(body: Mapping[str, Any]) -> GenerationRequest:
         metadata=freeze(metadata),
         extra=fields.rest(),
         notes=notes,
+        choices=choices,
     )
 
 

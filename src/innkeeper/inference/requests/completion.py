@@ -24,14 +24,15 @@ def read_completion(body: Mapping[str, Any]) -> GenerationRequest:
 
     Raises:
         UsageError: a field of the wrong type.
-        UnsupportedError: several prompts, tokens in place of a text, or several answers.
+        UnsupportedError: several prompts, tokens in place of a text, or more answers made than given.
+        LimitError: too many answers are asked for.
     """
     fields = Fields(body)
     model, stream = fields.model(), bool(fields.flag("stream"))
     usage = fields.fields("stream_options").flag("include_usage")
-    for name in ("n", "best_of"):
-        if fields.number(name) not in (None, 1):
-            raise UnsupportedError(f"one answer is given to a request, not {name}", where=Where(path=name))
+    choices, best = fields.choices(), fields.number("best_of")
+    if best not in (None, choices):
+        raise UnsupportedError("all answers that are made are given: best_of is n", where=Where(path="best_of"))
     prompt, user = _prompt(fields.take("prompt")), fields.text("user")
     options = option_fields(fields, _OPTIONS) | ({} if user is None else {"user": user})
     return GenerationRequest(
@@ -44,6 +45,7 @@ def read_completion(body: Mapping[str, Any]) -> GenerationRequest:
         prompt=prompt,
         user=user,
         extra=fields.rest(),
+        choices=choices,
     )
 
 

@@ -8,24 +8,32 @@ named in a note.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.dialect import Tool
-from innkeeper.prompt.errors import FormatError, UsageError, Where
+from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
 
-__all__ = ["Fields", "GenerationRequest", "option_fields", "read_tools"]
+if TYPE_CHECKING:
+    from innkeeper.inference.adapters.generation import ModelRequest
+
+__all__ = ["MAX_CHOICES", "Fields", "GenerationRequest", "option_fields", "read_tools"]
+
+MAX_CHOICES: Final = 8
+"""Answers that one request may ask for (`LimitError`)."""
 
 
 class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request. ``surface`` is the name of the adapter whose protocol it was written in.
 
     ``hosted`` are tools that a provider runs himself, ``extra`` fields that have no neutral name. ``prompt`` is the text of a
-    text completion, which is the one message, too. ``echo`` is what a Responses object repeats of it.
+    text completion, which is the one message, too. ``echo`` is what a Responses object repeats of it. ``choices`` is how many
+    answers are wanted, ``choice`` which of them this request is for. ``raw`` is a body that is sent as it is, in place of all
+    else.
     """
 
     surface: str
@@ -44,6 +52,9 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True):
     store: bool | None = None
     echo: FrozenDict = EMPTY
     notes: tuple[Note, ...] = ()
+    choices: int = 1
+    choice: int = 0
+    raw: ModelRequest | None = None
 
 
 class Fields:
@@ -88,6 +99,17 @@ class Fields:
         if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
             return value
         raise self.wrong(name, "a number")
+
+    def choices(self) -> int:
+        """How many answers are wanted, under ``n``. Raises `LimitError` for more than `MAX_CHOICES`."""
+        count = self.take("n")
+        if count is None:
+            return 1
+        if type(count) is not int or count < 1:
+            raise self.wrong("n", "a whole number, at least 1")
+        if count > MAX_CHOICES:
+            raise LimitError("n", limit="MAX_CHOICES", allowed=MAX_CHOICES, found=count, where=Where(path="n"))
+        return count
 
     def model(self) -> str:
         """The name of the model."""

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
@@ -20,7 +22,7 @@ from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.routing.route import Route, Routes
-from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
@@ -34,6 +36,7 @@ __all__ = [
     "Models",
     "RouteModels",
     "Secrets",
+    "answered",
 ]
 
 Secrets = Callable[[str], "Secret | None"]
@@ -99,6 +102,32 @@ class Models(Protocol):
     async def close(self) -> None:
         """Let all connections and models go."""
         ...
+
+
+async def answered(models: Models, request: GenerationRequest, caller: str) -> tuple[ModelAnswer, ...]:
+    """Begin to answer a request as many times as it wants answers, all at once. Raises as `Models.answer`.
+
+    Each is asked for by itself, with a seed of its own where the request has one: providers that give several answers to one
+    request are few, and what they take for them is the same for the answers and less for the prompt.
+    """
+    if request.choices == 1:
+        return (await models.answer(request, caller),)
+    tasks = [asyncio.ensure_future(models.answer(_choice(request, at), caller)) for at in range(request.choices)]
+    try:
+        return tuple(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        for made in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(made, ModelAnswer):
+                await made.events.aclose()
+        raise
+
+
+def _choice(request: GenerationRequest, at: int) -> GenerationRequest:
+    seed = request.options.get("seed")
+    options = FrozenDict({**request.options, "seed": seed + at}) if type(seed) is int else request.options
+    return msgspec.structs.replace(request, options=options, choice=at)
 
 
 class RouteModels:
@@ -181,7 +210,7 @@ class RouteModels:
         secret = None if route.secret is None else self._secrets(route.secret)
         key = "" if secret is None else secret.reveal()
         adapter, egress = ADAPTERS[route.adapter], self._egress(route)
-        options = {"quick": True, **self._options, **({} if egress is None else {"egress": egress})}
+        options = {"quick": True, "name": route.name, **self._options, **({} if egress is None else {"egress": egress})}
         return AsyncModelClient(adapter, route.base_url or None, key=key, retries=self._retries, **options)
 
     async def _local_client(self, route: Route) -> AsyncModelClient:

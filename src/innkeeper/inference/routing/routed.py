@@ -17,6 +17,7 @@ from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.worker import vouched
 from innkeeper.inference.errors import ProviderTimeoutError
 from innkeeper.inference.requests.body import provider_request
+from innkeeper.inference.requests.raw import refuse_raw
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import ModelEvent, Started, UsageReport
 from innkeeper.inference.response.response import Usage
@@ -125,6 +126,7 @@ class RoutedModels:
         """Begin to answer a request, of the general tier, on the route that is best for it."""
         if all(card.name != request.model for card in self.cards()):
             raise ModelNotFoundError(request.model, [card.name for card in self.cards()])
+        refuse_raw(request, "the routed model")
         asked = await asyncio.to_thread(_needs, request)
         began = await self.begin(asked, lambda attempt: _planned(request, attempt))
         one = began.attempt.deployment

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -45,6 +46,7 @@ __all__ = [
     "memories",
     "messages",
     "metadata",
+    "spendings",
     "stored_responses",
     "usage_logs",
 ]
@@ -277,3 +279,15 @@ stored_responses: Final = Table(
     text_column("content", ""),
     created("created_at", index=True),
 )
+
+spendings: Final = Table(
+    "spendings",
+    metadata,
+    Column("tenant", String, primary_key=True),
+    Column(
+        "owner", String, primary_key=True
+    ),  # a key by its name; nobody, where the keys of a tenant share their money
+    Column("spent", Double, nullable=False),
+    Column("at", Double, nullable=False),  # in seconds since 1970: what is forgiven since then is reckoned from it
+)
+"""What was spent and has not been forgiven by the moment of the row."""

@@ -18,7 +18,7 @@ from innkeeper.service.answers import Answering, Surface, failure, json_body, js
 
 __all__ = ["routes"]
 
-_MESSAGES: Final = Surface(read_messages, MESSAGES, envelope, "request-id")
+_MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id")
 
 
 def routes(answering: Answering) -> list[BaseRoute]:

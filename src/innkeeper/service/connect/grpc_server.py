@@ -7,8 +7,8 @@ request in protobuf does. The answer is written as the request was. Keys, sizes 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError
@@ -105,7 +105,7 @@ class GrpcServer:
 
     async def _run(self, body: bytes, context: Any) -> bytes:
         try:
-            with self._entered(body, context) as message:
+            async with self._entered(body, context) as message:
                 return message.write(await self._runs.run(message.data), RESPONSE)
         except Exception as error:
             await _abort(context, error)
@@ -113,14 +113,14 @@ class GrpcServer:
 
     async def _stream(self, body: bytes, context: Any) -> AsyncIterator[bytes]:
         try:
-            with self._entered(body, context) as message:
+            async with self._entered(body, context) as message:
                 async for event in self._runs.stream(message.data):
                     yield message.write(event, EVENT)
         except Exception as error:  # noqa: BLE001
             await _abort(context, error)
 
-    @contextmanager
-    def _entered(self, body: bytes, context: Any) -> Iterator[_Message]:
+    @asynccontextmanager
+    async def _entered(self, body: bytes, context: Any) -> AsyncIterator[_Message]:
         """The request of a caller who may call now. Raises what the guard raises, and `FormatError`."""
         headers = {name.lower(): _text(value) for name, value in context.invocation_metadata() or ()}
         record = CallRecord(method="gRPC", path=f"/{SERVICE}", surface=SURFACE, trace=headers.get("traceparent", ""))
@@ -129,11 +129,13 @@ class GrpcServer:
             self._gate.lag.check()
             with self._gate.ticket(record.caller, record) as ticket:
                 ticket.carry(len(body))
+                await ticket.afford()
                 ticket.enter(SURFACE)
                 yield _Message.read(body, self._settings.max_body)
             record.status = 200
         except InnkeeperError as error:
-            record.status, record.error = error.http_status, error.kind
+            record.status = error.http_status
+            record.failed(error)
             raise
         finally:
             self._gate.ended(record)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from innkeeper.inference.prompts.tool_config import (
     VaultDAO,
 )
 from innkeeper.inference.response.views import legacy
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.once import once
 from innkeeper.service.guard.work import current_ticket
 
@@ -44,19 +46,27 @@ class Runs:
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it."""
         _asks(request)
-        ran = await self._service().run(request)
+        with _failing():
+            ran = await self._service().run(request)
         _answered(ran)
         return legacy.whole(ran.response)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The answer as events."""
         _asks(request)
-        async for event in self._service().stream(request):
-            if isinstance(event, PromptRun):
-                _answered(event)
-            shown = event_of(event)
-            if shown is not None:
-                yield shown
+        made: int | None = 0
+        try:
+            with _failing():
+                async for event in self._service().stream(request):
+                    if isinstance(event, PromptRun):
+                        _answered(event)
+                        made = None
+                    shown = event_of(event)
+                    if shown is not None:
+                        made = None if made is None else made + len(str(shown.get("text") or ""))
+                        yield shown
+        finally:
+            _cut(request, made)
 
     async def close(self) -> None:
         """Let go of the library, of connections, and of models that run beside this process."""
@@ -68,7 +78,7 @@ class Runs:
     def _open(self) -> AsyncPromptService:
         tools, vault = self._ports()
         self._opened = True
-        return AsyncPromptService(tools, vault, LLMFactory(local=self._local, egress=self._settings.egress))
+        return AsyncPromptService(tools, vault, LLMFactory(local=self._local, egress=self._settings.egress, named=True))
 
     def _ports(self) -> tuple[ToolDAO, VaultDAO]:
         """The tools and the vault of the library; without the extra, or without a database, the tool of the model here."""
@@ -87,6 +97,25 @@ def _asks(request: Mapping[str, Any]) -> None:
     if ticket is not None:
         ticket.grant.check("route", name)
         ticket.record.asks(route=name)
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """What goes wrong in this block is recorded."""
+    try:
+        yield
+    except InnkeeperError as error:
+        ticket = current_ticket()
+        if ticket is not None:
+            ticket.record.failed(error)
+        raise
+
+
+def _cut(request: Mapping[str, Any], made: int | None) -> None:
+    """An answer that was not heard to its end has cost something all the same."""
+    ticket = current_ticket()
+    if ticket is not None and made:
+        ticket.record.guessed(len(str(request.get("input") or "")), made)
 
 
 def _answered(ran: PromptRun) -> None:

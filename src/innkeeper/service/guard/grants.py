@@ -32,7 +32,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
-    of the service (`innkeeper.service.guard.prices`). ``limits`` are what the work of one call may take.
+    of the service (`innkeeper.service.guard.prices`); keys of one ``tenant`` share it. ``limits`` are what the work of one call
+    may take.
     """
 
     scope: tuple[str, ...] | None = None
@@ -43,6 +44,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     tokens: Annotated[float, msgspec.Meta(gt=0, le=_MOST)] | None = None
     calls: Annotated[int, msgspec.Meta(gt=0, le=_MOST)] | None = None
     spend: Annotated[float, msgspec.Meta(gt=0, le=_MOST)] | None = None
+    tenant: Annotated[str, msgspec.Meta(max_length=64)] = ""
     limits: BuildLimits = BuildLimits()
 
     @classmethod

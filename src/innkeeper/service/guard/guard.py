@@ -156,6 +156,7 @@ class Guard:
         with self._gate.ticket(record.caller, record) as ticket:
             try:
                 body = await BodyReader(receive, self._settings, ticket).read(headers)
+                await ticket.afford()
                 ticket.enter(record.surface)
                 scope["innkeeper.ticket"] = ticket
                 await self._app(scope, _once(body, receive), outlet.send)
@@ -216,7 +217,7 @@ class _Outlet:
 
     async def refuse(self, error: InnkeeperError) -> None:
         """Send an error as the surface writes it, and end the connection, whose body nobody may have read."""
-        self.record.error = error.kind
+        self.record.failed(error)
         await self.reply(refusal(self.record.path, error), close=True)
 
     async def reply(self, reply: Reply, *, close: bool = False) -> None:
@@ -289,6 +290,7 @@ def _once(body: bytes, receive: Receive) -> Receive:
 _METHODS: Final = "GET, POST, DELETE"
 _HEADERS: Final = (
     "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain, "
+    "x-innkeeper-mode, x-innkeeper-route, "
     "anthropic-version, anthropic-beta, openai-organization, openai-project"
 )
 _FOREIGN: Final = frozenset({"cross-site", "same-site"})

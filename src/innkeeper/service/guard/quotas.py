@@ -1,7 +1,8 @@
 """Quotas: how much a key has used of what its grant allows, in buckets that fill again as time goes by.
 
-A request costs one at its beginning. Tokens and money are known when it has ended: they are taken then, also below nothing, and
-the next request waits until there is something again. So a key may exceed its quota by what it has under way, and no more.
+A request costs one at its beginning. Tokens are known when it has ended: they are taken then, also below nothing, and the next
+request waits until there is something again. So a key may exceed its quota by what it has under way, and no more. Money is
+`innkeeper.service.guard.spending`'s.
 """
 
 from __future__ import annotations
@@ -11,16 +12,13 @@ from math import ceil
 from time import monotonic
 from typing import Final
 
-from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
+from innkeeper.service.errors import RateLimitError, TokenRateLimitError
 from innkeeper.service.guard.grants import Grant
 
-__all__ = ["DAY", "MINUTE", "Bucket", "Quotas"]
+__all__ = ["MINUTE", "Bucket", "Quotas"]
 
 MINUTE: Final = 60.0
 """The time, in seconds, in which requests and tokens are counted."""
-
-DAY: Final = 86_400.0
-"""The time in which money is counted."""
 
 _LEAST: Final = 1e-9
 
@@ -49,13 +47,10 @@ class Quotas:
         self._buckets: dict[tuple[str, str], Bucket] = {}
 
     def enter(self, caller: str, grant: Grant) -> None:
-        """Take one request. Raises `RateLimitError`, `TokenRateLimitError`, `SpendLimitError`; then nothing is taken."""
+        """Take one request. Raises `RateLimitError`, `TokenRateLimitError`; then nothing is taken."""
         now = self._clock()
-        spend = self._bucket(caller, "spend", grant.spend, DAY, now)
         tokens = self._bucket(caller, "tokens", grant.tokens, MINUTE, now)
         rate = self._bucket(caller, "rate", grant.rate, MINUTE, now)
-        if spend is not None and (seconds := spend.wait(_LEAST, now)):
-            raise SpendLimitError("the money of this key", limit="spend", allowed=spend.amount, retry_after=seconds)
         if tokens is not None and (seconds := tokens.wait(min(1, tokens.amount), now)):
             raise TokenRateLimitError(
                 "the tokens of this key", limit="tokens", allowed=tokens.amount, retry_after=seconds
@@ -65,17 +60,13 @@ class Quotas:
                 raise RateLimitError("the requests of this key", limit="rate", allowed=rate.amount, retry_after=seconds)
             rate.left -= 1
 
-    def charge(self, caller: str, grant: Grant, *, tokens: int, cost: float) -> None:
+    def charge(self, caller: str, grant: Grant, tokens: int) -> None:
         """Take what a request has used."""
         now = self._clock()
-        for name, used, amount, seconds in (
-            ("tokens", tokens, grant.tokens, MINUTE),
-            ("spend", cost, grant.spend, DAY),
-        ):
-            bucket = self._bucket(caller, name, amount, seconds, now)
-            if used and bucket is not None:
-                bucket.wait(0, now)
-                bucket.left -= used
+        bucket = self._bucket(caller, "tokens", grant.tokens, MINUTE, now)
+        if tokens and bucket is not None:
+            bucket.wait(0, now)
+            bucket.left -= tokens
 
     def _bucket(self, caller: str, name: str, amount: float | None, seconds: float, now: float) -> Bucket | None:
         if amount is None:

@@ -25,6 +25,7 @@ from innkeeper.service.errors import (
 )
 from innkeeper.service.guard.prices import Price, cost_of
 from innkeeper.service.guard.quotas import Quotas
+from innkeeper.service.guard.spending import Ledger, MemoryLedger, account_of, afford
 from innkeeper.service.guard.surfaces import ANSWERING
 from innkeeper.service.record import CallRecord, Observer
 from innkeeper.service.settings import Keys
@@ -40,7 +41,7 @@ def share(amount: int) -> int:
 class Gate:
     """How much is let in: calls that compute, calls that wait for a model, and the bytes that they bring and are answered with.
 
-    What ``keys`` grant is seen to here, so that all surfaces count together.
+    What ``keys`` grant is seen to here, so that all surfaces count together. ``ledger`` has what they have spent.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Gate:
         answers: int = MAX_ANSWERS,
         keys: Keys | None = None,
         prices: Sequence[Price] = (),
+        ledger: Ledger | None = None,
     ) -> None:
         self._calls = calls
         self._volume = volume
@@ -61,6 +63,7 @@ class Gate:
         self.answers: Counter[str] = Counter()
         self.volume: Counter[str] = Counter()
         self.quotas = Quotas()
+        self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
         self.lag = Lag()
         self.observers: tuple[Observer, ...] = ()
 
@@ -77,7 +80,18 @@ class Gate:
             _give_back(self.answers, caller, ticket.answers)
             told = ticket.record
             told.cost = told.cost or cost_of(told.route, told.usage, self.prices)
-            self.quotas.charge(caller, ticket.grant, tokens=told.tokens, cost=told.cost)
+            self._charge(ticket, told.tokens, told.cost)
+
+    def _charge(self, ticket: Ticket, tokens: int, cost: float) -> None:
+        """Take what a call has used; where its provider has not told, what it must have been."""
+        guess = ticket.record.guess
+        if guess is not None and not tokens:
+            tokens = (guess.input_tokens or 0) + (guess.output_tokens or 0)
+            cost = cost or cost_of(ticket.record.route, guess, self.prices)
+        self.quotas.charge(ticket.caller, ticket.grant, tokens)
+        account = account_of(ticket.caller, ticket.grant)
+        if account is not None and cost:
+            self.ledger.charge(account, cost)
 
     def ended(self, record: CallRecord) -> None:
         """Tell those who observe that a call has ended."""
@@ -89,9 +103,9 @@ class Gate:
         """Let a call in. Raises `OverloadError` where there are too many, or too many of this caller."""
         self._take(self.calls, caller, 1, self._calls, "calls", "MAX_CALLS")
 
-    def wait(self, caller: str) -> None:
-        """Let a call in that is to wait for a model. Raises `OverloadError`."""
-        self._take(self.answers, caller, 1, self._answers, "answers", "MAX_ANSWERS")
+    def wait(self, caller: str, count: int = 1) -> None:
+        """Let a call in that is to wait for so many answers of models. Raises `OverloadError`."""
+        self._take(self.answers, caller, count, self._answers, "answers", "MAX_ANSWERS")
 
     def carry(self, caller: str, size: int) -> None:
         """Take ``size`` bytes more. Raises `OverloadError` where all calls together hold too many, or this caller's."""
@@ -162,13 +176,17 @@ class Ticket:
         self.answers = 0
         self.size = 0
 
+    async def afford(self) -> None:
+        """See that there is money left. Raises `SpendLimitError`, `DatabaseError`."""
+        await afford(self._gate.ledger, self.caller, self.grant)
+
     def enter(self, surface: str | None = None) -> None:
         """Begin to be answered.
 
         Raises:
             ScopeError: the key may not use this surface.
             OverloadError: there is too much going on.
-            ConcurrencyLimitError, RateLimitError, TokenRateLimitError, SpendLimitError: for this key.
+            ConcurrencyLimitError, RateLimitError, TokenRateLimitError: for this key.
         """
         self.grant.check_surface(surface)
         most, held = self.grant.calls, self._gate.calls[self.caller] + self._gate.answers[self.caller]
@@ -183,6 +201,17 @@ class Ticket:
             self._gate.enter(self.caller)
             self.calls = 1
         self._gate.quotas.enter(self.caller, self.grant)
+
+    def widen(self, count: int) -> None:
+        """Wait for so many answers more. Raises `OverloadError`, `ConcurrencyLimitError`; then no more is held."""
+        most, held = self.grant.calls, self._gate.calls[self.caller] + self._gate.answers[self.caller]
+        if most is not None and count and held + count > most:
+            raise ConcurrencyLimitError(
+                "the requests of this key at once", limit="calls", allowed=most, retry_after=RETRY_SECONDS
+            )
+        if count:
+            self._gate.wait(self.caller, count)
+            self.answers += count
 
     def carry(self, size: int) -> None:
         """Hold ``size`` bytes more. Raises `OverloadError`."""

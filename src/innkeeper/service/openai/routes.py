@@ -20,15 +20,25 @@ from innkeeper.inference.response.views.completion import COMPLETION
 from innkeeper.inference.response.views.responses import RESPONSES
 from innkeeper.inference.routing.models import ModelCard, ModelNotFoundError
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
-from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.service.answers import Answering, Surface, failure, json_body, json_response, ticket_of, unless_gone
+from innkeeper.prompt.errors import InnkeeperError, UnsupportedError, UsageError, Where
+from innkeeper.service.answers import (
+    CANONICAL,
+    MODE,
+    Answering,
+    Surface,
+    failure,
+    json_body,
+    json_response,
+    ticket_of,
+    unless_gone,
+)
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
 
 __all__ = ["routes"]
 
-_CHAT: Final = Surface(read_chat, CHAT, envelope)
-_RESPONSES: Final = Surface(read_responses, RESPONSES, envelope)
-_COMPLETION: Final = Surface(read_completion, COMPLETION, envelope)
+_CHAT: Final = Surface("openai-chat", read_chat, CHAT, envelope)
+_RESPONSES: Final = Surface("openai-responses", read_responses, RESPONSES, envelope)
+_COMPLETION: Final = Surface("text-completion", read_completion, COMPLETION, envelope)
 
 
 def routes(answering: Answering, store: ResponseStore, started: int) -> list[BaseRoute]:
@@ -46,6 +56,8 @@ def routes(answering: Answering, store: ResponseStore, started: int) -> list[Bas
         return await answering.reply(web, _COMPLETION)
 
     async def embed(web: WebRequest) -> Response:
+        if web.headers.get(MODE, CANONICAL) != CANONICAL:
+            raise UnsupportedError("embeddings have no other mode", where=Where(path=MODE), hint="leave the mode out")
         body, ticket = await json_body(web), ticket_of(web)
         name = Fields(body).model()
         answering.allow(ticket, name)
@@ -76,6 +88,7 @@ def _told(endpoint: _Endpoint) -> _Endpoint:
         try:
             return await endpoint(web)
         except InnkeeperError as error:
+            ticket_of(web).record.failed(error)
             return failure(error, envelope)
 
     return call
@@ -118,6 +131,8 @@ class _Stored:
 
         async def changed(asked: GenerationRequest) -> GenerationRequest:
             nonlocal before, mine
+            if asked.raw is not None:
+                return asked
             top = asked.messages[:1] if asked.echo.get("instructions") else ()
             mine = asked.messages[len(top) :]
             if asked.previous_response_id is not None:
@@ -126,7 +141,7 @@ class _Stored:
             return msgspec.structs.replace(asked, messages=(*top, *before, *mine), echo=echo)
 
         async def kept(asked: GenerationRequest, response: ModelResponse) -> None:
-            if asked.store is not False:
+            if asked.store is not False:  # a raw one is the provider's to keep
                 conversation = (*before, *mine, *response_messages(response))
                 given = tuple([message.to_dict() for message in mine])
                 await self._store.put(

@@ -16,6 +16,7 @@ import msgspec
 
 from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.requests.raw import refuse_raw
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
@@ -114,6 +115,7 @@ class ProfileModels:
         """Begin to answer as a profile. Raises `ModelNotFoundError`, what building and the route raise."""
         if request.model not in self._profiles:
             raise ModelNotFoundError(request.model, self._profiles)
+        refuse_raw(request, "the profile")
         profile = self._profiles.document(request.model)
         route = self.route(profile)
         keys = prefix_keys(request.messages)
@@ -132,7 +134,7 @@ class ProfileModels:
         notes = (*notes_of(made.notes), *request.notes, *_lost(request))
 
         async def keep(state: bytes) -> None:
-            if keys and len(state) <= MAX_STATE:
+            if keys and len(state) <= MAX_STATE and not request.choice:  # the chat goes on from the first answer
                 await self._kept(lambda: self._states.put(scope, StoredState(keys[-1], state, before)))
 
         await keep(made.state)

@@ -1,0 +1,181 @@
+"""Spending: what a key has left of its money, in memory and in a database, which several services share."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from innkeeper.library.db.engine import Database
+from innkeeper.library.errors import DatabaseError
+from innkeeper.library.log.spendings import Spendings
+from innkeeper.prompt.determinism import Clock
+from innkeeper.service.errors import SpendLimitError
+from innkeeper.service.guard.grants import OPEN, Grant
+from innkeeper.service.guard.spending import DAY, Account, DatabaseLedger, Ledger, MemoryLedger, account_of, afford
+
+TWO = Grant(spend=2)
+MINE = Account("", "a", 2.0)
+
+
+class Time:
+    """A clock that is set, for both kinds of ledgers."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.passed
+
+    def now(self) -> Clock:
+        """The moment."""
+        return Clock.at(datetime(2026, 1, 15, tzinfo=UTC) + timedelta(seconds=self.passed))
+
+    def fresh_id(self) -> str:
+        """An identifier."""
+        return "x"
+
+
+@pytest.fixture
+def time() -> Time:
+    """A clock."""
+    return Time()
+
+
+@pytest.fixture
+def rows(tmp_path: Path, time: Time) -> Callable[[], Spendings]:
+    """What opens one database again and again, as several services do."""
+    Database.open(tmp_path / "library.db").close()
+    return lambda: Spendings(Database.open(tmp_path / "library.db", outside=time))
+
+
+@pytest.fixture(params=["memory", "database"])
+def ledger(request: pytest.FixtureRequest, time: Time) -> Ledger:
+    """A ledger of each kind."""
+    if request.param == "memory":
+        return MemoryLedger(time)
+    return DatabaseLedger(request.getfixturevalue("rows"))
+
+
+async def wait(ledger: Ledger, caller: str = "a", grant: Grant = TWO) -> int:
+    """0 where a request may be made, else the seconds that it has to wait."""
+    try:
+        await afford(ledger, caller, grant)
+    except SpendLimitError as error:
+        return int(error.details["retry_after"])
+    return 0
+
+
+def test_a_day(ledger: Ledger, time: Time) -> None:
+    """What is spent beyond a day's money comes back steadily; who waits as told may go on. Others are not touched."""
+
+    async def test() -> None:
+        assert await wait(ledger) == 0
+        ledger.charge(MINE, 1.5)
+        assert await wait(ledger) == 0
+        ledger.charge(MINE, 1.5)
+        seconds = await wait(ledger)
+        assert seconds == pytest.approx(DAY / 2, abs=2)
+        assert await wait(ledger, "b") == 0
+        assert await wait(ledger, "c", OPEN) == 0
+        time.passed += seconds
+        assert await wait(ledger) == 0
+        assert await ledger.spent(MINE) == pytest.approx(2, abs=1e-3)
+        time.passed += 10 * DAY
+        assert await ledger.spent(MINE) == 0
+        await ledger.close()
+
+    asyncio.run(test())
+
+
+def test_a_clock_that_goes_back(ledger: Ledger, time: Time) -> None:
+    """It forgives nothing, and takes nothing."""
+
+    async def test() -> None:
+        time.passed = DAY
+        ledger.charge(MINE, 1)
+        await asyncio.sleep(0)
+        if isinstance(ledger, DatabaseLedger):
+            await ledger.close()
+            time.passed = 0
+        assert await ledger.spent(MINE) == pytest.approx(1)
+        await ledger.close()
+
+    asyncio.run(test())
+
+
+def test_keys_of_a_tenant_share_their_money(ledger: Ledger) -> None:
+    """Whoever of them spends it; those of another tenant have their own."""
+    ours, theirs = Grant(spend=2, tenant="ours"), Grant(spend=2, tenant="theirs")
+
+    async def test() -> None:
+        account = account_of("a", ours)
+        assert account == account_of("b", ours)
+        assert account is not None
+        ledger.charge(account, 2)
+        assert await wait(ledger, "b", ours)
+        assert not await wait(ledger, "b", theirs)
+        assert not await wait(ledger, "b")
+        await ledger.close()
+
+    asyncio.run(test())
+    assert account_of("a", OPEN) is None
+
+
+def test_two_services_share_a_ledger(rows: Callable[[], Spendings]) -> None:
+    """What one has written the other reads; a service that is started again goes on where the last one was."""
+
+    async def test() -> None:
+        one, other = DatabaseLedger(rows), DatabaseLedger(rows)
+        one.charge(MINE, 1.5)
+        await one.close()
+        other.charge(MINE, 0.5)
+        assert await wait(other)
+        await other.close()
+        again = DatabaseLedger(rows)
+        assert await again.spent(MINE) == pytest.approx(2)
+        await again.close()
+
+    asyncio.run(test())
+
+
+def test_all_at_once(rows: Callable[[], Spendings]) -> None:
+    """Nothing of what many requests of two services cost is lost."""
+
+    async def test() -> None:
+        ledgers = [DatabaseLedger(rows), DatabaseLedger(rows)]
+        for at in range(40):
+            ledgers[at % 2].charge(MINE, 0.25)
+        for ledger in ledgers:
+            await ledger.close()
+        last = DatabaseLedger(rows)
+        assert await last.spent(MINE) == pytest.approx(10)
+        await last.close()
+
+    asyncio.run(test())
+
+
+def test_a_database_that_fails(rows: Callable[[], Spendings], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written counts all the same, and is written with what comes next; who cannot be looked up may not spend."""
+
+    def broken(*_: object) -> None:
+        raise DatabaseError("locked")
+
+    async def test() -> None:
+        ledger = DatabaseLedger(rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(Spendings, "charge", broken)
+            ledger.charge(MINE, 1.5)
+            await ledger.close()
+        assert await ledger.spent(MINE) == pytest.approx(1.5)
+        ledger.charge(MINE, 0.5)
+        await ledger.close()
+        assert await DatabaseLedger(rows).spent(MINE) == pytest.approx(2)
+        with monkeypatch.context() as patch:
+            patch.setattr(Spendings, "spent", broken)
+            with pytest.raises(DatabaseError):
+                await afford(ledger, "a", TWO)
+
+    asyncio.run(test())
