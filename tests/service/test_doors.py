@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import shutil
 import subprocess
@@ -27,6 +28,8 @@ else:  # they take a second each, and the tests of all modules are collected in 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 WEATHER: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 CALL = FakeReply(content=None, tool_calls=(("weather", {"city": "Oslo"}),))
+GONE = "http://127.0.0.9:9"
+"""Where nobody is."""
 SOME = 400
 """Bytes of a stream in which something has been said, and more is to come."""
 
@@ -60,7 +63,8 @@ def provider() -> Iterator[EchoServer]:
 @pytest.fixture(scope="module")
 def service(provider: EchoServer) -> Iterator[Service]:
     """``innkeeper serve`` with one route."""
-    with Service.command("--route", f"inn={provider.base_url}:big", "--no-grpc") as running:
+    routes = ("--route", f"inn={provider.base_url}:big", "--route", f"gone={GONE}:big")
+    with Service.command(*routes, "--no-grpc") as running:
         yield running
         assert running.healthy()
 
@@ -195,7 +199,7 @@ def test_embeddings(client: openai.OpenAI, provider: EchoServer) -> None:
 
 def test_models(client: openai.OpenAI, claude: anthropic.Anthropic) -> None:
     """Both clients can list the models; one that there is not is a 404."""
-    assert [model.id for model in client.models.list()] == ["local", "inn"]
+    assert [model.id for model in client.models.list()] == ["local", "inn", "gone"]
     assert [model.id for model in claude.models.list()] == ["local", "inn"]
     assert client.models.retrieve("inn").id == "inn"
     with pytest.raises(openai.NotFoundError) as caught:
@@ -391,10 +395,12 @@ def test_cut_streams(client: openai.OpenAI, claude: anthropic.Anthropic) -> None
         (b"{", 400, None),
         (b"[]", 400, None),
         (b'{"model":"inn"}', 400, "messages"),
-        (b'{"model":"inn","messages":[{"role":"user","content":"x"}],"n":2}', 400, "n"),
+        (b'{"model":"inn","messages":[{"role":"user","content":"x"}],"n":0}', 400, "n"),
+        (b'{"model":"inn","messages":[{"role":"user","content":"x"}],"n":true}', 400, "n"),
+        (b'{"model":"inn","messages":[{"role":"user","content":"x"}],"n":9}', 413, "n"),
         (b'{"model":"none","messages":[{"role":"user","content":"x"}]}', 404, "model"),
     ],
-    ids=["no JSON", "no object", "no messages", "several answers", "no such model"],
+    ids=["no JSON", "no object", "no messages", "no answer", "an answer", "many answers", "no such model"],
 )
 def test_bad_requests(service: Service, body: bytes, status: int, param: str | None) -> None:
     """A mistake of the caller's is a 4xx that names the field."""
@@ -492,3 +498,157 @@ def test_keys(provider: EchoServer) -> None:
                 client.chat.completions.create(model="inn", messages=user("Hi"))
             with pytest.raises(anthropic.AuthenticationError):
                 claude.messages.create(model="inn", max_tokens=5, messages=user("Hi"))
+
+
+# --------------------------------------------------------------------------------------------------------- several answers
+
+
+def test_several_answers(client: openai.OpenAI, provider: EchoServer) -> None:
+    """Each is asked for by itself, with its own seed; what they took is told together."""
+    before = len(provider.requests)
+    made = client.chat.completions.create(model="inn", messages=user("Hello there"), n=3, seed=7)
+    assert [choice.index for choice in made.choices] == [0, 1, 2]
+    assert {choice.message.content for choice in made.choices} == {"You said: Hello there"}
+    assert made.usage
+    assert (made.usage.prompt_tokens, made.usage.completion_tokens) == (6, 12)
+    assert sorted(request.body["seed"] for request in provider.requests[before:]) == [7, 8, 9]
+    assert all("n" not in request.body for request in provider.requests[before:])
+
+
+def test_several_answers_streamed(client: openai.OpenAI) -> None:
+    """The pieces have the number of their answer; the package puts them together."""
+    with client.chat.completions.stream(
+        model="inn", messages=user("Hello there"), n=2, stream_options={"include_usage": True}
+    ) as stream:
+        final = stream.get_final_completion()
+    assert [choice.message.content for choice in final.choices] == ["You said: Hello there"] * 2
+    assert [choice.finish_reason for choice in final.choices] == ["stop"] * 2
+    assert final.usage
+    assert final.usage.total_tokens == 12
+
+
+def test_several_completions(client: openai.OpenAI) -> None:
+    """Text completions, too, with as many made as are given."""
+    made = client.completions.create(model="inn", prompt="Hello", n=2, best_of=2)
+    assert [(choice.index, choice.text) for choice in made.choices] == [(0, "You said: Hello"), (1, "You said: Hello")]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_one_of_several_fails(client: openai.OpenAI, stream: bool) -> None:
+    """What goes wrong before all have begun is a status."""
+    with pytest.raises(openai.RateLimitError):
+        client.chat.completions.create(model="inn", messages=user("429"), n=2, stream=stream)
+
+
+def test_going_away_stops_all_answers(service: Service, provider: EchoServer) -> None:
+    """A client that leaves in the middle of a stream of several answers ends all of them."""
+    left = len(provider.left)
+    body = {"model": "inn", "messages": user("stall"), "n": 3, "stream": True}
+    with httpx.stream("POST", f"{service.url}/v1/chat/completions", json=body, timeout=60) as reply:
+        next(reply.iter_bytes())
+    wait_for(lambda: len(provider.left) >= left + 3)
+
+
+# ------------------------------------------------------------------------------------------------------------- raw bodies
+
+RAW_BODY = b'{ "messages":[{"role":"user","content":"Hell\\u00f3 \xc3\xa9"}],\n"own": 1e0, "model" : "big" }\n'
+RAW = {"x-innkeeper-mode": "raw", "x-innkeeper-route": "inn"}
+
+
+def test_raw(service: Service, provider: EchoServer) -> None:
+    """The provider gets the caller's bytes, whose hash is told; the answer is as always."""
+    reply = httpx.post(f"{service.url}/v1/chat/completions", content=RAW_BODY, headers=RAW)
+    assert reply.json()["choices"][0]["message"]["content"] == "You said: Helló é"
+    assert reply.json()["model"] == "inn"
+    assert provider.requests[-1].raw == RAW_BODY
+    assert reply.headers["x-innkeeper-body-sha256"] == hashlib.sha256(RAW_BODY).hexdigest()
+
+
+def test_raw_streamed(service: Service, provider: EchoServer) -> None:
+    """Nothing is added to ask for the usage, which is not told where the body does not ask for it."""
+    content = b'{"model":"big","stream":true,"messages":[{"role":"user","content":"Hi"}]}'
+    reply = httpx.post(f"{service.url}/v1/chat/completions", content=content, headers=RAW)
+    events = [json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: {")]
+    assert "".join(event["choices"][0]["delta"].get("content") or "" for event in events) == "You said: Hi"
+    assert reply.text.endswith("data: [DONE]\n\n")
+    assert provider.requests[-1].raw == content
+
+
+def test_raw_and_large(service: Service, provider: EchoServer) -> None:
+    """Four megabytes arrive as they were sent."""
+    content = b'{"model":"big","messages":[{"role":"user","content":"%b json"}]}' % (b"x" * 4_000_000)
+    reply = httpx.post(f"{service.url}/v1/chat/completions", content=content, headers=RAW, timeout=60)
+    assert reply.status_code == 200
+    assert provider.requests[-1].raw == content
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "headers", "status", "code"),
+    [
+        ("chat/completions", b'{"model":"big"}', {"x-innkeeper-mode": "other"}, 400, "invalid_value"),
+        ("chat/completions", b'{"model":"big"}', {"x-innkeeper-mode": "raw"}, 404, "model_not_found"),
+        ("chat/completions", b'{"model":"huge"}', RAW, 400, "invalid_value"),
+        ("chat/completions", b'{"model":"small","model":"big"}', RAW, 400, "invalid_json"),
+        ("chat/completions", b'{"model":"big","a":NaN}', RAW, 400, "invalid_json"),
+        ("chat/completions", b'{"model":"big","a":"\xff"}', RAW, 400, "invalid_json"),
+        ("chat/completions", b'{"model":"big"}', {**RAW, "content-encoding": "gzip"}, 415, "encoding"),
+        ("responses", b'{"model":"big"}', RAW, 400, "unsupported"),
+        ("messages", b'{"model":"big"}', RAW, 400, None),
+        ("completions", b'{"model":"big"}', RAW, 400, "unsupported"),
+        ("embeddings", b'{"model":"big","input":"x"}', RAW, 400, "unsupported"),
+    ],
+)
+def test_raw_refused(
+    service: Service, provider: EchoServer, path: str, content: bytes, headers: Any, status: int, code: Any
+) -> None:
+    """What the route's provider would not understand, or others understand differently, is sent to nobody."""
+    before = len(provider.requests)
+    reply = httpx.post(f"{service.url}/v1/{path}", content=content, headers=headers)
+    assert (reply.status_code, reply.json()["error"].get("code")) == (status, code)
+    assert len(provider.requests) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("chat/completions", {"messages": user("Hi")}, lambda events: events[-1]["innkeeper"]),
+        ("responses", {"input": "Hi"}, lambda events: events[-1]["response"]["innkeeper"]),
+        ("messages", {"messages": user("Hi"), "max_tokens": 9}, lambda events: events[-1]["innkeeper"]),
+    ],
+)
+def test_a_stream_explained(
+    service: Service, provider: EchoServer, path: str, body: dict[str, Any], told: Callable[[list[Any]], Any]
+) -> None:
+    """The last event has the translated body, and its hash is that of the header and of what was sent."""
+    reply = httpx.post(
+        f"{service.url}/v1/{path}",
+        json={"model": "inn", "stream": True, **body},
+        headers={"x-innkeeper-explain": "1"},
+    )
+    found = told([json.loads(line[6:]) for line in reply.text.splitlines() if line.startswith("data: {")])
+    assert found["body"] == provider.requests[-1].body
+    assert found["body_sha256"] == hashlib.sha256(provider.requests[-1].raw).hexdigest()
+    assert found["body_sha256"] == reply.headers["x-innkeeper-body-sha256"]
+
+
+# ---------------------------------------------------------------------------------------------------------------- addresses
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_address_is_the_operators(service: Service, stream: bool) -> None:
+    """A provider that cannot be reached is called by its route."""
+    body = {"model": "gone", "messages": user("Hi"), "stream": stream, "max_tokens": 3}
+    for path in ("chat/completions", "messages"):
+        reply = httpx.post(f"{service.url}/v1/{path}", json=body)
+        assert reply.status_code == 502
+        assert "'gone'" in reply.text
+        assert not any(part in reply.text for part in ("127.0.0", "http:", ":9"))
+
+
+def test_a_stream_that_breaks_names_no_address(service: Service, provider: EchoServer) -> None:
+    """Neither does the last event of a stream."""
+    body = {"model": "inn", "messages": user("cut"), "stream": True}
+    reply = httpx.post(f"{service.url}/v1/chat/completions", json=body)
+    assert reply.status_code == 200
+    assert "error" in reply.text
+    assert "127.0.0.1" not in reply.text

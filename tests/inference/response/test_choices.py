@@ -16,8 +16,16 @@ from innkeeper.inference.response.response import Usage
 from innkeeper.inference.response.views.chat import CHAT
 from innkeeper.inference.response.views.completion import COMPLETION
 
-ONE = [TextDelta(text="One"), UsageReport(usage=Usage(input_tokens=2, output_tokens=1)), Finished(reason="stop")]
-TWO = [TextDelta(text="Two"), UsageReport(usage=Usage(input_tokens=2, output_tokens=3)), Finished(reason="length")]
+ONE: list[ModelEvent] = [
+    TextDelta(text="One"),
+    UsageReport(usage=Usage(input_tokens=2, output_tokens=1)),
+    Finished(reason="stop"),
+]
+TWO: list[ModelEvent] = [
+    TextDelta(text="Two"),
+    UsageReport(usage=Usage(input_tokens=2, output_tokens=3)),
+    Finished(reason="length"),
+]
 
 
 def waited(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
@@ -116,7 +124,7 @@ async def test_together() -> None:
     """All events of all answers, and the end of each."""
     events, first = await together([Source(*ONE).events(), Source(*TWO).events()])
     found = [first, *[choice async for choice in events]]
-    assert sorted((it.index, type(it.event).__name__) for it in found) == sorted(
+    assert sorted((it.at, type(it.event).__name__) for it in found) == sorted(
         (at, name) for at in (0, 1) for name in ("TextDelta", "UsageReport", "Finished", "NoneType")
     )
 

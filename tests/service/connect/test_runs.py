@@ -39,7 +39,7 @@ class Service:
             try:
                 return grpc.StatusCode.OK, json.loads(call(json.dumps(request).encode(), timeout=30))
             except grpc.RpcError as error:
-                return error.code(), {}
+                return error.code(), {"message": error.details()}
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,14 @@ def test_failures(service: Service, tool: str, status: int, code: grpc.StatusCod
     request = {"tool_name": tool, "input": "hi"}
     assert service.http(request)[0] == status
     assert service.grpc(request)[0] is code
+
+
+def test_an_address_is_the_operators(service: Service) -> None:
+    """A provider that cannot be reached is called by its tool."""
+    request = {"tool_name": "gone", "input": "hi"}
+    for _, said in (service.http(request), service.grpc(request)):
+        assert "'gone'" in said["message"]
+        assert "127.0.0.1" not in said["message"]
 
 
 def test_a_port_that_is_taken() -> None:

@@ -80,6 +80,7 @@ def test_a_day(ledger: Ledger, time: Time) -> None:
         assert seconds == pytest.approx(DAY / 2, abs=2)
         assert await wait(ledger, "b") == 0
         assert await wait(ledger, "c", OPEN) == 0
+        await ledger.close()
         time.passed += seconds
         assert await wait(ledger) == 0
         assert await ledger.spent(MINE) == pytest.approx(2, abs=1e-3)

@@ -105,7 +105,11 @@ class LLMFactory:
         if name not in self._providers:
             raise UnknownNameError("provider", config.provider, [*self._providers, LOCAL])
         shown = {"name": config.name} if self._named else {}
-        guarded = {} if self._egress is None or not config.base_url else {"egress": replace(self._egress, **shown)}
+        guarded = (
+            {}
+            if self._egress is None or not config.base_url
+            else {"egress": replace(self._egress, name=shown.get("name", ""))}
+        )
         if guarded:
             guarded["egress"].check(str(config.base_url))
         provider = self._providers[name]

@@ -27,7 +27,7 @@ _WAITING: Final = 64
 class Choice(NamedTuple):
     """An event of the answer of this number; None: it has ended."""
 
-    index: int
+    at: int
     event: ModelEvent | None
 
 
@@ -41,7 +41,7 @@ class ChoicesFold:
     def take(self, choice: Choice) -> None:
         """Add one event."""
         if choice.event is not None:
-            self.folds[choice.index].take(choice.event)
+            self.folds[choice.at].take(choice.event)
 
     def responses(self) -> tuple[ModelResponse, ...]:
         """All answers."""
@@ -97,8 +97,8 @@ class ChoicesStream:
 
     def take(self, choice: Choice) -> list[ServerEvent]:
         """What an event becomes; the end of an answer is why it has ended."""
-        writer = self._writers[choice.index]
-        return self._numbered(choice.index, writer.end() if choice.event is None else writer.take(choice.event))
+        writer = self._writers[choice.at]
+        return self._numbered(choice.at, writer.end() if choice.event is None else writer.take(choice.event))
 
     def end(self) -> list[ServerEvent]:
         """What all of them took, where that was asked for, and the last word."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from innkeeper.inference.requests.request import MAX_CHOICES
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
 
 __all__ = ["FUNCTION", "MODELS"]
@@ -22,7 +23,8 @@ _MAYBE_TEXT: Final = {"type": ["string", "null"]}
 _MAYBE_OBJECT: Final = {"type": ["object", "null"]}
 _STOP: Final = {"description": "a text or texts"}
 _MODEL: Final = {"type": "string", "minLength": 1, "description": "a route or a profile"}
-_ONE: Final = {"enum": [1, None], "description": "one answer is given to a request"}
+_CHOICES: Final = {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_CHOICES, "description": "how many answers"}
+_AS_MANY: Final = {"type": "null", "description": "what n is, where it is said: all that are made are given"}
 
 
 def _known(value: str) -> dict[str, Any]:
@@ -56,7 +58,7 @@ _SCHEMAS: Final[dict[str, Any]] = {
         response_format=_MAYBE_OBJECT,
         max_tokens=_COUNT,
         max_completion_tokens=_COUNT,
-        n=_ONE,
+        n=_CHOICES,
         stop=_STOP,
         metadata=_MAYBE_OBJECT,
         **_SAMPLING,
@@ -89,8 +91,8 @@ _SCHEMAS: Final[dict[str, Any]] = {
         model=_MODEL,
         prompt=_TEXT,
         max_tokens=_COUNT,
-        n=_ONE,
-        best_of=_ONE,
+        n=_CHOICES,
+        best_of=_AS_MANY,
         stop=_STOP,
         **_SAMPLING,
         **_STREAMING,
