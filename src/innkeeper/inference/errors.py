@@ -29,6 +29,7 @@ __all__ = [
     "SAMPLE_CHARACTERS",
     "AddressRefusedError",
     "AnswerError",
+    "BudgetError",
     "DecodeError",
     "HttpError",
     "ModelFileError",
@@ -157,6 +158,21 @@ class DecodeError(ProviderError):
 
 class TamperedError(ProviderError):
     """A worker that does not say that it executed the very messages it was sent; its answer is thrown away."""
+
+
+class BudgetError(InnkeeperError):
+    """A call or a job that would cost more than it may; nothing was asked. ``estimate`` and ``left`` are in US dollars."""
+
+    exit_code = 65
+    http_status = 402
+
+    def __init__(self, what: str, *, estimate: float, left: float) -> None:
+        super().__init__(
+            f"{what}: it would cost about ${estimate:.4f}, and ${max(left, 0):.4f} is left",
+            hint="ask for less, or have the budget raised",
+            estimate=estimate,
+            left=left,
+        )
 
 
 class ModelFileError(FormatError):

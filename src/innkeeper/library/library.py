@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from innkeeper.lazy import require
+from innkeeper.library.builtins import packaged_models
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.library_database import LibraryDatabase, LibrarySnapshot, snapshot_path
 from innkeeper.library.catalogue.resolver import Resolution
@@ -30,6 +31,7 @@ from innkeeper.library.prepare.preparation import (
     fitted_output,
     joined_negative,
     output_note,
+    output_room,
     rendered_version,
     with_log,
     with_note,
@@ -60,7 +62,8 @@ if TYPE_CHECKING:
     from innkeeper.library.log.conversations import CharacterStore, ConversationStore
     from innkeeper.library.log.enhancements import Done
     from innkeeper.library.log.memories import MemoryStore
-    from innkeeper.library.prepare.budget import Fitted
+    from innkeeper.library.models.facts import Measure
+    from innkeeper.library.prepare.budget import Budget, Fitted
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.run.state import TokenCounter
 
@@ -363,6 +366,10 @@ class Library:
         """
         return fitted_output(self, prepared, output)
 
+    def output_room(self, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:
+        """The room that a prompt's target has for what a model writes, and what measures it; None: the text is for people."""
+        return output_room(self, prepared)
+
     def negatives(
         self,
         family: str,
@@ -400,7 +407,8 @@ class Library:
 
     def _require_models(self, request: PrepareRequest) -> None:
         for key in (request.target_model, request.enhancer_model):
-            require_known(self.catalogue, key)
+            if key not in packaged_models():
+                require_known(self.catalogue, key)
 
     def _begin(self, request: PrepareRequest, strict: bool | None) -> Preparation:  # noqa: FBT001 - our own call only
         if self._strictly(strict):

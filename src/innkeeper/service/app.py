@@ -196,14 +196,13 @@ def create_app(
     from innkeeper.service.gateway.system import gateway_description
     from innkeeper.service.guard.guard import Guard, missing
     from innkeeper.service.health import Readiness, health_routes
-    from innkeeper.service.jobs.door import JobsDoor
+    from innkeeper.service.library_surfaces import LibrarySurfaces
     from innkeeper.service.openapi.route import DESCRIPTIONS, described
     from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
     from innkeeper.service.telemetry.spans import spans
-    from innkeeper.service.workers.surface import WorkerSurface
 
     module, _, name = operations.partition(":")
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
@@ -212,17 +211,15 @@ def create_app(
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models)
-    workers = WorkerSurface(checked, prompts.models, getattr(models, "local", None))
-    doors = Doors(workers.models, response_store(checked))
-    jobs = JobsDoor(checked)
-
-    runs = Runs(checked, getattr(models, "local", None))
+    kept = LibrarySurfaces(checked, prompts.models, prompts.local)
+    doors = Doors(kept.models, response_store(checked))
+    runs = Runs(checked, prompts.local)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         pool.open()
         try:
-            async with workers.followed(), jobs.served(), grpc_served(runs, checked, gate, grpc_ready):
+            async with kept.served(), grpc_served(runs, checked, gate, grpc_ready):
                 yield
                 readiness.stopping = True
         finally:
@@ -236,11 +233,13 @@ def create_app(
         routes=[
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
-            described([gateway_description(gateway.state), *DESCRIPTIONS, jobs.description], keyed=bool(checked.keys)),
+            described(
+                [gateway_description(gateway.state), *DESCRIPTIONS, *kept.descriptions],
+                keyed=bool(checked.keys),
+            ),
             *doors.routes(),
             *prompts.routes(),
-            *workers.routes(),
-            *jobs.routes(),
+            *kept.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
         ],
         middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],

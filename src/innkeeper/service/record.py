@@ -81,6 +81,10 @@ class CallRecord:
         """An answer has ended without its usage: so many bytes were sent, and so many have come."""
         self.guess = _sum(self.guess or Usage(), Usage(input_tokens=-(-given // 4), output_tokens=-(-made // 4)))
 
+    def uses(self, usage: Usage, cost: float) -> None:
+        """A model has used tokens and money, in a call that tells no more of it."""
+        self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
+
     @property
     def tokens(self) -> int:
         """Tokens of prompt and answer, as far as the provider told."""

@@ -89,6 +89,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "call": CommandEntry(
                 "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a service."
             ),
+            "enhance-prompt": CommandEntry(
+                "innkeeper.cli.tasks.enhance:enhance_prompt", "Make a prompt for an image or video model."
+            ),
             "image": CommandEntry("innkeeper.cli.run.jobs:image", "Have a picture made."),
             "video": CommandEntry("innkeeper.cli.run.jobs:video", "Have a video made."),
             "job": CommandEntry("innkeeper.cli.run.jobs:job", "Look at jobs of pictures and videos; carry them out."),

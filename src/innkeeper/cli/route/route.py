@@ -47,7 +47,7 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
 
     import msgspec
 
-    from innkeeper.inference.routing.deployment import deployments_of
+    from innkeeper.inference.routing.deployment import deployments_of, with_embedded
     from innkeeper.inference.routing.policy import policy_for, read_policies
     from innkeeper.inference.routing.router import Router, RouteRequest
     from innkeeper.library.models.stores import RoutePolicyStore
@@ -57,7 +57,8 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
     now = monotonic()
     with opened(url) as library:
         policies = read_policies(RoutePolicyStore(library.db).list())
-        router = Router(deployments_of(library.catalogue, WorkerStore(library.db).list(), now), policies)
+        known = deployments_of(library.catalogue, WorkerStore(library.db).list(), now)
+        router = Router(with_embedded(known), policies)
     request = RouteRequest(tier=Tier.of(tier), needs=frozenset(needs), **asked)
     found = router.explain(request, now)
     policy = policy_for(policies, request.modality, request.task)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.inference.errors import BudgetError
 from innkeeper.inference.jobs.assets import AssetStore, media_type_of, open_assets
 from innkeeper.inference.jobs.backend import Backend, Call
 from innkeeper.inference.jobs.backends.registry import backends
@@ -25,7 +26,7 @@ from innkeeper.inference.jobs.store import JobStore, later
 from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.library.tier import Ceilings
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
+from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
@@ -37,21 +38,6 @@ WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
 """The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""
 
 _CHANGED: Final = 8
-
-
-class BudgetError(InnkeeperError):
-    """A job that would cost more than it may. ``estimate`` is the figure, ``left`` what there is, in US dollars."""
-
-    exit_code = 65
-    http_status = 402
-
-    def __init__(self, what: str, *, estimate: float, left: float) -> None:
-        super().__init__(
-            f"{what}: it would cost about ${estimate:.4f}, and ${max(left, 0):.4f} is left",
-            hint="ask for less, or have the budget raised",
-            estimate=estimate,
-            left=left,
-        )
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

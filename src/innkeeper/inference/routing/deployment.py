@@ -17,7 +17,16 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 
-__all__ = ["MILLION", "Deployment", "Price", "deployments_of", "model_deployments", "worker_deployments"]
+__all__ = [
+    "EMBEDDED",
+    "MILLION",
+    "Deployment",
+    "Price",
+    "deployments_of",
+    "model_deployments",
+    "with_embedded",
+    "worker_deployments",
+]
 
 MILLION: Final = 1_000_000
 """Tokens that a price is for."""
@@ -69,6 +78,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     ``name`` is unique among all. ``tier`` is the highest that it may be asked for. ``needs`` are met by ``abilities``.
     ``context_window`` is in tokens, None where nobody says; ``price`` None where nobody says. ``slots`` is how many requests it
     serves at once before it counts as busy. ``lease_until`` is in seconds of the router's clock: None for what holds no lease.
+    ``embedded`` is the model that comes with Innkeeper, where it stands in for what is missing.
     """
 
     name: str
@@ -84,6 +94,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
     active: bool = True
     worker: str = ""
     lease_until: float | None = None
+    embedded: bool = False
 
     @property
     def price_rank(self) -> float:
@@ -112,6 +123,25 @@ def deployments_of(
 ) -> list[Deployment]:
     """Both: `model_deployments` and `worker_deployments`."""
     return [*model_deployments(catalogue), *worker_deployments(catalogue, workers, now)]
+
+
+EMBEDDED: Final = Deployment(
+    name=LOCAL,
+    route=Route.of(LOCAL, LOCAL),
+    tasks=frozenset({"enhancement", "roleplay", "reasoning"}),
+    priority=1_000_000,
+    context_window=4_096,
+    price=Price(),
+    slots=1,
+    embedded=True,
+)
+"""The model that comes with Innkeeper, for the general tier. `with_embedded` says when it is asked."""
+
+
+def with_embedded(deployments: Iterable[Deployment]) -> list[Deployment]:
+    """The deployments, and the embedded model where none of them is for chats: on a bare machine."""
+    known = list(deployments)
+    return known if any(one.modality == "chat" and one.active for one in known) else [*known, EMBEDDED]
 
 
 def _of_row(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Deployment:

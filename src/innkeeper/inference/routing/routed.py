@@ -89,7 +89,8 @@ class RoutedModels:
             except InnkeeperError as error:
                 last = error
         if last is None:
-            raise NoRouteError("there is nowhere to send this request", journey.trace)
+            dear = {} if journey.cheapest is None else {"cheapest": journey.cheapest}
+            raise NoRouteError("there is nowhere to send this request", journey.trace, **dear)
         last.details["route_trace"] = journey.trace.to_dict()
         raise last
 

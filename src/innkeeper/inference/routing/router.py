@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
@@ -53,7 +54,7 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``task`` empty: any. ``tier`` is the effective one, which no attempt exceeds. ``input_tokens`` is what its smallest plan
     takes, ``output_tokens`` what is kept for the answer. ``money`` bounds all attempts, beside the policy.
-    ``model`` asks for one model.
+    ``model`` asks for one model, ``routes`` are patterns of the names of deployments that may be asked.
     """
 
     modality: str = "chat"
@@ -64,6 +65,7 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     money: float | None = None
     model: str | None = None
+    routes: tuple[str, ...] | None = None
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,12 +261,14 @@ _FREE = frozenset(
 class Journey:
     """One request on its way. Ask `next`, carry the attempt out, and tell `done` or `failed`; `trace` tells all of it.
 
-    The tier of an attempt is at most that of the one before, which is at most the request's.
+    The tier of an attempt is at most that of the one before, which is at most the request's. ``cheapest`` is the least that
+    an attempt would have cost, where money stood in the way.
     """
 
     def __init__(self, router: Router, request: RouteRequest, policy: RoutePolicy, began: float) -> None:
         self.request, self.policy, self.began = request, policy, began
         self.tier, self.spent, self.ended = request.tier, 0.0, ""
+        self.cheapest: float | None = None
         self._router = router
         self._steps: list[RouteStep] = []
         self._tried: set[str] = set()
@@ -298,8 +302,9 @@ class Journey:
         chosen = self._router.begin(self, now)
         if chosen is None:
             self.ended = "no_deployment"
-            reasons = (self.refused(one, now) for one in self._router.deployments)
-            self._skipped = Counter(reason for reason in reasons if reason)
+            reasons = [(one, self.refused(one, now)) for one in self._router.deployments]
+            self._skipped = Counter(reason for _, reason in reasons if reason)
+            self.cheapest = min((self.estimate(one) for one, reason in reasons if reason == "budget"), default=None)
             return None
         self._tried.add(chosen.name)
         self.tier = Tier.lowest(self.tier, chosen.tier)
@@ -379,6 +384,8 @@ class Journey:
             return "price_unknown" if one.price is None else "budget"
         if one.name in self._tried:
             return "tried"
+        if self.request.routes is not None and not any(fnmatchcase(one.name, it) for it in self.request.routes):
+            return "not_allowed"
         return self._router.health(one.name).closed_to(now)
 
     def _over(self, attempt: Attempt, now: float, outcome: str, **facts: str) -> None:

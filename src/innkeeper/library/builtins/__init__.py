@@ -16,7 +16,7 @@ from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.once import once
 
-__all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_versions", "read_builtins"]
+__all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_models", "packaged_versions", "read_builtins"]
 
 CHECKSUM: Final = "962e978650b778ad9081ef9ad54c85f7a2665764ee399b6f084c38afa9a3e11d"
 """SHA-256 of the packaged file."""
@@ -38,6 +38,13 @@ def packaged_versions() -> tuple[TemplateVersion, ...]:
 def packaged_labels() -> tuple[Labelled, ...]:
     """The labels that built-in templates hold."""
     return tuple(Labelled(label, version) for version, labels in _packaged() for label in labels)
+
+
+@once
+def packaged_models() -> frozenset[str]:
+    """The models and families that built-in templates are for."""
+    keys = [version.key for version in packaged_versions()]
+    return frozenset(name for key in keys for name in (key.target_model, key.enhancer_model) if name)
 
 
 @once

@@ -63,6 +63,7 @@ __all__ = [
     "fitted_output",
     "joined_negative",
     "output_note",
+    "output_room",
     "rendered_version",
     "values_for",
     "with_log",
@@ -255,6 +256,8 @@ class Preparation:
             target = facts_of(catalogue, request.target_model, request.target_family, request.job_type)
             reader = self._reader()
             budget, fitted = self._fitted(target, template)
+            if request.context_window is not None:
+                reader = msgspec.structs.replace(reader, window=request.context_window)
             limit = None
             if template is not None and reader.window is not None:
                 limit = chat_budget(reader.window, _answer_tokens(template))
@@ -365,20 +368,20 @@ def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:
 
 def output_note(library: Library, prepared: PreparedPrompt, output: str) -> str:
     """``output_over_budget`` for an output that is longer than its target reads, else nothing."""
-    room = _output_room(library, prepared)
+    room = output_room(library, prepared)
     return "" if room is None or room[0].fits(output, room[1]) else "output_over_budget"
 
 
 def fitted_output(library: Library, prepared: PreparedPrompt, output: str) -> Fitted:
     """An output made to fit what its target reads. Raises `OverBudgetError`."""
-    room = _output_room(library, prepared)
+    room = output_room(library, prepared)
     if room is None:
         measure = TokenizerSpec("bpe", prepared.request.target_model or "", _UNBOUNDED).measure(library.counter)
         return Fitted(output, measure.count(output))
     return fit_text(output, *room, "truncate")
 
 
-def _output_room(library: Library, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:
+def output_room(library: Library, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:
     """The room that a target has for an output, and what measures it; None where the output is for people."""
     asked, budget = prepared.request, prepared.budget
     target = facts_of(library.sources.current(), asked.target_model, asked.target_family, asked.job_type)

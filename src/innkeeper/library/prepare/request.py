@@ -79,6 +79,8 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How the messages are written for the provider, which also says what a message costs; OpenAI's where it is not known."""
     segments: tuple[Segment, ...] = ()
     """The prompt for the target in parts with roles, in place of ``text``; it goes to the target where no template answers."""
+    context_window: int | None = None
+    """Tokens that the model reads which gets the messages, where that is known better than from the catalogue."""
     client_msg_id: str | None = None
     """The id under which the client sent ``text``; a message of the history that has it is left out."""
     system: str | None = None
@@ -97,6 +99,7 @@ class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
         need("overlays", self.overlays, Mapping, "texts by name")
         need("ceilings", self.ceilings, Ceilings, "ceilings")
         need("target_budget", self.target_budget, (int, NoneType), "a number of tokens or nothing")
+        need("context_window", self.context_window, (int, NoneType), "a number of tokens or nothing")
         need("segments", self.segments, (tuple, list), "segments")
         for number, segment in enumerate(self.segments):
             need(f"segments[{number}]", segment, Segment, "a segment")

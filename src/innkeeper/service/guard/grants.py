@@ -2,7 +2,7 @@
 
 ::
 
-    KEY scope=chat,models route=local,openai/* profile=mira rate=60 tokens=100000 calls=4 spend=2.50 seconds=0.5
+    KEY scope=chat,tasks route=local,openai/* profile=mira rate=60 tokens=100000 calls=4 spend=2.50 seconds=0.5
 
 A word that is left out leaves open what it would bound. Names may be patterns with ``*``.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -33,7 +33,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
     of the service (`innkeeper.service.guard.prices`); keys of one ``tenant`` share it. ``limits`` are what the work of one call
-    may take.
+    may take. ``tier`` is the highest content tier of its tasks: ``nsfw`` is the operator's word that whoever holds the key was
+    verified to be an adult.
     """
 
     scope: tuple[str, ...] | None = None
@@ -45,6 +46,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     calls: Annotated[int, msgspec.Meta(gt=0, le=_MOST)] | None = None
     spend: Annotated[float, msgspec.Meta(gt=0, le=_MOST)] | None = None
     tenant: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    tier: Literal["sfw", "nsfw"] = "sfw"
     limits: BuildLimits = BuildLimits()
 
     @classmethod

@@ -63,15 +63,19 @@ class Ledger(Protocol):
         ...
 
 
-async def afford(ledger: Ledger, caller: str, grant: Grant) -> None:
-    """Let a request pass whose caller has money left. Raises `SpendLimitError`, and `DatabaseError` where nobody can tell."""
+async def afford(ledger: Ledger, caller: str, grant: Grant) -> float | None:
+    """Let a request pass whose caller has money left; how much that is, None where nothing bounds it.
+
+    Raises `SpendLimitError`, and `DatabaseError` where nobody can tell.
+    """
     account = account_of(caller, grant)
     if account is None:
-        return
+        return None
     over = await ledger.spent(account) - account.amount + _LEAST
     if over >= 0:
         wait = max(1, ceil(over * DAY / account.amount - _LEAST))
         raise SpendLimitError("the money of this key", limit="spend", allowed=account.amount, retry_after=wait)
+    return -over
 
 
 class MemoryLedger:

@@ -18,6 +18,13 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "prompts": ("/v1/prompts", "/v1/plans"),
         "run": ("/prompt.v1.PromptService",),
         "jobs": ("/v1/jobs", *(f"/functions/v1/{name}" for name in ("queue-job", "fal-image", "replicate-image"))),
+        "tasks": (
+            *(f"/functions/v1/{name}" for name in ("enhance-prompt", "playground-chat", "roleplay-chat")),
+            *(f"/functions/v1/{name}" for name in ("character-suggestions", "generate-scene")),
+            *(f"/v1/{name}" for name in ("enhance", "chat", "roleplay", "conversations", "characters:suggest")),
+            *(f"/v1/{name}" for name in ("scenes", "scenes:compose", "tier:evaluate")),
+            *(f"/v1/{name}" for name in ("templates:resolve", "templates:render")),
+        ),
         "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
         "metrics": ("/metrics",),
         "workers": (
@@ -30,7 +37,7 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """By name, what their paths begin with."""
 
-ANSWERING: Final = frozenset({"chat", "embeddings", "run", "jobs"})
+ANSWERING: Final = frozenset({"chat", "embeddings", "run", "jobs", "tasks"})
 """Surfaces whose calls mostly wait for a model: more of them are let in at once than of those that compute."""
 
 PROBES: Final = frozenset({"/health", "/ready"})

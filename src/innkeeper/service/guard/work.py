@@ -163,6 +163,7 @@ def _give_back(held: Counter[str], caller: str, amount: int) -> None:
 class Ticket:
     """One call of a caller: what it may do (`grant`), what it holds, and what is known of it (`record`).
 
+    ``money`` is what it may cost at most by what its caller may still spend, None where nothing bounds it.
     ``caller`` is also who owns what the call stores: a key's name, or, where there are no keys, `EVERYBODY`.
     """
 
@@ -172,13 +173,14 @@ class Ticket:
         self.grant = gate.keys.grant(caller)
         self.owner = caller if gate.keys else EVERYBODY
         self.record = record
+        self.money: float | None = None
         self.calls = 0
         self.answers = 0
         self.size = 0
 
     async def afford(self) -> None:
         """See that there is money left. Raises `SpendLimitError`, `DatabaseError`."""
-        await afford(self._gate.ledger, self.caller, self.grant)
+        self.money = await afford(self._gate.ledger, self.caller, self.grant)
 
     def enter(self, surface: str | None = None) -> None:
         """Begin to be answered.

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.jobs.description import JOBS
 from innkeeper.service.settings import Settings
+from innkeeper.service.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
@@ -29,12 +30,13 @@ LOG: Final = logging.getLogger("innkeeper.jobs")
 
 
 class JobsDoor:
-    """The jobs behind the service's paths. `close` it with the application."""
+    """The jobs behind the service's paths, in ``library``. `close` it with the application, before the library."""
 
     description = JOBS
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, library: SharedLibrary) -> None:
         self._settings = settings
+        self._library = library
         self._lock = threading.Lock()
         self._jobs: MediaJobs | None = None
         self._runner: Runner | None = None
@@ -74,7 +76,7 @@ class JobsDoor:
             threading.Thread(target=self._start, name="innkeeper-jobs-start", daemon=True).start()
 
     def close(self) -> None:
-        """Take no more jobs, finish those at hand, and give the library back."""
+        """Take no more jobs, and finish those at hand."""
         with self._lock:
             self._closed = True
             jobs, runner, self._jobs, self._runner = self._jobs, self._runner, None, None
@@ -82,28 +84,20 @@ class JobsDoor:
             runner.stop(self._settings.stop_seconds)
         if jobs is not None:
             jobs.wire.close()
-            jobs.library.close()
 
     def _start(self) -> None:
         try:
-            from innkeeper.library.db.connection import find_target
-
-            path = find_target(self._settings.database).path
-            if path is None or path.exists():
+            if self._library.is_there():
                 self.jobs()
         except InnkeeperError as error:
             LOG.warning("jobs are not carried out: %s", error.message)
 
     def _opened(self) -> MediaJobs:
-        from innkeeper.lazy import require
-
-        require("sqlalchemy")
+        library = self._library.get()
         from innkeeper.inference.jobs.media_jobs import MediaJobs
         from innkeeper.inference.jobs.wire import MediaWire
-        from innkeeper.library.library import Library
 
         wire = MediaWire(self._settings.egress)
-        library = Library.open(self._settings.database)
         return MediaJobs(
             library, wire=wire, public_url=self._settings.public_url, daily_budget=self._settings.job_budget
         )

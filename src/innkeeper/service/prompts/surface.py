@@ -48,6 +48,8 @@ class PromptSurface:
         self._pool, self._keys = pool, settings.keys
         self.plans = PlanStore()
         self.models: Models = RouteModels(Routes.read()) if models is None else models
+        self.local = getattr(self.models, "local", None)
+        """The models that run beside this process, where routes use them."""
         if not settings.profiles:
             return
         if not isinstance(self.models, RouteModels):

@@ -1,7 +1,8 @@
 """LibraryRouting: the router of a service: over the models of its library and the workers that hold a lease.
 
 What it knows is read every few seconds beside the requests, none of which waits for it or probes anything. Its models are called
-``auto`` and ``auto:TASK``; without a database there are none.
+``auto`` and ``auto:TASK``; without a database there are none. Where the catalogue has nothing for chats, the model that comes
+with Innkeeper answers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.request import GenerationRequest
-from innkeeper.inference.routing.deployment import Deployment, model_deployments, worker_deployments
+from innkeeper.inference.routing.deployment import (
+    EMBEDDED,
+    Deployment,
+    model_deployments,
+    with_embedded,
+    worker_deployments,
+)
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
 from innkeeper.inference.routing.policy import RoutePolicy, read_policies
 from innkeeper.inference.routing.route import Route, Routes
@@ -26,10 +33,10 @@ from innkeeper.inference.routing.router import Router
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import Secret, fresh_seed
 from innkeeper.service.settings import Settings
+from innkeeper.service.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue
-    from innkeeper.library.library import Library
     from innkeeper.library.workers.store import WorkerStore
 
 __all__ = ["REFRESH_SECONDS", "LibraryRouting"]
@@ -48,13 +55,19 @@ class LibraryRouting:
     Args:
         settings: whose database it is, and which hosts the operator allows.
         local: the models that run beside this process, where others use them, too.
+        library: the library of the application, where others use it, too: it is theirs to close then.
     """
 
-    def __init__(self, settings: Settings, local: LocalModels | None = None) -> None:
+    def __init__(
+        self, settings: Settings, local: LocalModels | None = None, library: SharedLibrary | None = None
+    ) -> None:
         self.router = Router(chance=lambda: fresh_seed() / 2**32)
         self._settings = settings
         self._hosts: dict[str, tuple[str, ...]] = {}
-        self._library: Library | None = None
+        self._own = SharedLibrary(settings) if library is None else None
+        self._library = library or self._own or SharedLibrary(settings)
+        self._opening = asyncio.Lock()
+        self._following: asyncio.Future[None] | None = None
         self._known: Catalogue | None = None
         self._models: list[Deployment] = []
         self._told: tuple[list[Deployment], tuple[RoutePolicy, ...]] | None = None
@@ -63,18 +76,24 @@ class LibraryRouting:
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
-        """Know what there is, and follow it."""
-        if self._settings.database is None or find_spec("sqlalchemy") is None:
-            yield
-            return
-        await self.refresh()
-        following = asyncio.ensure_future(self._follow())
+        """Know what there is, and follow it; where no database was named, from the first call on that needs it."""
+        if self._settings.database is not None and find_spec("sqlalchemy") is not None:
+            await self.ready()
         try:
             yield
         finally:
-            following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
+            if (following := self._following) is not None:
+                following.cancel()
+                with suppress(asyncio.CancelledError):
+                    await following
+
+    async def ready(self) -> None:
+        """Know what there is, and follow it from now on."""
+        if self._following is None:
+            async with self._opening:
+                if self._following is None:
+                    await self.refresh()
+                    self._following = asyncio.ensure_future(self._follow())
 
     async def refresh(self) -> None:
         """Read what there is now. A database that fails leaves what is known: leases run out by themselves."""
@@ -82,6 +101,8 @@ class LibraryRouting:
             await asyncio.to_thread(self._read)
         except InnkeeperError as error:
             LOG.warning("routes are as they were: %s", error.kind)
+            if self._told is None:
+                self.router.update([EMBEDDED])
 
     def cards(self) -> tuple[ModelCard, ...]:
         """See `RoutedModels.cards`."""
@@ -96,10 +117,10 @@ class LibraryRouting:
         return await self.routed.embeddings(body)
 
     async def close(self) -> None:
-        """Let go of connections and the library."""
+        """Let go of connections, and of a library of its own."""
         await self._routes.close()
-        if self._library is not None:
-            self._library.close()
+        if self._own is not None:
+            self._own.close()
 
     async def _follow(self) -> None:
         while True:
@@ -109,29 +130,22 @@ class LibraryRouting:
     def _read(self) -> None:
         from innkeeper.library.models.stores import RoutePolicyStore
 
-        library = self._opened()
+        library = self._library.get()
         workers = self._workers().alive()
         self._hosts = {row["id"]: tuple(row["hosts"]) for row in workers}
         policies = read_policies(RoutePolicyStore(library.db).list())
         catalogue, now = library.catalogue, monotonic()
         if catalogue is not self._known:
             self._known, self._models = catalogue, model_deployments(catalogue)
-        told = ([*self._models, *worker_deployments(catalogue, workers, now)], policies)
+        told = (with_embedded([*self._models, *worker_deployments(catalogue, workers, now)]), policies)
         if workers or told != self._told:
             self._told = told
             self.router.update(*told)
 
-    def _opened(self) -> Library:
-        if self._library is None:
-            from innkeeper.library.library import Library
-
-            self._library = Library.open(self._settings.database)
-        return self._library
-
     def _workers(self) -> WorkerStore:
         from innkeeper.library.workers.store import WorkerStore
 
-        return WorkerStore(self._opened().db)
+        return WorkerStore(self._library.get().db)
 
     def _quarantine(self, one: Deployment) -> None:
         """Put a worker into quarantine for all services of this database; the answer that led to it waits for nothing."""
@@ -150,7 +164,7 @@ class LibraryRouting:
         try:
             if name.startswith(_WORKER):
                 return Secret(self._workers().call_key(name.removeprefix(_WORKER)))
-            return self._opened().vault.reveal(name, who="router", why="route")
+            return self._library.get().vault.reveal(name, who="router", why="route")
         except InnkeeperError:
             return None
 

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import AnyOf, Models
 from innkeeper.service.settings import Settings
+from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.workers.register import WorkerRegister
 from innkeeper.service.workers.routing import LibraryRouting
 
@@ -23,10 +24,17 @@ class WorkerSurface:
         settings: whose database it is, and which hosts the operator allows.
         models: what answers otherwise.
         local: the models that run beside this process, where ``models`` uses them, too.
+        library: the library of the application, where others use it, too.
     """
 
-    def __init__(self, settings: Settings, models: Models, local: LocalModels | None = None) -> None:
-        self.routing = LibraryRouting(settings, local)
+    def __init__(
+        self,
+        settings: Settings,
+        models: Models,
+        local: LocalModels | None = None,
+        library: SharedLibrary | None = None,
+    ) -> None:
+        self.routing = LibraryRouting(settings, local, library)
         self.models: Models = models if settings.database is None else AnyOf(models, self.routing)
         self._register = WorkerRegister(settings)
 
@@ -42,3 +50,4 @@ class WorkerSurface:
                 yield
         finally:
             self._register.close()
+            await self.routing.close()

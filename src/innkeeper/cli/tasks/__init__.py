@@ -1,0 +1,1 @@
+"""Commands of tasks: the requirement document's functions, in this process or at a service."""

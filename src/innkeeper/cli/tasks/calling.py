@@ -1,0 +1,126 @@
+"""Calling: one of the document's functions called with a body, in this process over a library, or at a service's address.
+
+Both run the same code: what a service would answer over HTTP, the command answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from innkeeper.cli.keep.library import audience_options, database_options, print_json
+
+if TYPE_CHECKING:
+    from innkeeper.service.guard.grants import Grant
+
+__all__ = ["called", "remote_failed", "shown", "task_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SECONDS: Final = 600.0
+"""How long the answer of a service is waited for."""
+
+_FAILED: Final = 65
+_BAD: Final = 400
+_UNAVAILABLE: Final = 69
+
+
+def task_options(command: F) -> F:
+    """Give a command what all tasks take: where it runs, for whom, how strictly and for how much."""
+    for option in (
+        click.option("--max-cost", type=click.FloatRange(0), help="US dollars that it may cost at most."),
+        click.option("--strict", is_flag=True, help="Make an error of whatever is less than what was asked for."),
+        click.option("--remote", metavar="URL", help="Ask the service at this address instead of this process."),
+    ):
+        command = option(command)
+    return audience_options(database_options(command))
+
+
+def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """The answer of a function to a body, whose fields of None are left out. ``options`` are those of `task_options`.
+
+    Raises what the function raises; of a service, `UsageError`, `ProviderError` or `UnavailableError` by its status.
+    """
+    terms = {"strict": options["strict"] or None, "max_cost": options["max_cost"]}
+    sent = {**body, "contentType": options["content_mode"], **terms}
+    sent = {name: value for name, value in sent.items() if value is not None}
+    if options["remote"]:
+        return _there(f"{options['remote'].rstrip('/')}/functions/v1/{function}", sent)
+    return asyncio.run(_here(function, sent, options["url"], options["age_record"]))
+
+
+async def _here(function: str, body: Mapping[str, Any], url: str | None, age_record: Path | None) -> dict[str, Any]:
+    from innkeeper.inference.tasks.execution import TextTasks
+    from innkeeper.service.guard.work import Gate, Ticket
+    from innkeeper.service.record import CallRecord
+    from innkeeper.service.settings import Settings
+    from innkeeper.service.shared_library import SharedLibrary
+    from innkeeper.service.tasks.calls import TaskCall
+    from innkeeper.service.tasks.functions import FUNCTIONS
+    from innkeeper.service.workers.routing import LibraryRouting
+
+    settings = Settings(database=url)
+    shared = SharedLibrary(settings, watch=False)
+    routing = LibraryRouting(settings, library=shared)
+    try:
+        library = shared.get()
+        await routing.refresh()
+        ticket = Ticket(Gate(calls=1, volume=settings.max_body), "", CallRecord())
+        ticket.grant = _grant(library, age_record)
+        answer = await FUNCTIONS[function](TaskCall(body, ticket, TextTasks(library, routing.routed), ""))
+        return dict(answer)
+    finally:
+        await routing.close()
+        shared.close()
+
+
+def _grant(library: Any, age_record: Path | None) -> Grant:
+    from innkeeper.cli.keep.library import ceilings
+    from innkeeper.library.tier import Tier
+    from innkeeper.service.guard.grants import Grant
+
+    account = ceilings(library, age_record).account
+    return Grant(tier="nsfw" if account is Tier.NSFW else "sfw")
+
+
+def _there(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    from innkeeper.service.client import exchange, key_headers
+
+    status, reply = exchange("POST", url, key_headers({}, os.environ), timeout=SECONDS, json=dict(body))
+    try:
+        answer = json.loads(reply)
+    except (ValueError, RecursionError):
+        answer = None
+    if status and status < _BAD and isinstance(answer, dict):
+        return answer
+    raise remote_failed(url, status, answer)
+
+
+def remote_failed(url: str, status: int, answer: Any) -> Exception:
+    """The error of this house for what a service answered."""
+    from innkeeper.prompt.errors import ProviderError, UnavailableError, UsageError
+
+    told = answer if isinstance(answer, Mapping) else {}
+    words = str(told.get("error") or told.get("message") or f"status {status}")
+    if not status:
+        return UnavailableError(f"no service answers at {url}: {words}", hint="start one: innkeeper serve")
+    hint = told.get("hint") if isinstance(told.get("hint"), str) else None
+    kind = UsageError if status < 500 else ProviderError  # noqa: PLR2004 - the statuses of a server's own errors
+    return kind(words, hint=hint, code=told.get("code"))
+
+
+def shown(answer: Mapping[str, Any], text: str | None, as_json: bool) -> int:  # noqa: FBT001 - our own call only
+    """Print an answer: its text, and on the error stream why it is a makeshift; or all of it. The exit code."""
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(text or "")
+        for reason in answer.get("reasons") or ():
+            click.echo(f"makeshift: {reason}", err=True)
+    return 0 if answer.get("success", True) else _FAILED

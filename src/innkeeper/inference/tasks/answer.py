@@ -1,0 +1,111 @@
+"""TaskAnswer: what came of a task, and everything that a caller may ask about it: what ran where, why, and for how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from innkeeper.inference.response.response import Usage
+from innkeeper.inference.routing.trace import RouteTrace
+from innkeeper.library.models.facts import NegativePrompt
+from innkeeper.library.prepare.request import PreparedPrompt, resolution_facts, tier_facts
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import EMPTY, FrozenDict
+
+__all__ = ["TaskAnswer", "TokenCounts"]
+
+
+class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Sizes in tokens: of the prompt, of the answer, of what the target may read (``budget``), None where nobody knows.
+
+    ``reserved`` is kept of the budget for what is added later, ``window`` is what the model reads that answered.
+    """
+
+    input: int = 0
+    output: int | None = None
+    budget: int | None = None
+    reserved: Mapping[str, int] = EMPTY
+    window: int | None = None
+
+
+class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of a task.
+
+    ``text`` is what the model wrote, or what the task made of it; a refusal stands in it word for word, and ``finish_reason``
+    is ``refusal`` then. ``execution`` is ``model``, ``rules``, or ``none`` where the text stayed as it was. ``traces`` are one
+    for each time that a model was asked. ``cost_usd`` is None where nobody knows a price; ``cost_source`` is ``catalogue``, or
+    ``estimate`` where the provider told no usage. ``details`` are what the task itself tells.
+    """
+
+    text: str
+    prepared: PreparedPrompt
+    finish_reason: str = "stop"
+    execution: str = "model"
+    traces: tuple[RouteTrace, ...] = ()
+    usage: Usage = Usage()
+    tokens: TokenCounts = TokenCounts()
+    cost_usd: float | None = None
+    cost_source: str = ""
+    model: str = ""
+    provider: str = ""
+    deployment: str = ""
+    reasons: tuple[str, ...] = ()
+    latency_ms: Mapping[str, float] = EMPTY
+    details: FrozenDict = EMPTY
+
+    @property
+    def request_id(self) -> str:
+        """The number of the request."""
+        return self.prepared.request_id
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model, or its provider, would not answer."""
+        return self.finish_reason in REFUSALS
+
+    @property
+    def degraded(self) -> bool:
+        """Whether the answer is less than what was asked for."""
+        return bool(self.reasons)
+
+    @property
+    def tier(self) -> Tier:
+        """The tier of the answer."""
+        return self.prepared.tier.effective
+
+    @property
+    def negative(self) -> NegativePrompt | None:
+        """The negative prompt for the target, where it takes one."""
+        return self.prepared.negative
+
+    @property
+    def route_trace(self) -> dict[str, Any] | None:
+        """Where the last of its requests went; None where no model was asked."""
+        return self.traces[-1].to_dict() if self.traces else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts, the text among them."""
+        return {
+            "request_id": self.request_id,
+            "text": self.text,
+            "finish_reason": self.finish_reason,
+            "degraded": self.degraded,
+            "reasons": list(self.reasons),
+            "execution": self.execution,
+            "resolution": resolution_facts(self.prepared.resolution),
+            "tier": tier_facts(self.prepared.tier),
+            "tokens": msgspec.to_builtins(self.tokens, enc_hook=dict),
+            "model": self.model,
+            "provider": self.provider,
+            "route_trace": self.route_trace,
+            "usage": self.usage.to_dict(),
+            "cost_usd": self.cost_usd,
+            "cost_source": self.cost_source,
+            "latency_ms": dict(self.latency_ms),
+        }
+
+
+REFUSALS = frozenset({"refusal", "content_filter"})
+"""Reasons why a model ended that are a refusal: its own, or its provider's."""

@@ -1,0 +1,55 @@
+"""LibrarySurfaces: the surfaces that one library is behind: workers and the router, jobs, tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.routing import BaseRoute
+
+from innkeeper.inference.local.shared import LocalModels
+from innkeeper.inference.routing.models import Models
+from innkeeper.service.jobs.door import JobsDoor
+from innkeeper.service.openapi.document import Description
+from innkeeper.service.settings import Settings
+from innkeeper.service.shared_library import SharedLibrary
+from innkeeper.service.tasks.surface import TaskSurface
+from innkeeper.service.workers.surface import WorkerSurface
+
+__all__ = ["LibrarySurfaces"]
+
+
+class LibrarySurfaces:
+    """The routes, and ``models``: those that are given, with those of the router beside them.
+
+    Args:
+        settings: whose database it is, and what callers may do.
+        models: what answers otherwise.
+        local: the models that run beside this process, where ``models`` uses them, too.
+    """
+
+    def __init__(self, settings: Settings, models: Models, local: LocalModels | None = None) -> None:
+        self.library = SharedLibrary(settings)
+        self._workers = WorkerSurface(settings, models, local, self.library)
+        self._jobs = JobsDoor(settings, self.library)
+        self._tasks = TaskSurface(settings, self.library, self._workers.routing)
+        self.models = self._workers.models
+
+    @property
+    def descriptions(self) -> tuple[Description, ...]:
+        """What the OpenAPI document tells of them, beside the workers."""
+        return (self._jobs.description, *self._tasks.descriptions)
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes."""
+        return [*self._workers.routes(), *self._jobs.routes(), *self._tasks.routes()]
+
+    @asynccontextmanager
+    async def served(self) -> AsyncIterator[None]:
+        """Know where requests go, and carry out jobs, while the service runs; the library is given back at the end."""
+        try:
+            async with self._workers.followed(), self._jobs.served():
+                yield
+        finally:
+            await asyncio.to_thread(self.library.close)

@@ -1,0 +1,150 @@
+"""Calls of tasks: what every route of this surface does with a request: who asks, how far it may go, what it costs, and errors.
+
+Who a body says it is counts for nothing: the owner is the key that calls. A tier is only asked for; what a key may have is the
+operator's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+
+from innkeeper.inference.response.views.chat import envelope
+from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.text import scalar_text
+from innkeeper.service.answers import json_body, json_response, ticket_of, unless_gone
+from innkeeper.service.error_facts import error_headers, facts_of
+
+if TYPE_CHECKING:
+    from innkeeper.inference.tasks.answer import TaskAnswer
+    from innkeeper.inference.tasks.execution import TextTasks
+    from innkeeper.service.guard.work import Ticket
+
+__all__ = ["Endpoint", "Opened", "Run", "TaskCall", "flag_of", "function", "service", "text_of"]
+
+Endpoint = Callable[[WebRequest], Awaitable[Response]]
+
+
+class TaskCall(NamedTuple):
+    """One call: its body, whose it is, and what carries tasks out."""
+
+    body: Mapping[str, Any]
+    ticket: Ticket
+    tasks: TextTasks
+    number: str
+
+    @property
+    def owner(self) -> str:
+        """Who owns what the call stores."""
+        return self.ticket.owner
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """What lies above the tier that is asked for: what the operator grants the key, else the general tier."""
+        return Ceilings(account=Tier.of(self.ticket.grant.tier))
+
+    @property
+    def strict(self) -> bool:
+        """Whether a makeshift is an error. Raises `UsageError`."""
+        return flag_of(self.body, "strict")
+
+    @property
+    def money(self) -> float | None:
+        """US dollars that the call may cost: what is left to its key, and what the body allows. Raises `UsageError`."""
+        said = self.body.get("max_cost")
+        if said is not None and (isinstance(said, bool) or not isinstance(said, (int, float)) or not said >= 0):
+            raise UsageError("max_cost is a number of US dollars", where=Where(path="max_cost"))
+        bounds = [bound for bound in (self.ticket.money, said) if bound is not None]
+        return min(bounds) if bounds else None
+
+    def terms(self) -> dict[str, Any]:
+        """The fields of a `TextTask` that follow from who calls."""
+        return {"routes": self.ticket.grant.route, "money": self.money, "strict": self.strict}
+
+    def charge(self, answer: TaskAnswer) -> None:
+        """Take down what an answer has cost."""
+        record = self.ticket.record
+        record.asks(route=answer.deployment, provider=answer.provider, model=answer.model)
+        record.finish_reason = answer.finish_reason
+        record.uses(answer.usage, answer.cost_usd or 0.0)
+
+
+Run = Callable[[TaskCall], Awaitable[Mapping[str, Any]]]
+Opened = Callable[[], Awaitable["TextTasks"]]
+
+
+def function(opened: Opened, operation: str, run: Run) -> Endpoint:
+    """A function of the document: errors as ``{success: false, error, code}``."""
+    return _endpoint(opened, operation, run, _refusal)
+
+
+def service(opened: Opened, operation: str, run: Run) -> Endpoint:
+    """A service of ours: errors as OpenAI has them, with ``innkeeper.route_trace`` where a model was asked."""
+    return _endpoint(opened, operation, run, _error)
+
+
+def _endpoint(opened: Opened, operation: str, run: Run, told: Callable[[InnkeeperError], dict[str, Any]]) -> Endpoint:
+    async def call(web: WebRequest) -> Response:
+        ticket = ticket_of(web)
+        ticket.record.operation = operation
+        try:
+            body = await json_body(web)
+            made = TaskCall(body, ticket, await opened(), ticket.record.number)
+            reply = json_response(await unless_gone(web.receive, run(made)))
+            ticket.carry(len(reply.body))
+        except InnkeeperError as error:
+            _spent(ticket, error)
+            ticket.record.error = error.kind
+            return json_response(told(error), facts_of(error).status, error_headers(error))
+        return reply
+
+    return call
+
+
+def _spent(ticket: Ticket, error: InnkeeperError) -> None:
+    """Take down what was spent on a call that failed."""
+    ticket.record.cost += float((error.details.get("route_trace") or {}).get("spent") or 0.0)
+
+
+def _refusal(error: InnkeeperError) -> dict[str, Any]:
+    facts = error.to_dict()
+    known = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
+    return {**known, **{name: facts["details"][name] for name in _TOLD if name in facts.get("details", {})}}
+
+
+def _error(error: InnkeeperError) -> dict[str, Any]:
+    body = envelope(facts_of(error))
+    details = error.to_dict().get("details", {})
+    told = {name: details[name] for name in _TOLD if name in details}
+    return {**body, "innkeeper": told} if told else body
+
+
+_TOLD: Final = ("route_trace", "categories", "reasons", "estimate", "left", "skipped", "limit", "allowed")
+"""What of an error's details callers are told."""
+
+
+def text_of(body: Mapping[str, Any], *names: str) -> str:
+    """A text under the first of these names that has one; empty where none has. Raises `UsageError`."""
+    for name in names:
+        value = body.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise UsageError(f"{name} must be a text", where=Where(path=name))
+        if value:
+            return scalar_text(value)
+    return ""
+
+
+def flag_of(body: Mapping[str, Any], name: str) -> bool:
+    """A field that is true or false; false where it is missing. Raises `UsageError`."""
+    value = body.get(name)
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} must be true or false", where=Where(path=name))
+    return value

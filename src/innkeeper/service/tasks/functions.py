@@ -1,0 +1,14 @@
+"""FUNCTIONS: the document's functions by name. Services answer them over HTTP, commands in their own process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from innkeeper.service.tasks.calls import Run
+from innkeeper.service.tasks.enhancement import enhanced
+
+__all__ = ["FUNCTIONS"]
+
+FUNCTIONS: Final[Mapping[str, Run]] = MappingProxyType({"enhance-prompt": enhanced})

@@ -1,0 +1,52 @@
+"""TaskSurface: what carries tasks out in a service, opened with the first call, and the routes of all tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from starlette.routing import BaseRoute
+
+from innkeeper.service.openapi.document import Description
+from innkeeper.service.settings import Settings
+from innkeeper.service.shared_library import SharedLibrary
+from innkeeper.service.tasks.description import TASKS
+from innkeeper.service.tasks.enhancement import enhancement_routes
+from innkeeper.service.tasks.questions import question_routes
+
+if TYPE_CHECKING:
+    from innkeeper.inference.tasks.execution import TextTasks
+    from innkeeper.service.workers.routing import LibraryRouting
+
+__all__ = ["TaskSurface"]
+
+
+class TaskSurface:
+    """Tasks of one application. Whoever made library and routing closes them.
+
+    Args:
+        settings: what callers may do.
+        library: what decides.
+        routing: where requests go.
+    """
+
+    descriptions: Final[tuple[Description, ...]] = (TASKS,)
+    """What the OpenAPI document tells of it."""
+
+    def __init__(self, settings: Settings, library: SharedLibrary, routing: LibraryRouting) -> None:
+        self.settings, self.library, self.routing = settings, library, routing
+        self._tasks: TextTasks | None = None
+
+    async def tasks(self) -> TextTasks:
+        """What carries tasks out. Raises `UnavailableError` without the extra ``library``."""
+        if self._tasks is None:
+            library = await asyncio.to_thread(self.library.get)
+            await self.routing.ready()
+            from innkeeper.inference.tasks.execution import TextTasks
+
+            self._tasks = self._tasks or TextTasks(library, self.routing.routed)
+        return self._tasks
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
+        return [*enhancement_routes(self.tasks), *question_routes(self.tasks)]
