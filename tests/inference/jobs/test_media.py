@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.jobs.job import Mode
-from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError, build
+from innkeeper.inference.jobs.limits import MAX_PICTURES
+from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError, build, pictures_read
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import LimitError
 
@@ -153,3 +154,30 @@ def test_refused() -> None:
         MediaRequest(prompt="a", mode=Mode.I2V).checked()
     with pytest.raises(LimitError):
         MediaRequest(prompt="a", count=0).checked()
+
+
+SEVERAL = {"input_schema": {"prompt": {"type": "string"}, "image_urls": {"type": "array", "maxItems": 3}}}
+
+
+def test_several_pictures() -> None:
+    """Further pictures go after the first, in their order, to a model that reads so many; to others they are refused."""
+    request = MediaRequest(prompt="x", mode=Mode.I2I, image="https://a/1", references=("https://a/2",)).checked()
+    assert request.pictures == ("https://a/1", "https://a/2")
+    assert build(request, {"capabilities": SEVERAL}, Tier.SFW).body["image_urls"] == ["https://a/1", "https://a/2"]
+    assert (pictures_read(SEVERAL), pictures_read({}), pictures_read({"input_schema": {"image_url": {}}})) == (3, 1, 1)
+    assert pictures_read({"input_schema": {"images": {}}}) == MAX_PICTURES
+    others: tuple[dict[str, Any], ...] = ({"input_schema": {"image_url": {}}}, {"input_schema": {"prompt": {}}}, {})
+    for capabilities in others:
+        with pytest.raises(MediaRequestError, match="reads 1 pictures"):
+            build(request, {"capabilities": capabilities}, Tier.SFW)
+    many = MediaRequest(prompt="x", mode=Mode.I2I, image="https://a/1", references=("https://a/2",) * 3)
+    with pytest.raises(MediaRequestError, match="reads 3 pictures"):
+        build(many, {"capabilities": SEVERAL}, Tier.SFW)
+
+
+def test_pictures_refused() -> None:
+    """Further pictures need a first one, and there are so many at most."""
+    with pytest.raises(MediaRequestError, match="go with a first"):
+        MediaRequest(prompt="x", references=("https://a/2",)).checked()
+    with pytest.raises(LimitError, match="MAX_PICTURES"):
+        MediaRequest(prompt="x", image="https://a/1", references=("https://a/2",) * MAX_PICTURES).checked()

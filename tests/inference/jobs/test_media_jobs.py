@@ -136,6 +136,14 @@ def test_pictures(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
     at.drain(at.jobs.submit(wanted).id)
     assert at.provider.bodies[-1]["image_url"].startswith("data:image/png;base64,")
     assert at.jobs.submit(wanted).body["image_url"] == kept
+    capabilities = {"input_schema": {"prompt": {"type": "string"}, "image_urls": {"type": "array"}}}
+    ModelStore(at.jobs.library.db).update("fake/one", {"capabilities": capabilities})
+    at.jobs.library.refresh()
+    several = at.jobs.submit(msgspec.structs.replace(wanted, references=("https://a.example/2.png", kept)))
+    assert list(several.body["image_urls"]) == [kept, "https://a.example/2.png", kept]
+    at.drain(several.id)
+    first, second, third = at.provider.bodies[-1]["image_urls"]
+    assert (first[:14], second, third) == ("data:image/png", "https://a.example/2.png", first)
     for said, error in (
         ("file:///etc/passwd", MediaRequestError),
         ("/etc/passwd", MediaRequestError),
@@ -144,6 +152,8 @@ def test_pictures(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(error):
             at.jobs.submit(msgspec.structs.replace(wanted, image=said))
+        with pytest.raises(error):
+            at.jobs.submit(msgspec.structs.replace(wanted, references=(said,)))
     sneaked = at.jobs.submit(MediaRequest(prompt="a", model="fake/one", extra={"image_url": "http://127.0.0.1/"}))
     assert ("image_url" not in sneaked.body, [note["parameter"] for note in sneaked.notes]) == (True, ["image_url"])
 

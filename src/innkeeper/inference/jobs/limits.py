@@ -12,6 +12,7 @@ __all__ = [
     "MAX_CANCEL_TRIES",
     "MAX_DELIVERIES",
     "MAX_OUTPUTS",
+    "MAX_PICTURES",
     "MAX_PIXELS",
     "MAX_RESULT_BYTES",
     "POLL_SECONDS",
@@ -41,6 +42,9 @@ MAX_DELIVERIES: Final = 8
 
 MAX_OUTPUTS: Final = 16
 """Results of one job (`LimitError`)."""
+
+MAX_PICTURES: Final = 8
+"""Pictures that one job starts from (`LimitError`)."""
 
 MAX_PIXELS: Final = 4096
 """Pixels of a side of a picture, where a model says nothing (no error: the nearest is taken, with a note)."""

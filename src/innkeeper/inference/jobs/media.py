@@ -16,12 +16,12 @@ import msgspec
 
 from innkeeper.inference.errors import PreflightError
 from innkeeper.inference.jobs.job import Mode
-from innkeeper.inference.jobs.limits import MAX_OUTPUTS, MAX_PIXELS
+from innkeeper.inference.jobs.limits import MAX_OUTPUTS, MAX_PICTURES, MAX_PIXELS
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError
 
-__all__ = ["Built", "MediaNote", "MediaRequest", "MediaRequestError", "build"]
+__all__ = ["Built", "MediaNote", "MediaRequest", "MediaRequestError", "build", "pictures_read"]
 
 
 class MediaRequestError(PreflightError):
@@ -37,9 +37,9 @@ class MediaRequestError(PreflightError):
 class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A picture or video that is wanted. What is None is for the model to choose; a ``seed`` of 0 is a seed.
 
-    ``image`` is where an ``i2i`` or ``i2v`` starts: an address, or ``asset:`` and the name of a stored result. ``width`` and
-    ``height`` are in pixels, ``duration`` in seconds. ``strength`` is how much may change, from 0 to 1. ``extra`` are
-    parameters by the model's own names.
+    ``image`` is where an ``i2i`` or ``i2v`` starts: an address, or ``asset:`` and the name of a stored result; ``references`` are
+    further pictures, sent after it in their order to a model that reads several. ``width`` and ``height`` are in pixels,
+    ``duration`` in seconds. ``strength`` is how much may change, from 0 to 1. ``extra`` are parameters by the model's own names.
     """
 
     prompt: str
@@ -55,6 +55,7 @@ class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     guidance: float | None = None
     strength: float | None = None
     image: str | None = None
+    references: tuple[str, ...] = ()
     duration: float | None = None
     fps: float | None = None
     extra: Mapping[str, Any] = EMPTY
@@ -67,7 +68,17 @@ class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             raise MediaRequestError(f"{self.mode} needs a picture to start from", missing_fields=("image",))
         if not 1 <= self.count <= MAX_OUTPUTS:
             raise LimitError("results of one job", limit="MAX_OUTPUTS", allowed=MAX_OUTPUTS, found=self.count)
+        if self.references and not self.image:
+            raise MediaRequestError("further pictures go with a first one", missing_fields=("image",))
+        if len(self.pictures) > MAX_PICTURES:
+            found = len(self.pictures)
+            raise LimitError("pictures that a job starts from", limit="MAX_PICTURES", allowed=MAX_PICTURES, found=found)
         return self
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """The pictures that it starts from, in the order in which they are sent."""
+        return (*(() if self.image is None else (self.image,)), *self.references)
 
     @property
     def sha256(self) -> str:
@@ -157,6 +168,16 @@ def build(request: MediaRequest, model: Mapping[str, Any], tier: Tier, *, pictur
     return Built(maker.body, tuple(maker.notes))
 
 
+def pictures_read(capabilities: Mapping[str, Any]) -> int:
+    """How many pictures to start from a model reads at once: as many as its row's list of them takes, else one."""
+    schema = _schema(capabilities) or EMPTY
+    lists = [facts for name, facts in schema.items() if name in _PICTURES and _is_list(name, facts)]
+    if not lists:
+        return 1
+    said = lists[0].get("maxItems", lists[0].get("max_items"))
+    return min(said, MAX_PICTURES) if type(said) is int and said > 0 else MAX_PICTURES
+
+
 def _schema(capabilities: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]] | None:
     schema = capabilities.get("input_schema")
     if not isinstance(schema, Mapping):
@@ -184,6 +205,8 @@ class _Maker:
         """The fields of the request, by the model's names."""
         wanted = {name: getattr(request, name) for name in _NAMES}
         wanted["image"] = None if request.image is None else picture or request.image
+        if request.references:
+            wanted["image"] = self._several(picture or str(request.image), request.references)
         wanted["negative_prompt"] = request.negative_prompt or None
         wanted["video"] = request.mode.modality == "video"
         self._size(wanted)
@@ -272,6 +295,15 @@ class _Maker:
             self.body["image_size"] = size
         wanted.update(width=None, height=None, aspect_ratio=None)
 
+    def _several(self, first: str, others: tuple[str, ...]) -> list[str]:
+        """All pictures, for a model that reads so many: a prompt that speaks of several is not sent with fewer."""
+        name, found = self._name("image"), 1 + len(others)
+        facts = self._facts(name or "")
+        most = pictures_read(self.capabilities)
+        if name is None or not _is_list(name, facts) or found > most:
+            raise MediaRequestError(f"the model reads {most} pictures, and the request has {found}")
+        return [first, *others]
+
     def _frames(self, wanted: dict[str, Any]) -> None:
         """The length where a model counts frames."""
         seconds, facts = wanted["duration"], self._facts("num_frames")
@@ -306,8 +338,11 @@ _SEED_MOST: Final = 2**31 - 1
 
 def _listed(name: str, facts: Mapping[str, Any], value: Any) -> Any:
     """A single value as a list, where the model takes one."""
-    many = facts.get("type") in {"array", "list"} or name in {"image_urls", "images"}
-    return [value] if many and not isinstance(value, list) else value
+    return [value] if _is_list(name, facts) and not isinstance(value, list) else value
+
+
+def _is_list(name: str, facts: Mapping[str, Any]) -> bool:
+    return facts.get("type") in {"array", "list"} or name in {"image_urls", "images"}
 
 
 def _ratio(text: Any) -> float | None:

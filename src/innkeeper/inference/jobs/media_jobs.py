@@ -152,14 +152,14 @@ class MediaJobs:
 
     def _require_picture(self, request: MediaRequest) -> None:
         """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
-        said = request.image or ""
-        if said.startswith(_ASSET):
-            self.assets.get(said.removeprefix(_ASSET))
-        elif said and not said.startswith(("https://", "http://", "data:image/")):
-            hint = "https://…, asset:… of a result, or data:image/…"
-            raise MediaRequestError("the picture to start from is no address of one", hint=hint)
-        elif said.startswith("http"):
-            self.wire.egress.check(said)
+        for said in request.pictures:
+            if said.startswith(_ASSET):
+                self.assets.get(said.removeprefix(_ASSET))
+            elif said and not said.startswith(("https://", "http://", "data:image/")):
+                hint = "https://…, asset:… of a result, or data:image/…"
+                raise MediaRequestError("the picture to start from is no address of one", hint=hint)
+            elif said.startswith("http"):
+                self.wire.egress.check(said)
 
     def _afford(self, estimate: float | None, terms: Terms, now: str) -> None:
         max_cost = terms.max_cost
@@ -285,7 +285,7 @@ class MediaJobs:
             job_id=job.id,
             model=job.model_key,
             version=str(model.get("version") or ""),
-            body=_with_picture(job, picture),
+            body=self._body(job, picture),
             base_url=str(provider.get("base_url") or "").rstrip("/"),
             key=self._secret(str(name)) if name else Secret(""),
             webhook_url=url,
@@ -316,6 +316,18 @@ class MediaJobs:
             return self.assets.get(said.removeprefix(_ASSET))
         return self.wire.fetch(said) if fetched and said.startswith(("https://", "http://")) else b""
 
+    def _body(self, job: Job, picture: bytes) -> Mapping[str, Any]:
+        """The body of a job, its stored pictures as data addresses, which providers read as they read others."""
+        further = (str(one) for one in job.request.get("references") or ())
+        stored = {one: self.assets.get(one.removeprefix(_ASSET)) for one in further if one.startswith(_ASSET)}
+        first = str(job.request.get("image"))
+        if picture and first.startswith(_ASSET):
+            stored[first] = picture
+        if not stored:
+            return job.body
+        shown = {said: _data_address(data) for said, data in stored.items()}
+        return {name: _shown(value, shown) for name, value in job.body.items()}
+
     def _known_secret(self, name: str) -> Secret:
         """The environment's, else the vault's, else none."""
         said = os.environ.get(name) or os.environ.get(name.upper().replace("-", "_")) or ""
@@ -334,13 +346,11 @@ _ASSET: Final = "asset:"
 _NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}
 
 
-def _with_picture(job: Job, picture: bytes) -> Mapping[str, Any]:
-    """The body of a job, its stored picture as a data address, which providers read as they read others."""
-    said = job.request.get("image")
-    if not picture or not str(said).startswith(_ASSET):
-        return job.body
-    data = f"data:{media_type_of(picture)[0]};base64,{base64.b64encode(picture).decode()}"
-    return {
-        name: data if value == said else [data] if value in ([said], (said,)) else value
-        for name, value in job.body.items()
-    }
+def _data_address(picture: bytes) -> str:
+    return f"data:{media_type_of(picture)[0]};base64,{base64.b64encode(picture).decode()}"
+
+
+def _shown(value: Any, shown: Mapping[str, str]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [shown.get(one, one) if isinstance(one, str) else one for one in value]
+    return shown.get(value, value) if isinstance(value, str) else value

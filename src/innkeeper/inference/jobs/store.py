@@ -20,6 +20,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.job_tables import job_deliveries, job_events, jobs, webhook_receipts
 from innkeeper.library.db.rows import checked, frozen_row, insert_many
 from innkeeper.library.errors import ConflictError
+from innkeeper.library.log.scenes import settle_scene
 from innkeeper.prompt.data import EMPTY, to_json
 
 if TYPE_CHECKING:
@@ -135,8 +136,10 @@ class JobStore:
         with self.db.transaction() as connection:
             moved = self._changed(connection, job, values)
             self._tell(connection, job.id, event or to.value, to, now, details)
-            if to in ENDED and moved.callback_url:
-                self._announce(connection, moved, now)
+            if to in ENDED:
+                settle_scene(connection, moved.idempotency_key, _scene_facts(moved), now)
+                if moved.callback_url:
+                    self._announce(connection, moved, now)
         return moved
 
     def _announce(self, connection: Connection, job: Job, now: str) -> None:
@@ -269,6 +272,13 @@ def _values(job: Job) -> dict[str, Any]:
     import msgspec
 
     return dict(msgspec.to_builtins(job))
+
+
+def _scene_facts(job: Job) -> dict[str, Any]:
+    """What the scene is told that a job was for."""
+    image = f"asset:{job.results[0].name}" if job.results else None
+    facts = {name: getattr(job, name) for name in ("id", "tenant", "owner", "error_kind")}
+    return {**facts, "state": job.state.value, "image": image}
 
 
 def _mine(tenant: str | None, owner: str | None) -> list[Any]:

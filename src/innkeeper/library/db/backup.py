@@ -23,8 +23,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target, translate, translated
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.job_tables import metadata
 from innkeeper.library.db.rows import insert_many
+from innkeeper.library.db.scene_tables import metadata
 from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseError, DatabaseMissingError
 from innkeeper.library.private import draft_beside, make_private

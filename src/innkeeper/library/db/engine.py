@@ -293,7 +293,7 @@ def status_of(db: Database) -> Status:
     """Look at a database, of whatever schema. Raises `DatabaseError`."""
     from sqlalchemy import func, inspect, select
 
-    from innkeeper.library.db.job_tables import metadata
+    from innkeeper.library.db.scene_tables import metadata
 
     with db.snapshot() as connection:
         found = schema.present(connection)

@@ -1,6 +1,6 @@
 """The tables of jobs, beside those of `innkeeper.library.db.tables` and `innkeeper.library.db.log_tables`.
 
-``metadata`` has all tables of a library once this module is imported; who wants all of them takes it from here.
+Those of scenes are in `innkeeper.library.db.scene_tables`, where who wants all tables takes ``metadata`` from.
 """
 
 from __future__ import annotations

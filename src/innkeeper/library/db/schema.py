@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANNEL", "HEAD", "PRODUCTION", "REVISIONS", "create", "present", "statements", "upgrade"]
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """All revisions of the schema, oldest first, as in ``migrations/versions``."""
 
 HEAD: Final = REVISIONS[-1]
@@ -88,7 +88,7 @@ def _require_empty(connection: Connection) -> None:
 
 def create(connection: Connection) -> None:
     """Make everything in an empty database and stamp it, without the migrations: a test proves that they give the same."""
-    from innkeeper.library.db.job_tables import metadata
+    from innkeeper.library.db.scene_tables import metadata
 
     metadata.create_all(connection)
     for statement in statements(connection.dialect.name):

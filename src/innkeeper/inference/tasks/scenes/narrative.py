@@ -19,8 +19,8 @@ __all__ = ["Narrative", "SceneTags", "mended", "read_narrative", "repair_text", 
 _LEAST: Final = 20
 """Characters of a narrative at least."""
 
-MAX_NAME: Final = 80
-MAX_DESCRIPTION: Final = 300
+_LONGEST_NAME: Final = 80
+_LONGEST_DESCRIPTION: Final = 300
 
 
 class SceneTags(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ def taken_tags(text: str) -> SceneTags:
     for tag in _TAG.finditer(text):
         found.setdefault(tag["kind"].upper(), " ".join(tag["text"].split()))
     plain = " ".join(_TAG.sub(" ", text).split())
-    return SceneTags(plain, found.get("NAME", "")[:MAX_NAME], found.get("DESC", "")[:MAX_DESCRIPTION])
+    return SceneTags(plain, found.get("NAME", "")[:_LONGEST_NAME], found.get("DESC", "")[:_LONGEST_DESCRIPTION])
 
 
 def read_narrative(text: str, max_words: int) -> Narrative:
