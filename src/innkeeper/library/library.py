@@ -37,6 +37,7 @@ from innkeeper.library.prepare.preparation import (
     with_note,
 )
 from innkeeper.library.prepare.request import (
+    Decided,
     PreparedPrompt,
     PrepareRequest,
     RenderedAnswer,
@@ -283,6 +284,19 @@ class Library:
         if work.strict:
             require_complete(answer)
         return answer
+
+    def decide(self, request: PrepareRequest, *, strict: bool | None = None) -> Decided:
+        """The tier, the template and its text, without the prompt: what a request is routed by, before it is prepared.
+
+        Raises what `render` raises; what is blocked or fails is logged. A text that no template is for is no error.
+        """
+        work = self._begin(request, strict)
+        try:
+            tier, resolution, rendered, _ = work.rendering()
+        except InnkeeperError as error:
+            self._recorder.failure(work, error)
+            raise
+        return Decided(tier, resolution, rendered)
 
     def render_version(self, version: TemplateVersion, request: PrepareRequest) -> RenderedAnswer:
         """One version, whatever its labels, with the values of a request; only in a tier that is granted.

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from time import perf_counter
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.budget import Costing, framing_of
 from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import BudgetError, DecodeError
@@ -31,11 +30,13 @@ from innkeeper.inference.routing.routed import RoutedAnswer, RoutedModels
 from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteRequest
 from innkeeper.inference.tasks.answer import TaskAnswer
 from innkeeper.inference.tasks.written import EMBEDDED_MODEL, Written, answer_of, done_of, once_each
+from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.log.enhancements import Done
 from innkeeper.library.models.facts import facts_of
-from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
+from innkeeper.library.prepare.request import Decided, PreparedPrompt, PrepareRequest
+from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.tier import TierDecision
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError, StrictModeError
@@ -48,7 +49,9 @@ MAX_TASK_TEXT: Final = 400_000
 LONG_TEXT: Final = 20_000
 """Characters of texts that are prepared beside the event loop, not on it (no error)."""
 
-_UNBOUNDED: Final = 2**31 - 1
+_FRAME: Final = 8
+"""Tokens that a message takes at most beside its text."""
+
 _INSTRUCT: Final = "qwen_instruct"
 """The document's word for models that follow instructions, as templates name their readers."""
 
@@ -92,10 +95,11 @@ class TextTasks:
 
     async def prepare(self, request: PrepareRequest, *, strict: bool = False) -> PreparedPrompt:
         """A request prepared without asking anybody. Raises what `Library.prepare` raises, and `LimitError`."""
-        size = _size(request)
-        if size > MAX_TASK_TEXT:
-            raise LimitError("characters of a task", limit="MAX_TASK_TEXT", allowed=MAX_TASK_TEXT, found=size)
-        return await _beside(size, lambda: self.library.prepare(request, strict=strict, log=False))
+        return await _beside(_checked(request), lambda: self.library.prepare(request, strict=strict, log=False))
+
+    async def decide(self, request: PrepareRequest, *, strict: bool = False) -> Decided:
+        """What a request is routed by. Raises what `Library.decide` raises, and `LimitError`."""
+        return await _beside(_checked(request), lambda: self.library.decide(request, strict=strict))
 
     async def write(self, task: TextTask) -> Written:
         """Have a model write what a task wants; nothing is recorded but what failed.
@@ -164,18 +168,17 @@ class _Errand:
         self.prompt = prompt
         if prompt.request_id is None:
             self.prompt = msgspec.structs.replace(prompt, request_id=self.library.outside.fresh_id())
-        self.first: PreparedPrompt | None = None
+        self.decided: Decided | None = None
         self.prepared: PreparedPrompt | None = None
 
     async def written(self) -> Written:
         task, models = self.task, self.tasks.models
-        looked = msgspec.structs.replace(self.prompt, context_window=self.prompt.context_window or _UNBOUNDED)
-        self.first = first = await self.tasks.prepare(looked, strict=task.strict)
-        if first.rendered is None:
-            return Written(prepared=first)
+        self.decided = decided = await self.tasks.decide(self.prompt, strict=task.strict)
+        if decided.rendered is None:
+            return Written(prepared=await self.tasks.prepare(self.prompt, strict=task.strict))
         began = perf_counter()
         try:
-            begun = await models.begin(self._request(first), self._planned)
+            begun = await models.begin(self._request(decided, decided.rendered), self._planned)
             response = await _whole(begun)
         except InnkeeperError as error:
             self._failed(error, (perf_counter() - began) * 1000)
@@ -193,31 +196,31 @@ class _Errand:
             raise empty
         return written
 
-    def _request(self, first: PreparedPrompt) -> RouteRequest:
+    def _request(self, decided: Decided, rendered: RenderedTemplate) -> RouteRequest:
         task, known = self.task, self.tasks.models.router.deployments
         if task.model is not None and all(one.route.model != task.model for one in known):
             raise ModelNotFoundError(task.model, {one.route.model for one in known})
         return RouteRequest(
             task=task.task,
-            tier=first.tier.effective,
+            tier=decided.tier.effective,
             needs=task.needs,
-            input_tokens=_least_tokens(self.library, first),
-            output_tokens=self._room(first),
+            input_tokens=_least_tokens(self.library, rendered.text, self.prompt.text),
+            output_tokens=self._room(decided.resolution),
             money=task.money,
             model=task.model,
             routes=task.routes,
         )
 
-    def _room(self, prepared: PreparedPrompt) -> int:
+    def _room(self, resolution: Resolution) -> int:
         """Tokens that the model may write."""
-        template = prepared.resolution.template
+        template = resolution.template
         limit = None if template is None else template.max_output_tokens or template.token_limit
         return self.task.max_output_tokens or limit or 0
 
     async def _planned(self, attempt: Attempt) -> ModelRequest:
         """What is sent for one attempt, planned for its deployment alone."""
-        task, route, first = self.task, attempt.deployment.route, self.first
-        assert first is not None  # noqa: S101 - set before the router is asked
+        task, route, decided = self.task, attempt.deployment.route, self.decided
+        assert decided is not None  # noqa: S101 - set before the router is asked
         makeshift = _makeshifts(attempt)
         if task.strict and makeshift:
             raise _makeshift(makeshift)
@@ -233,11 +236,11 @@ class _Errand:
         prepared = await self.tasks.prepare(request, strict=task.strict)
         tier = msgspec.structs.replace(
             prepared.tier,
-            requested=first.tier.requested,
-            reasons=once_each((*first.tier.reasons, *prepared.tier.reasons)),
+            requested=decided.tier.requested,
+            reasons=once_each((*decided.tier.reasons, *prepared.tier.reasons)),
         )
         self.prepared = msgspec.structs.replace(prepared, tier=tier)
-        options = {**task.options, "max_tokens": self._room(prepared)}
+        options = {**task.options, "max_tokens": self._room(prepared.resolution)}
         generation = GenerationRequest(
             surface="task",
             model=route.model,
@@ -260,10 +263,11 @@ class _Errand:
         """
         told: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
         error.details["route_trace"] = told
-        prepared = self.prepared or self.first
-        if prepared is not None and not isinstance(error, TierBlockedError):
+        if not isinstance(error, TierBlockedError):
             done = Done(attempts=(told or {}).get("steps", ()), error=error, latency_ms={"model": round(took, 3)})
-            self.library.record(prepared, done, strict=False)
+            with suppress(InnkeeperError):  # a request that cannot be prepared has a row of its own
+                prepared = self.prepared or self.library.prepare(self.prompt, log=False)
+                self.library.record(prepared, done, strict=False)
         cheapest, money = error.details.get("cheapest"), self.task.money
         if isinstance(error, NoRouteError) and cheapest is not None and money is not None:
             raise BudgetError("the budget does not allow the request", estimate=cheapest, left=money) from error
@@ -291,13 +295,9 @@ async def _whole(begun: RoutedAnswer) -> ModelResponse:
     return fold.response()
 
 
-def _least_tokens(library: Library, prepared: PreparedPrompt) -> int:
+def _least_tokens(library: Library, *texts: str) -> int:
     """What the smallest plan takes: without the history, which is shortened for the window of each deployment."""
-    if not prepared.request.history:
-        return prepared.input_tokens
-    plan = prepared.plan
-    kept = [block for block in plan.enabled_blocks if block.slot != "history"]
-    return Costing(counter=library.counter, model=plan.model, framing=framing_of(plan.dialect)).total(kept)
+    return sum(library.counter.count(text, None) + _FRAME for text in texts)
 
 
 def _makeshifts(attempt: Attempt) -> tuple[str, ...]:
@@ -310,6 +310,14 @@ def _makeshift(reasons: Iterable[str]) -> StrictModeError:
     listed = list(reasons)
     hint = "leave strict out to take what there is"
     return StrictModeError(f"only a makeshift answers: {', '.join(listed)}", hint=hint, reasons=listed)
+
+
+def _checked(request: PrepareRequest) -> int:
+    """The size of a request. Raises `LimitError`."""
+    size = _size(request)
+    if size > MAX_TASK_TEXT:
+        raise LimitError("characters of a task", limit="MAX_TASK_TEXT", allowed=MAX_TASK_TEXT, found=size)
+    return size
 
 
 def _size(request: PrepareRequest) -> int:

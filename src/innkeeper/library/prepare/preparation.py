@@ -195,7 +195,9 @@ class Preparation:
     def _reader(self) -> ModelFacts:
         """The model that gets the messages."""
         request, catalogue = self.request, self.library.sources.current()
-        return facts_of(catalogue, request.enhancer_model or request.target_model, job_type=request.job_type)
+        known = facts_of(catalogue, request.enhancer_model or request.target_model, job_type=request.job_type)
+        window = request.context_window
+        return known if window is None else msgspec.structs.replace(known, window=window)
 
     def rendering(self) -> tuple[TierDecision, Resolution, RenderedTemplate | None, bool]:
         """Tier, template and its text (None where there is no template), and whether the text was kept from before."""
@@ -256,8 +258,6 @@ class Preparation:
             target = facts_of(catalogue, request.target_model, request.target_family, request.job_type)
             reader = self._reader()
             budget, fitted = self._fitted(target, template)
-            if request.context_window is not None:
-                reader = msgspec.structs.replace(reader, window=request.context_window)
             limit = None
             if template is not None and reader.window is not None:
                 limit = chat_budget(reader.window, _answer_tokens(template))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,7 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.template import HISTORY_ID
 
 __all__ = [
+    "Decided",
     "PrepareRequest",
     "PreparedPrompt",
     "RenderedAnswer",
@@ -179,6 +180,14 @@ class Resolved(msgspec.Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts."""
         return {**resolution_facts(self.resolution), **_common(self), "tier": tier_facts(self.tier)}
+
+
+class Decided(NamedTuple):
+    """What is decided before a prompt is built: the tier, the template and its text, None where none answers."""
+
+    tier: TierDecision
+    resolution: Resolution
+    rendered: RenderedTemplate | None
 
 
 class RenderedAnswer(msgspec.Struct, frozen=True, kw_only=True):
