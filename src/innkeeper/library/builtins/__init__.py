@@ -18,7 +18,7 @@ from innkeeper.prompt.once import once
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_models", "packaged_versions", "read_builtins"]
 
-CHECKSUM: Final = "962e978650b778ad9081ef9ad54c85f7a2665764ee399b6f084c38afa9a3e11d"
+CHECKSUM: Final = "ceab07dbfa8c90c03d01f34d7f0234bfe1fdf8f8928cc0aae2016f55b78a02c0"
 """SHA-256 of the packaged file."""
 
 _FILE: Final = "templates.json"

@@ -253,7 +253,7 @@ class _Work:
             (Role.ACTION, parts.action),
             (Role.SETTING, "" if state.location is None else state.location.value),
             (Role.SETTING, "" if state.time is None else state.time.value),
-            (Role.SETTING, ", ".join(prop.value for prop in state.props)),
+            *((Role.SETTING, prop.value) for prop in state.props),
             (Role.MOOD, f"{parts.mood} mood" if parts.mood else ""),
             (Role.STYLE, "" if state.camera is None else state.camera.value),
         )
@@ -264,6 +264,7 @@ class _Work:
             if own.casefold() in said:
                 self.omitted.append(Omitted(role.value, own, "said_already"))
             else:
+                said = f"{said}; {own.casefold()}"
                 yield Segment(own, role)
 
     def _count(self) -> str:
