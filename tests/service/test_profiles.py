@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import httpx
 import pytest
 
 from innkeeper.inference.fake import EchoServer
+from innkeeper.library.db.engine import Database
+from innkeeper.library.profiles import StoredProfile, StoredProfiles
 from innkeeper.prompt.data import to_json
 from innkeeper.taverns.profiles import TurnInput, open_profile, profile_turn
 from tests.service.programs import LazyModule, Service
@@ -49,11 +52,17 @@ def inn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(provider: EchoServer, inn: Path) -> Iterator[Service]:
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredProfiles]:
+    """The stored profiles of a library."""
+    with Database.open(tmp_path_factory.mktemp("library") / "library.db") as db:
+        yield StoredProfiles(db)
+
+
+@pytest.fixture(scope="module")
+def service(provider: EchoServer, inn: Path, rows: StoredProfiles) -> Iterator[Service]:
     """``innkeeper serve`` with the profiles."""
-    with Service.command(
-        "--route", f"house={provider.base_url}:big", "--no-grpc", "--profile", str(inn), "--workers", "1"
-    ) as running:
+    words = ("--no-grpc", "--profile", str(inn), "--workers", "1", "--stored-profiles", "--database", rows.db.place)
+    with Service.command("--route", f"house={provider.base_url}:big", *words) as running:
         yield running
         assert running.healthy()
 
@@ -182,3 +191,61 @@ def test_conversations_outlive_the_service(provider: EchoServer, inn: Path, tmp_
         answer = made["choices"][0]["message"]
         assert answer["content"] == f"You said '{number}'"
         chat = [*chat, answer, count]
+
+
+def test_several_answers(client: openai.OpenAI, provider: EchoServer) -> None:
+    """Each is a turn of its own; the chat goes on from the first."""
+    count: Any = [{"role": "user", "content": "{{incvar::n}} of several"}]
+    made = client.chat.completions.create(model="wenna", messages=count, n=2)
+    assert [choice.message.content for choice in made.choices] == ["You said '1 of several'"] * 2
+    longer = [*count, {"role": "assistant", "content": "Yes."}, *count]
+    made = client.chat.completions.create(model="wenna", messages=longer)
+    assert made.choices[0].message.content == "You said '2 of several'"
+
+
+def test_a_profile_takes_no_raw_body(service: Service) -> None:
+    """Its prompt is made here."""
+    reply = service.post("/v1/chat/completions", {"model": "wenna"}, headers={"x-innkeeper-mode": "raw"})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "unsupported")
+
+
+def stored(name: str, words: str, **fields: str) -> Any:
+    """A profile for the library."""
+    document = f'route = "house"\ncharacter = {{name = "Mira", description = "{words}"}}\n'
+    return StoredProfile(name=name, document=document.encode(), **fields)  # type: ignore[arg-type]
+
+
+def test_stored_profiles(client: openai.OpenAI, provider: EchoServer, rows: StoredProfiles, service: Service) -> None:
+    """What is stored while the service runs is served, changed ones as they are now, removed ones no more; others' never."""
+
+    def said() -> str:
+        try:
+            client.chat.completions.create(model="mira", messages=[{"role": "user", "content": ASKED}])
+        except openai.NotFoundError:
+            return ""
+        return str(provider.requests[-1].body["messages"])
+
+    assert not said()
+    rows.put(stored("mira", "Mira mends nets."))
+    rows.put(stored("hers", "Of another key.", owner="k1"))
+    wait_for(lambda: "mends nets" in said())
+    names = [model.id for model in client.models.list()]
+    assert "mira" in names
+    assert "hers" not in names
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.create(model="hers", messages=[{"role": "user", "content": ASKED}])
+    built = service.post("/v1/prompts/build", {"profile": "hers", "messages": [{"role": "user", "content": "Hi"}]})
+    assert built.status_code == 404
+    rows.put(stored("mira", "Mira reads maps."), replace=True)
+    wait_for(lambda: "reads maps" in said())
+    rows.remove("mira")
+    wait_for(lambda: not said())
+    assert "mira" not in [model.id for model in client.models.list()]
+
+
+def wait_for(happened: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until something has happened, for a while."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)

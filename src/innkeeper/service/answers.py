@@ -25,7 +25,7 @@ from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, json_bytes
-from innkeeper.inference.routing.models import ModelAnswer, ModelCard, Models, answered
+from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError, Models, answered
 from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
@@ -130,14 +130,22 @@ class Answering:
         """The answers that are under way, by owner and id."""
 
     def allow(self, ticket: Ticket, model: str) -> None:
-        """Let a call ask a model. Raises `ScopeError` where its key may not."""
-        kind = next((card.kind for card in self.models.cards() if card.name == model), "route")
-        ticket.grant.check(kind, model)
+        """Let a call ask a model.
+
+        Raises `ScopeError` where its key may not, `ModelNotFoundError` where it is not to know of it.
+        """
+        card = next((card for card in self.models.cards() if card.name == model), None)
+        if card is not None and not _is_for(card, ticket):
+            raise ModelNotFoundError(model, [one.name for one in self._cards(ticket)])
+        ticket.grant.check("route" if card is None else card.kind, model)
 
     def cards(self, web: WebRequest) -> list[ModelCard]:
         """The models that a call may ask."""
-        grant = ticket_of(web).grant
-        return [card for card in self.models.cards() if grant.allows(card.kind, card.name)]
+        return self._cards(ticket_of(web))
+
+    def _cards(self, ticket: Ticket) -> list[ModelCard]:
+        cards = [card for card in self.models.cards() if _is_for(card, ticket)]
+        return [card for card in cards if ticket.grant.allows(card.kind, card.name)]
 
     def cancel(self, owner: str, response_id: str) -> ModelResponse | None:
         """Stop an answer that is under way; what there is of it, None where there is no such answer."""
@@ -229,6 +237,11 @@ class Answering:
                 await kept(asked, writer.fold.response())
 
         return EventStream(_pieces(running, writer, done), headers, running.stop, over)
+
+
+def _is_for(card: ModelCard, ticket: Ticket) -> bool:
+    """Whether a caller may know of a model."""
+    return card.tenant in ("", ticket.grant.tenant) and card.only in ("", ticket.owner)
 
 
 async def _asked(web: WebRequest, surface: Surface) -> GenerationRequest:

@@ -199,18 +199,20 @@ def create_app(
     from innkeeper.service.library_surfaces import LibrarySurfaces
     from innkeeper.service.openapi.route import DESCRIPTIONS, described
     from innkeeper.service.processes.pool import Pool
+    from innkeeper.service.prompts.stored_profiles import stored_folders
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
     from innkeeper.service.telemetry.metrics import Metrics
     from innkeeper.service.telemetry.spans import spans
 
+    checked, folders = stored_folders(checked)
     module, _, name = operations.partition(":")
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
     pool = Pool(checked, operations, gateway.state)
     gate = _gate(checked)
     metrics, readiness = Metrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
-    prompts = PromptSurface(checked, pool, models)
+    prompts = PromptSurface(checked, pool, models, folders)
     kept = LibrarySurfaces(checked, prompts.models, prompts.local)
     doors = Doors(kept.models, response_store(checked))
     runs = Runs(checked, prompts.local)
@@ -219,7 +221,7 @@ def create_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         pool.open()
         try:
-            async with kept.served(), grpc_served(runs, checked, gate, grpc_ready):
+            async with prompts.followed(), kept.served(), grpc_served(runs, checked, gate, grpc_ready):
                 yield
                 readiness.stopping = True
         finally:

@@ -148,3 +148,30 @@ def test_a_variant_of_the_rules_is_still_one(run: Run) -> None:
     """A name that is no profile is a variant of the tavern's rules, as it was."""
     built = run("build", FILES[0], "--message", "Hi", "--tavern", "smart", "--profile", "smarttavern", "--json").data
     assert built["messages"]
+
+
+def test_stored(run: Run, wenna: Path, tmp_path: Path) -> None:
+    """A folder goes into the library and comes back; what is stored is listed, shown and checked by its name."""
+    database = ("--database", tmp_path / "library.db")
+    assert "there is no stored profile" in run("profile", "list", *database).err
+    assert run("profile", "import", wenna, *database, "--owner", "k1", "--json").data["name"] == "wenna"
+    assert run("profile", "import", wenna, *database).code == 2
+    assert run("profile", "import", wenna, *database, "--force").code == 0
+    (row,) = run("profile", "list", *database, "--json").data
+    folder = run("profile", "show", wenna, "--json").data
+    assert (row["name"], row["digest"]) == ("wenna", folder["digest"])
+    assert run("profile", "show", "wenna", *database, "--json").data == folder
+    assert run("profile", "check", "wenna", *database).out.startswith("wenna: ")
+    assert run("profile", "export", "wenna", tmp_path / "back", *database).code == 0
+    assert (tmp_path / "back" / "profile.toml").read_bytes() == (wenna / "profile.toml").read_bytes()
+    assert run("profile", "remove", "wenna", *database).code == 0
+    assert run("profile", "show", "wenna", *database).code == 2
+
+
+def test_new_stored(run: Run, tmp_path: Path) -> None:
+    """A profile can be written to the library at once, and no folder is made; its own place is used where none is named."""
+    assert run("profile", "new", "tobin", EXAMPLES / "tobin.json", "--stored", "--tenant", "inn").code == 0
+    assert not Path("tobin").exists()
+    assert "tobin  tenant inn" in run("profile", "list", "--stored").out
+    assert run("profile", "show", "tobin", "--stored", "--json").data["characters"] == ["Tobin Ashgrove"]
+    assert run("profile", "new", "tobin", EXAMPLES / "tobin.json", "--stored").code == 2

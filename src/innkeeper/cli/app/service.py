@@ -40,6 +40,7 @@ _LAST_PORT: Final = 65_535
     shell_complete=offered_profiles,
     help="A profile, or a folder of some, that clients call as models; repeatable. smarttavern: the gateway as the original.",
 )
+@click.option("--stored-profiles", is_flag=True, help="The profiles of the library's database, too.")
 @click.option(
     "--route",
     "routes",
@@ -152,8 +153,8 @@ def serve(
         who = "every call needs a key" if settings.keys else "open, for this machine only"
         words = f"Innkeeper listens on {address} ({who}). Ctrl-C stops it."
         click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
-        if settings.profiles and not as_json:
-            names = ", ".join(Profiles(settings.profiles))
+        names = ", ".join(Profiles(settings.profiles))
+        if names and not as_json:
             click.echo(f"Clients of OpenAI's and Anthropic's protocols call these models at {address}/v1: {names}")
 
     def grpc_ready(address: str) -> None:

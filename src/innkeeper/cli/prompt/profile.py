@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.prompt.stored_profile import (
+    COMMANDS,
+    owner_options,
+    put,
+    stored_options,
+    stored_profile,
+    stored_rows,
+)
 from innkeeper.cli.settings.completion import TAVERN_NAMES, cards, model_names, offered, profiles
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 
@@ -28,13 +36,19 @@ TRIED: Final = "Hello."
         "innkeeper profile check wenna",
         "innkeeper serve --profile wenna",
         "innkeeper chat --profile wenna",
+        "innkeeper profile import wenna && innkeeper serve --stored-profiles",
     )
 )
 def profile() -> None:
     """Bundle a card with persona, preset, lorebooks and model under one name that clients call as a model.
 
-    A PROFILE is a folder with a profile.toml, or the name of one below profiles/ in INNKEEPER_HOME.
+    A PROFILE is a folder with a profile.toml, or the name of one below profiles/ in INNKEEPER_HOME; with --stored the name of one
+    in the library's database.
     """
+
+
+for _command in COMMANDS:
+    profile.add_command(_command)
 
 
 @profile.command()
@@ -48,18 +62,30 @@ def profile() -> None:
 @click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply.")
 @click.option("--set", "settings", metavar="KEY=JSON", multiple=True, help="Any key, as options.temperature=0.8.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@owner_options
+@stored_options
 @json_option
-def new(folder: Path, files: tuple[str, ...], *, force: bool, as_json: bool, **options: Any) -> None:
-    """Write a profile: copies of FILES, told apart by their content, and a profile.toml that names them."""
+def new(
+    folder: Path, files: tuple[str, ...], url: str | None, *, force: bool, stored: bool, as_json: bool, **options: Any
+) -> None:
+    """Write a profile: copies of FILES, told apart by their content, and a profile.toml that names them.
+
+    With --stored it is written to the library's database, and FOLDER is its name.
+    """
     from innkeeper.content.files.saving import save_bytes
     from innkeeper.taverns.profiles.opened import PROFILE_FILE, open_profile
     from innkeeper.taverns.profiles.profile import Profile
 
     copies, keys = _sorted(files)
+    whose = {"tenant": options.pop("tenant"), "owner": options.pop("owner")}
     told = {key: value for key, value in options.items() if value is not None and key != "settings"}
     document = _settled({**told, **keys}, options["settings"])
     made = Profile.of({"name": folder.resolve().name, **document}, asset=PROFILE_FILE)
     open_profile(made, copies)
+    if stored or url is not None:
+        put(url, force=force, name=made.name, document=_toml(document), files=copies, **whose)
+        click.echo(json.dumps({"name": made.name, "files": [*copies]}) if as_json else f"stored {made.name}")
+        return
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in copies.items():
         save_bytes(folder / name, data, force=force)
@@ -73,9 +99,13 @@ def new(folder: Path, files: tuple[str, ...], *, force: bool, as_json: bool, **o
 
 @profile.command("list")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@stored_options
 @json_option
-def list_(folders: tuple[Path, ...], *, as_json: bool) -> None:
+def list_(folders: tuple[Path, ...], url: str | None, *, stored: bool, as_json: bool) -> None:
     """List profiles: those in FOLDERS, else those here and in INNKEEPER_HOME."""
+    if stored or url is not None:
+        _list_stored(stored_rows(url), as_json=as_json)
+        return
     rows = [_row(path) for path in _found(folders)]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
@@ -87,12 +117,24 @@ def list_(folders: tuple[Path, ...], *, as_json: bool) -> None:
         click.echo("there is no profile; innkeeper profile new FOLDER CARD writes one", err=True)
 
 
+def _list_stored(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    for row in rows:
+        whose = ", ".join(f"{what} {row[what]}" for what in ("tenant", "owner") if row[what]) or "for all"
+        click.echo(f"{row['name']}  {whose}, {row['digest'][:12]}, {row['updated_at']}")
+    if not rows:
+        click.echo("there is no stored profile; innkeeper profile import FOLDER stores one", err=True)
+
+
 @profile.command()
 @click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
+@stored_options
 @json_option
-def show(profile_: str, *, as_json: bool) -> None:
+def show(profile_: str, url: str | None, *, stored: bool, as_json: bool) -> None:
     """Show what is in a profile."""
-    opened = named_profile(profile_)
+    opened = stored_profile(profile_, url) if stored or url is not None else named_profile(profile_)
     facts = _facts(opened)
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False))
@@ -105,19 +147,14 @@ def show(profile_: str, *, as_json: bool) -> None:
 @profile.command()
 @click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
 @click.option("--message", default=TRIED, show_default=True, help="What the user says in the try.")
+@stored_options
 @json_option
-def check(profile_: str, *, message: str, as_json: bool) -> int:
+def check(profile_: str, url: str | None, *, message: str, stored: bool, as_json: bool) -> int:
     """Read a profile, build one turn of it, and say what is missing, what has no effect, and how many tokens it takes.
 
     Exits with 1 where something is not right that goes on working, else with the code of the error.
     """
-    path = profile_path(profile_)
-    missing = list(_missing(path))
-    if len(missing) > 1:
-        for error in missing[:-1]:
-            click.echo(f"innkeeper: {error.render()}", err=True)
-        raise missing[-1]
-    report = _checked(named_profile(str(path)), message)
+    report = _checked(stored_profile(profile_, url) if stored or url is not None else _whole(profile_), message)
     if as_json:
         click.echo(json.dumps(report._asdict(), ensure_ascii=False))
     else:
@@ -127,6 +164,17 @@ def check(profile_: str, *, message: str, as_json: bool) -> int:
         of = f" of {window:,}" if window else ""
         click.echo(f"{report.name}: {report.messages} messages, {used:,}{of} tokens, for {report.model or 'any model'}")
     return int(bool(report.warnings))
+
+
+def _whole(name: str) -> OpenProfile:
+    """A profile in a folder. Where several of its files cannot be read, all are named; the last error is raised."""
+    path = profile_path(name)
+    missing = list(_missing(path))
+    if len(missing) > 1:
+        for error in missing[:-1]:
+            click.echo(f"innkeeper: {error.render()}", err=True)
+        raise missing[-1]
+    return named_profile(str(path))
 
 
 class Report(NamedTuple):

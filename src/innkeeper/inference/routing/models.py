@@ -60,7 +60,8 @@ class ModelCard(NamedTuple):
     """A model as lists show it.
 
     ``model`` is its provider's name for it, by which its tokens are counted; ``context_window`` is in tokens, None where nobody
-    says. ``kind`` is what it is here: a ``route`` or a ``profile``.
+    says. ``kind`` is what it is here: a ``route`` or a ``profile``. Only keys of ``tenant``, and only the key ``only``, may ask
+    it; where these are empty, all may.
     """
 
     name: str
@@ -68,6 +69,8 @@ class ModelCard(NamedTuple):
     model: str = ""
     context_window: int | None = None
     kind: str = "route"
+    tenant: str = ""
+    only: str = ""
 
 
 class ModelAnswer(NamedTuple):

@@ -15,6 +15,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     Numeric,
     String,
     Table,
@@ -46,6 +47,8 @@ __all__ = [
     "memories",
     "messages",
     "metadata",
+    "profile_files",
+    "profiles",
     "spendings",
     "stored_responses",
     "usage_logs",
@@ -291,3 +294,24 @@ spendings: Final = Table(
     Column("at", Double, nullable=False),  # in seconds since 1970: what is forgiven since then is reckoned from it
 )
 """What was spent and has not been forgiven by the moment of the row."""
+
+profiles: Final = Table(
+    "profiles",
+    metadata,
+    Column("name", String, primary_key=True),
+    text_column("tenant", ""),  # whose keys may call it; where empty, all may
+    text_column("owner", ""),  # the one key that may call it, by its name; where empty, all may
+    text_column("document", ""),  # a profile.toml
+    text_column("digest", ""),
+    created(),
+    created("updated_at"),
+)
+
+profile_files: Final = Table(
+    "profile_files",
+    metadata,
+    Column("profile", String, ForeignKey("profiles.name", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+"""The files that a profile names."""

@@ -246,7 +246,7 @@ class AppState:
         if self._profiles is None:
             from innkeeper.taverns.profiles.opened import Profiles
 
-            self._profiles = Profiles(self.settings.profiles)
+            self._profiles = Profiles(self.settings.profiles, self.settings.profile_place)
         return self._profiles
 
 

@@ -33,13 +33,16 @@ from innkeeper.service.prompts.tasks import (
     turn_of,
 )
 
-__all__ = ["PREFIX", "PROFILES_HEADER", "answer"]
+__all__ = ["HIDDEN_HEADER", "PREFIX", "PROFILES_HEADER", "answer"]
 
 PREFIX: Final = "/v1/prompts/"
 """What the paths of this surface begin with."""
 
 PROFILES_HEADER: Final = "x-innkeeper-profiles"
 """Which profiles the caller may use, as the server tells its workers: patterns with commas between them."""
+
+HIDDEN_HEADER: Final = "x-innkeeper-hidden-profiles"
+"""Which profiles the caller may not know of, as the server tells its workers: names with commas between them."""
 
 LOG: Final = logging.getLogger("innkeeper.service")
 
@@ -68,8 +71,11 @@ def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
     if name not in OPERATIONS:
         raise UnknownNameError("operation on prompts", name, OPERATIONS)
     grant = Grant(profile=tuple(request.headers.get(PROFILES_HEADER, "*").split(",")))
+    hidden = request.headers.get(HIDDEN_HEADER, "").split(",")
     for part in (asked, asked.get("a"), asked.get("b")):
         if isinstance(part, dict) and isinstance(part.get("profile"), str):
+            if part["profile"] in hidden:
+                raise UnknownNameError("profile", part["profile"])
             grant.check("profile", part["profile"])
     return json_reply(OPERATIONS[name](state, asked, ports))
 

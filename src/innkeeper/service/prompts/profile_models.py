@@ -28,6 +28,7 @@ from innkeeper.prompt.once import convert, unpack
 from innkeeper.service.exchange import Request
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.plans import KeptTurn, PlanStore
+from innkeeper.service.prompts.stored_profiles import StoredFolders
 from innkeeper.service.prompts.tasks import (
     REPLIES,
     TURN,
@@ -70,6 +71,7 @@ class ProfileModels:
         pool: the workers that build.
         states: where states of conversations are kept.
         plans: where turns are kept, for looking at their plans.
+        stored: the stored profiles among them, of which some are for single callers.
     """
 
     def __init__(
@@ -80,15 +82,23 @@ class ProfileModels:
         *,
         states: StateStore | None = None,
         plans: PlanStore | None = None,
+        stored: StoredFolders | None = None,
     ) -> None:
         self._profiles, self._routes, self._known, self._pool = profiles, routes, routes.routes, pool
         self._states: StateStore = StatesInMemory() if states is None else states
         self.plans = PlanStore() if plans is None else plans
+        self._stored = stored
         self._cards: dict[str, tuple[Profile, ModelCard]] = {}
 
     def cards(self) -> tuple[ModelCard, ...]:
         """The profiles."""
-        return tuple([self._card(name) for name in self._profiles])
+        cards = [self._card(name) for name in self._profiles]
+        return tuple(cards if self._stored is None else map(self._owned, cards))
+
+    def _owned(self, card: ModelCard) -> ModelCard:
+        """A profile's card with who may call it, where not all may."""
+        row = None if self._stored is None else self._stored.row(card.name)
+        return card if row is None else card._replace(tenant=row.tenant, only=row.owner)
 
     def _card(self, name: str) -> ModelCard:
         """A profile as lists show it; one that cannot be read says what is wrong when it is asked."""

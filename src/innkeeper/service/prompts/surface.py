@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request as WebRequest
@@ -15,7 +16,7 @@ from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.guard import lower_headers, response
 from innkeeper.service.processes.pool import Pool
-from innkeeper.service.prompts.answer import PREFIX, PROFILES_HEADER
+from innkeeper.service.prompts.answer import HIDDEN_HEADER, PREFIX, PROFILES_HEADER
 from innkeeper.service.prompts.operations import OPERATIONS
 from innkeeper.service.prompts.plans import PlanStore
 from innkeeper.service.prompts.profile_models import ProfileModels
@@ -26,6 +27,7 @@ from innkeeper.taverns.profiles.state import StatesInMemory, StateStore
 
 if TYPE_CHECKING:
     from innkeeper.service.guard.work import Ticket
+    from innkeeper.service.prompts.stored_profiles import StoredFolders
 
 __all__ = ["PromptSurface"]
 
@@ -37,6 +39,7 @@ class PromptSurface:
         settings: the folders of profiles, and what callers may do.
         pool: the workers.
         models: what answers; the model on this machine where left out.
+        stored: the stored profiles, where they are served.
 
     Raises:
         ConfigError: there are profiles, and what answers has no routes.
@@ -44,19 +47,22 @@ class PromptSurface:
         UsageError: two profiles have one name.
     """
 
-    def __init__(self, settings: Settings, pool: Pool, models: Models | None = None) -> None:
-        self._pool, self._keys = pool, settings.keys
+    def __init__(
+        self, settings: Settings, pool: Pool, models: Models | None = None, stored: StoredFolders | None = None
+    ) -> None:
+        self._pool, self._keys, self._stored = pool, settings.keys, stored
         self.plans = PlanStore()
         self.models: Models = RouteModels(Routes.read()) if models is None else models
         self.local = getattr(self.models, "local", None)
         """The models that run beside this process, where routes use them."""
-        if not settings.profiles:
+        if not settings.profiles and stored is None:
             return
         if not isinstance(self.models, RouteModels):
             raise ConfigError("profiles want routes to be answered by", hint="pass models=RouteModels(...), or none")
-        profiles = ProfileModels(
-            Profiles(settings.profiles), self.models, pool, states=_states(settings), plans=self.plans
-        )
+        there = Profiles(settings.profiles, settings.profile_place)
+        if stored is not None:
+            stored.changed = there.refresh
+        profiles = ProfileModels(there, self.models, pool, states=_states(settings), plans=self.plans, stored=stored)
         self.models = AnyOf(profiles, self.models)
 
     def routes(self) -> list[BaseRoute]:
@@ -64,9 +70,19 @@ class PromptSurface:
         operations = [Route(f"{PREFIX}{name}", self._operate, methods=["POST"]) for name in OPERATIONS]
         return [*operations, Route(f"{PLANS}{{number}}", self._plan, methods=["GET"])]
 
+    def followed(self) -> AbstractAsyncContextManager[None]:
+        """Follow the stored profiles meanwhile."""
+        return nullcontext() if self._stored is None else self._stored.followed()
+
     async def _operate(self, web: WebRequest) -> Response:
-        patterns = self._keys.grant(_caller(web)).profile
-        headers = {**lower_headers(web.scope), PROFILES_HEADER: ",".join(("*",) if patterns is None else patterns)}
+        ticket: Ticket = web.scope["innkeeper.ticket"]
+        patterns = ticket.grant.profile
+        hidden = () if self._stored is None else self._stored.hidden(ticket.grant.tenant, ticket.owner)
+        headers = {
+            **lower_headers(web.scope),
+            PROFILES_HEADER: ",".join(("*",) if patterns is None else patterns),
+            HIDDEN_HEADER: ",".join(hidden),
+        }
         return await self._answered(web, Request("POST", web.scope["path"], "", headers, await web.body()))
 
     async def _plan(self, web: WebRequest) -> Response:

@@ -200,14 +200,18 @@ class Profiles(Mapping[str, OpenProfile]):
     Folders are looked into when this is made, by `refresh`, and when a name is asked for that is not there, at most once a
     second. A profile is read when it is asked for, and anew when one of its files has changed. Safe between threads.
 
+    Args:
+        folders: the folders.
+        stored: a folder whose profiles come and go, and in which there may be none.
+
     Raises:
         UnavailableError: a folder without a profile.
         UsageError: two profiles have one name.
         LimitError: too many.
     """
 
-    def __init__(self, folders: Iterable[Path | str] = ()) -> None:
-        self._sources = tuple(Path(folder) for folder in folders)
+    def __init__(self, folders: Iterable[Path | str] = (), stored: Path | None = None) -> None:
+        self._sources, self._stored = tuple(Path(folder) for folder in folders), stored
         self._lock = Lock()
         self._open: dict[Path, tuple[OpenProfile, FolderFiles]] = {}
         self._documents: dict[Path, tuple[Profile, FolderFiles]] = {}
@@ -219,8 +223,8 @@ class Profiles(Mapping[str, OpenProfile]):
         """Look for profiles in the folders again. Raises as making it does."""
         self._next_look = monotonic() + _LOOK_SECONDS
         found: dict[str, Path] = {}
-        for source in self._sources:
-            for folder in profile_folders(source):
+        for folders in (*map(profile_folders, self._sources), _there(self._stored)):
+            for folder in folders:
                 name = _document(FolderFiles(folder)).name
                 if found.setdefault(name, folder) != folder:
                     where, hint = Where(str(folder)), f"{found[name]} is {name!r} already; give one another name"
@@ -266,9 +270,16 @@ class Profiles(Mapping[str, OpenProfile]):
 
     def folder(self, name: str) -> Path:
         """Where a profile is. Raises `UnknownNameError`."""
+        if name in self and not is_profile(self._folders[name]):  # it has gone since
+            with suppress(InnkeeperError):
+                self.refresh()
         if name not in self:
             raise UnknownNameError("profile", name, self._folders)
         return self._folders[name]
+
+
+def _there(folder: Path | None) -> tuple[Path, ...]:
+    return () if folder is None else tuple(sorted(path for path in folder.glob("*") if is_profile(path)))
 
 
 def _document(files: FolderFiles) -> Profile:

@@ -1,0 +1,119 @@
+"""Profiles in the library's database: what `innkeeper profile` does with them where it is told ``--stored``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from innkeeper.cli.app.commands import json_option
+
+if TYPE_CHECKING:
+    from innkeeper.library.profiles import StoredProfiles
+    from innkeeper.taverns.profiles.opened import OpenProfile
+
+__all__ = ["COMMANDS", "owner_options", "put", "stored_options", "stored_profile", "stored_rows"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _database_option(command: F) -> F:
+    text = "The library's database: a file or a URL; $INNKEEPER_DATABASE_URL, else a file in Innkeeper's folder."
+    return click.option("--database", "url", metavar="URL|PATH", help=text)(command)
+
+
+def stored_options(command: F) -> F:
+    """Give a command ``--stored``, and ``--database`` as ``url``."""
+    text = "In the library's database, in place of a folder."
+    return click.option("--stored", is_flag=True, help=text)(_database_option(command))
+
+
+def owner_options(command: F) -> F:
+    """Give a command ``--tenant`` and ``--owner``."""
+    tenant = click.option("--tenant", default="", metavar="NAME", help="Stored: whose keys may call it; all may.")
+    owner = click.option("--owner", default="", metavar="NAME", help="Stored: the one key that may call it; all may.")
+    return tenant(owner(command))
+
+
+@contextmanager
+def _store(url: str | None) -> Iterator[StoredProfiles]:
+    from innkeeper.lazy import require
+
+    require("sqlalchemy")
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.profiles import StoredProfiles
+
+    with Database.open(url) as db:
+        yield StoredProfiles(db)
+
+
+def put(url: str | None, *, force: bool, **fields: Any) -> None:
+    """Store a profile. Raises as `StoredProfiles.put`."""
+    from innkeeper.library.profiles import StoredProfile
+
+    with _store(url) as store:
+        store.put(StoredProfile(**fields), replace=force)
+
+
+def stored_profile(name: str, url: str | None) -> OpenProfile:
+    """A stored profile, read. Raises as `StoredProfiles.get` and `StoredProfile.opened`."""
+    with _store(url) as store:
+        return store.get(name).opened()
+
+
+def stored_rows(url: str | None) -> list[dict[str, Any]]:
+    """What a list says of each."""
+    with _store(url) as store:
+        return [row._asdict() for row in store.all()]
+
+
+@click.command("import")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@owner_options
+@_database_option
+@click.option("--force", is_flag=True, help="Replace a stored profile of its name.")
+@json_option
+def import_(folder: Path, url: str | None, *, tenant: str, owner: str, force: bool, as_json: bool) -> None:
+    """Store the profile in FOLDER in the library's database, as it is."""
+    from innkeeper.library.profiles import folder_profile
+
+    stored = folder_profile(folder, tenant=tenant, owner=owner)
+    with _store(url) as store:
+        row = store.put(stored, replace=force)
+    words = f"stored {row.name} and {len(stored.files)} files; innkeeper serve --stored-profiles"
+    click.echo(json.dumps(row._asdict()) if as_json else words)
+
+
+@click.command("export")
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@_database_option
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@json_option
+def export(name: str, folder: Path, url: str | None, *, force: bool, as_json: bool) -> None:
+    """Write the stored profile NAME as FOLDER."""
+    from innkeeper.library.profiles import write_folder
+
+    with _store(url) as store:
+        files = write_folder(store.get(name), folder, force=force)
+    words = f"wrote {len(files)} files to {folder}"
+    click.echo(json.dumps({"name": name, "folder": str(folder), "files": [*files]}) if as_json else words)
+
+
+@click.command("remove")
+@click.argument("name")
+@_database_option
+@json_option
+def remove(name: str, url: str | None, *, as_json: bool) -> None:
+    """Remove the stored profile NAME."""
+    with _store(url) as store:
+        store.remove(name)
+    click.echo(json.dumps({"removed": name}) if as_json else f"removed {name}")
+
+
+COMMANDS = (import_, export, remove)
+"""What `innkeeper profile` has besides for profiles that are stored."""
