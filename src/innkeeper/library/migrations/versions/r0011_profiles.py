@@ -5,8 +5,8 @@ from alembic import op
 
 from innkeeper.library.db.columns import Moment, moment_now
 
-revision = "0010"
-down_revision = "0009"
+revision = "0011"
+down_revision = "0010"
 
 
 def upgrade() -> None:
