@@ -2,7 +2,9 @@
 
 import gc
 import re
+from itertools import count
 from pathlib import Path
+from typing import Final
 
 import pytest
 from sybil import Document, Sybil
@@ -55,3 +57,16 @@ def pytest_collection_finish() -> None:
     """Keep what has been collected, some hundred megabytes that stay, out of the way of each later garbage collection."""
     gc.collect()
     gc.freeze()
+
+
+MODULES_BETWEEN: Final = 20
+"""Modules of tests after which what they have left behind is looked through for the last time."""
+
+_modules = count(1)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Keep what a module of tests leaves (caches, reports) out of later collections: each full one took up to a second."""
+    if (nextitem is None or nextitem.path != item.path) and next(_modules) % MODULES_BETWEEN == 0:
+        gc.collect()
+        gc.freeze()

@@ -57,6 +57,19 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test of many cases PostgreSQL takes the first, and every one in `make endurance`."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        call = getattr(item, "callspec", None)
+        if call is not None and call.params.get("dialect") == "postgresql" and len(call.params) > 1:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for found in cases.values():
+        for item in sorted(found, key=lambda item: item.nodeid)[1:]:
+            item.add_marker(pytest.mark.endurance)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def dialect(request: pytest.FixtureRequest) -> str:
     """On which database a test runs: on both, one after the other."""
