@@ -124,6 +124,11 @@ class Database:
             for work in self._local.__dict__.pop("afterwards", ()):
                 work()
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a transaction."""
+        return getattr(self._local, "writing", None) is not None
+
     def afterwards(self, work: Callable[[], object]) -> None:
         """Have ``work`` done once the transaction of this thread has ended, whether it was kept or undone; else now.
 
