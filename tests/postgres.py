@@ -9,6 +9,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -32,6 +33,9 @@ SETTINGS = {
     "autovacuum": "off",
 }
 
+DURABLE = {**SETTINGS, "synchronous_commit": "on", "full_page_writes": "on"}
+"""For a server that is killed: what it has acknowledged outlives its processes, if not the machine."""
+
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 ROOM = 2 * 1024**3
 """Bytes that must be free in memory for the data to lie there; a run uses a tenth of it."""
@@ -45,6 +49,7 @@ class Server:
     data: Path
     sockets: Path
     user: int | None
+    durable: bool = False
 
     def url(self, database: str = "postgres") -> str:
         """The URL of a database, as the library takes it."""
@@ -69,7 +74,7 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        settings = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
+        settings = " ".join(f"-c {name}={value}" for name, value in (DURABLE if self.durable else SETTINGS).items())
         options = f"-k {self.sockets} -p {PORT} {settings}"
         self.run("pg_ctl", "-D", str(self.data), "-w", "-l", str(self.data / "log"), "-o", options, "start")
 
@@ -78,15 +83,19 @@ class Server:
         self.run("pg_ctl", "-D", str(self.data), "-w", "-m", "immediate", "stop")
         shutil.rmtree(self.data.parent)
 
+    def kill(self) -> None:
+        """End its first process at once; the others follow it. `start` starts it again."""
+        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
     def to_json(self) -> str:
         """What another process needs to use it."""
-        return json.dumps([str(self.programs), str(self.data), str(self.sockets), self.user])
+        return json.dumps([str(self.programs), str(self.data), str(self.sockets), self.user, self.durable])
 
     @classmethod
     def from_json(cls, text: str) -> "Server":
         """The server of another process."""
-        programs, data, sockets, user = json.loads(text)
-        return cls(Path(programs), Path(data), Path(sockets), user)
+        programs, data, sockets, user, durable = json.loads(text)
+        return cls(Path(programs), Path(data), Path(sockets), user, durable)
 
 
 @contextmanager
@@ -130,12 +139,12 @@ def _can_have_alone(file: IO[str]) -> bool:
     return True
 
 
-def start_server() -> Server:
+def start_server(*, durable: bool = False) -> Server:
     """A server in a temporary folder. PostgreSQL refuses to run as root, so root starts it as nobody."""
     user = pwd.getpwnam(NOBODY).pw_uid if os.geteuid() == 0 else None
     home = Path(tempfile.mkdtemp(prefix="innkeeper-pg-", dir=_fast_folder()))  # a short path: sockets have a limit
     try:
-        server = Server(_programs(home, user), home / "data", home / "s", user)
+        server = Server(_programs(home, user), home / "data", home / "s", user, durable)
         for path in (home, server.data, server.sockets):
             path.mkdir(exist_ok=True)
             if user is not None:

@@ -1,37 +1,41 @@
-"""kill -9 of workers under load: no acknowledged job is lost, and none is handed to a paid provider twice."""
+"""kill -9 of service, workers and the database server under load: no acknowledged job lost, none handed over twice."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("job_killing.py")
-ROOT = Path(__file__).parents[2]
+from innkeeper.library.db.engine import Database
+from tests.faults import job_killing
+from tests.postgres import Server, start_server
+from tests.shared import ROOT
+
+SEED = 7
+MOMENTS = 200
 
 
-def check(url: str, folder: Path, kills: int, seed: int) -> None:
-    """Kill that many workers and look at what is left."""
-    command = [sys.executable, str(PROGRAM), url, str(folder), str(kills), str(seed)]
-    done = subprocess.run(command, capture_output=True, check=False, cwd=ROOT, env={"PYTHONPATH": str(ROOT), **_env()})
+def check(url: str, folder: Path, kills: int, seed: int, server: Server | None = None) -> None:
+    """Kill at that many moments, and look at what is left."""
+    words = [url, str(folder), str(kills), str(seed), *([] if server is None else [server.to_json()])]
+    command = [sys.executable, "-m", job_killing.__name__, *words]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
-    assert len(told["said"]) >= kills
-    assert set(told["said"]) <= told["jobs"].keys()
-    outcomes = {tuple(one) for one in told["jobs"].values()}
-    assert outcomes <= {("succeeded", None), ("failed", "outcome_unknown")}
-    assert max(Counter(told["asked"]).values()) == 1
-    succeeded = [name for name, (state, _) in told["jobs"].items() if state == "succeeded"]
-    assert set(succeeded) <= set(told["asked"])
-    assert len(succeeded) >= len(told["jobs"]) - 4 * kills  # as many as were in hands when those were killed
-
-
-def _env() -> dict[str, str]:
-    import os
-
-    return dict(os.environ)
+    jobs, asked = told["jobs"], Counter(told["asked"])
+    ends = Counter(tuple(one) for one in jobs.values())
+    sys.stdout.write(f"seed {seed}: killed {told['killed']}; acknowledged {len(told['said'])}; ended {dict(ends)}\n")
+    assert sum(told["killed"].values()) == kills
+    assert len(told["said"]) == len(set(told["said"])) >= kills
+    assert set(told["said"]) <= jobs.keys()
+    assert ends.keys() <= {("succeeded", None), ("failed", "outcome_unknown")}
+    assert max(asked.values()) == 1
+    assert {name for name, (state, _) in jobs.items() if state == "succeeded"} <= asked.keys()
+    assert ends["failed", "outcome_unknown"] <= job_killing.THREADS * kills  # as many as were in hands at that moment
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +43,30 @@ def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
 
 
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """A PostgreSQL that may be killed."""
+    server = start_server(durable=True)
+    try:
+        yield server
+    finally:
+        server.end()
+
+
 def test_killed(url: str, tmp_path: Path) -> None:
-    """A few moments, in every run."""
-    check(url, tmp_path, 4, 1)
+    """A few moments, in every run: of service and workers."""
+    check(url, tmp_path, 3, SEED)
 
 
 @pytest.mark.endurance
-def test_killed_often(url: str, tmp_path: Path) -> None:
-    """Two hundred moments."""
-    check(url, tmp_path, 200, 2)
+def test_killed_often(url: str, dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Two hundred moments; on PostgreSQL the server is killed as well."""
+    if dialect == "sqlite":
+        check(url, tmp_path, MOMENTS, SEED)
+        return
+    server = request.getfixturevalue("own_server")
+    Database.open(server.url()).close()
+    folder = tmp_path / "killing"
+    folder.mkdir()
+    check(server.url(), folder, MOMENTS, SEED, server)
+    shutil.rmtree(folder)
