@@ -67,6 +67,20 @@ def test_explain(kept: Run) -> None:
     assert "busy, then price, then priority" in long.err
 
 
+def test_explain_pictures(run: Run) -> None:
+    """Pictures and videos are explained as jobs go: to models whose provider makes some, else to the tiny picture."""
+    bare = run("route", "explain", "--modality", "video", "--task", "t2v", "--json").data["candidates"]
+    assert [(one["deployment"], one["refused"]) for one in bare] == [
+        ("tiny-seed-picture/video", ""),
+        ("tiny-seed-picture", "modality"),
+    ]
+    assert run("provider", "set", "fal").code == 0
+    words = ("--modality", "image", "--task", "t2i", "--set", 'pricing={"per_image": 0.03}')
+    assert run("model", "set", "fal-ai/x", "--provider", "fal", *words).code == 0
+    told = run("route", "explain", "--modality", "image", "--task", "t2i", "--json").data["candidates"]
+    assert [(one["deployment"], one["estimate"]) for one in told if not one["refused"]] == [("fal/fal-ai/x", 0.03)]
+
+
 def test_policies(kept: Run) -> None:
     """A policy is a row: set, listed, shown, removed; what it says counts at once; what is none is refused."""
     assert (

@@ -307,3 +307,23 @@ def test_a_decision_costs_the_same_among_many() -> None:
         return min(timeit.repeat(decide, number=300, repeat=7))
 
     assert seconds(1000) < 4 * seconds(10)
+
+
+def test_chosen_before() -> None:
+    """Choices that are only looked at tell nothing; an attempt begins where it was chosen to; who was tried is left out."""
+    router = Router([place("a", slots=1, price=Price(1.0)), place("b", price=Price(2.0))], [RoutePolicy(strikes=1)])
+    journey = router.journey(RouteRequest(without=frozenset({"none"})), 0.0)
+    looked = [journey.next(0.0), journey.next(0.0)]
+    for attempt in looked:
+        assert attempt is not None
+        journey.left(attempt)
+    assert [attempt.deployment.name for attempt in looked if attempt] == ["a", "b"]
+    assert (journey.next(0.0), journey.trace.steps) == (None, ())
+    assert names(router, without=frozenset({"a"})) == ["b"]
+    first = router.deployments[0]
+    assert not router.is_full(first)
+    router.enter(first)
+    assert router.is_full(first)
+    router.end(first, lambda health, _: health.failed(Failure.UNAVAILABLE, 0.0, RoutePolicy(strikes=1)))
+    assert not router.is_full(first)
+    assert names(router) == ["b"]

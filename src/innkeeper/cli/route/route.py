@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table
 from innkeeper.cli.keep.rows import RowKind, list_command, remove_command, set_command, show_command
+
+if TYPE_CHECKING:
+    from innkeeper.library.catalogue.catalogue import Catalogue
 
 __all__ = ["route"]
 
@@ -47,7 +51,6 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
 
     import msgspec
 
-    from innkeeper.inference.routing.deployment import deployments_of, with_embedded
     from innkeeper.inference.routing.policy import policy_for, read_policies
     from innkeeper.inference.routing.router import Router, RouteRequest
     from innkeeper.library.models.stores import RoutePolicyStore
@@ -57,8 +60,9 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
     now = monotonic()
     with opened(url) as library:
         policies = read_policies(RoutePolicyStore(library.db).list())
-        known = deployments_of(library.catalogue, WorkerStore(library.db).list(), now)
-        router = Router(with_embedded(known), policies)
+        workers = WorkerStore(library.db).list()
+        known = _deployments(str(asked["modality"]), library.catalogue, workers, now)
+    router = Router(known, policies)
     request = RouteRequest(tier=Tier.of(tier), needs=frozenset(needs), **asked)
     found = router.explain(request, now)
     policy = policy_for(policies, request.modality, request.task)
@@ -77,6 +81,21 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
 
 
 _NOWHERE: Final = 69
+
+
+def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[Mapping[str, Any]], now: float) -> Any:
+    """Where requests of a kind can go."""
+    if modality == "chat":
+        from innkeeper.inference.routing.deployment import deployments_of, with_embedded
+
+        return with_embedded(deployments_of(catalogue, workers, now))
+    from innkeeper.inference.jobs.backends.registry import backends
+    from innkeeper.inference.jobs.routing import media_deployments
+    from innkeeper.inference.jobs.wire import MediaWire
+    from innkeeper.prompt.machine import Secret
+
+    known = {one.name: one for one in backends(MediaWire(), lambda _: Secret(""))}
+    return media_deployments(catalogue, known, workers, now)
 
 
 @click.group()

@@ -7,7 +7,7 @@ the runner.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,7 @@ from innkeeper.inference.errors import (
     ProviderConnectionError,
     ProviderTimeoutError,
     ReplyError,
+    TamperedError,
 )
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.reasons import reason_of
@@ -25,6 +26,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError, 
 from innkeeper.prompt.machine import Secret
 
 __all__ = [
+    "WORKER",
     "Backend",
     "Call",
     "Failure",
@@ -35,6 +37,10 @@ __all__ = [
     "WebhookRefusedError",
     "failure_of",
 ]
+
+
+WORKER: Final = "worker"
+"""The name of the backend that is whichever worker holds a lease."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +56,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     sync: bool = False
     picture: bytes = b""
     """The picture that it starts from, where that is a stored one."""
+    hosts: tuple[str, ...] | None = None
+    """Of a worker: where it may be beside the open internet; None where the operator said the address."""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -168,6 +176,8 @@ def failure_of(error: InnkeeperError) -> Failure:
     if isinstance(error, FormatError):
         return Failure("bad_result", error.message, retryable=True)
     kind, again = _KINDS.get(reason_of(error), ("unknown", False))
+    if isinstance(error, TamperedError):
+        return Failure("tampered", error.message, retryable=True)
     after = error.retry_after if isinstance(error, HttpError) else None
     return Failure(kind, error.message, again, _may_have_arrived(error), after)
 

@@ -12,16 +12,21 @@ provider, ``running`` one that the provider has, ``storing`` one whose results a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
+from innkeeper.inference.routing.trace import RouteStep, RouteTrace
 from innkeeper.library.errors import ConflictError, NotFoundError
-from innkeeper.prompt.data import EMPTY
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import EMPTY, thaw, to_json
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.once import convert
 
 __all__ = [
     "ENDED",
@@ -30,6 +35,7 @@ __all__ = [
     "JobChangedError",
     "JobEvent",
     "JobMissingError",
+    "JobRoute",
     "JobStateError",
     "Mode",
     "Output",
@@ -139,6 +145,79 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     details: Mapping[str, Any] = EMPTY
 
 
+class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A job's way as its row keeps it: where its next attempt goes, which deployments were tried, and the attempts so far.
+
+    ``pinned``: its request names the model. ``money`` is what it may cost at most, in US dollars. ``began`` is when the attempt
+    under way was handed over, ``tried`` what is not asked again until all were.
+    """
+
+    deployment: str = ""
+    policy: str = ""
+    pinned: bool = False
+    money: float | None = None
+    tier: Tier = Tier.SFW
+    tried: tuple[str, ...] = ()
+    steps: tuple[RouteStep, ...] = ()
+    began: str = ""
+    ended: str = ""
+
+    @classmethod
+    def of(cls, job: Job) -> JobRoute:
+        """The route of a job."""
+        return convert(thaw(job.route or EMPTY), cls)
+
+    def after(self, job: Job, outcome: str, now: str) -> JobRoute:
+        """With the attempt that is over: ``outcome`` is ``answered``, or the kind of a failure."""
+        began = self.began or job.updated_at
+        step = RouteStep(
+            number=(self.steps[-1].number if self.steps else 0) + 1,
+            deployment=self.deployment,
+            provider=job.backend,
+            model=job.model_key,
+            worker=self.deployment.removeprefix("worker:").partition("/")[0] if job.backend == "worker" else "",
+            tier=Tier.of(job.tier),
+            outcome=outcome,
+            body_sha256=hashlib.sha256(to_json(job.body)).hexdigest(),
+            estimate=job.cost_estimate,
+            began_ms=_milliseconds(job.created_at, began),
+            ms=_milliseconds(began, now),
+        )
+        return msgspec.structs.replace(
+            self,
+            steps=(*self.steps, step)[-_STEPS:],
+            tried=(*self.tried, self.deployment),
+            began="",
+            ended=outcome,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a row keeps it."""
+        kept: dict[str, Any] = msgspec.to_builtins(self)
+        return kept
+
+    def trace(self, mode: Mode) -> RouteTrace:
+        """What is told of it."""
+        return RouteTrace(
+            policy=self.policy,
+            modality=mode.modality,
+            task=mode.value,
+            tier=self.tier,
+            steps=self.steps,
+            ended=self.ended,
+            spent=sum(step.estimate or 0.0 for step in self.steps if step.outcome == "answered"),
+        )
+
+
+_STEPS: Final = 32
+"""Attempts that a route keeps: the last."""
+
+
+def _milliseconds(since: str, until: str) -> float:
+    passed = datetime.fromisoformat(until) - datetime.fromisoformat(since)
+    return round(passed.total_seconds() * 1000, 3)
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A job as its row has it. Moments are texts in UTC; ``version`` names what was seen, for whoever changes it."""
 
@@ -177,6 +256,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str = ""
     updated_at: str = ""
     finished_at: str | None = None
+    route: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Job:
@@ -216,6 +296,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "notes": [dict(note) for note in self.notes],
             "attempt": self.attempt,
             "max_attempts": self.max_attempts,
+            "route_trace": JobRoute.of(self).trace(self.mode).to_dict(),
             "error": error,
             "results": [
                 {"index": place, "url": f"/v1/jobs/{self.id}/results/{place}", **msgspec.to_builtins(one)}

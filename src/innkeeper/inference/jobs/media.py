@@ -21,7 +21,7 @@ from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError
 
-__all__ = ["Built", "MediaNote", "MediaRequest", "MediaRequestError", "build", "pictures_read"]
+__all__ = ["PICTURES", "Built", "MediaNote", "MediaRequest", "MediaRequestError", "build", "pictures_read"]
 
 
 class MediaRequestError(PreflightError):
@@ -119,7 +119,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What models call the fields of a request. The first is used where a model's row says nothing."""
 
-_PICTURES: Final = frozenset({*_NAMES["image"], "init_images"})
+PICTURES: Final = frozenset({*_NAMES["image"], "init_images"})
 """Inputs for pictures: no request sets them by the model's name, since addresses are looked at before they are sent."""
 
 _MAPPED: Final = {
@@ -171,7 +171,7 @@ def build(request: MediaRequest, model: Mapping[str, Any], tier: Tier, *, pictur
 def pictures_read(capabilities: Mapping[str, Any]) -> int:
     """How many pictures to start from a model reads at once: as many as its row's list of them takes, else one."""
     schema = _schema(capabilities) or EMPTY
-    lists = [facts for name, facts in schema.items() if name in _PICTURES and _is_list(name, facts)]
+    lists = [facts for name, facts in schema.items() if name in PICTURES and _is_list(name, facts)]
     if not lists:
         return 1
     said = lists[0].get("maxItems", lists[0].get("max_items"))
@@ -225,7 +225,7 @@ class _Maker:
         """A parameter by the model's own name."""
         if name in SAFETY | {str(self.capabilities.get("safety_checker_param"))}:
             self.notes.append(MediaNote(name, value, None, "safety checkers are set by the tier, not by requests"))
-        elif name in _PICTURES:
+        elif name in PICTURES:
             self.notes.append(MediaNote(name, None, None, "a picture to start from is said as `image`"))
         elif name == "prompt" or (self.schema is not None and not self._has(name)):
             self.notes.append(MediaNote(name, value, None, "the model has no such input"))

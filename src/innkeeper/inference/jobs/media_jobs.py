@@ -13,21 +13,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.inference.errors import BudgetError
+from innkeeper.inference.errors import BudgetError, PreflightError
 from innkeeper.inference.jobs.assets import AssetStore, media_type_of, open_assets
-from innkeeper.inference.jobs.backend import Backend, Call
+from innkeeper.inference.jobs.backend import WORKER, Backend, Call
 from innkeeper.inference.jobs.backends.registry import backends
 from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
-from innkeeper.inference.jobs.job import Job, JobChangedError, JobEvent, JobStateError, State
+from innkeeper.inference.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobStateError, State
 from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
 from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError
-from innkeeper.inference.jobs.planning import Planner
+from innkeeper.inference.jobs.planning import Plan, Planner
+from innkeeper.inference.jobs.routing import MediaRoutes, Target
 from innkeeper.inference.jobs.store import JobStore, later
 from innkeeper.inference.jobs.wire import MediaWire
-from innkeeper.library.tier import Ceilings
-from innkeeper.prompt.data import EMPTY
+from innkeeper.inference.routing.router import NoRouteError
+from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
+from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
@@ -94,7 +97,8 @@ class MediaJobs:
         self._secret = secret or self._known_secret
         listed = backends(self.wire, self.webhook_secret) if known is None else known
         self.backends = {one.name: one for one in listed}
-        self.planner = Planner(library, self.backends)
+        self.routes = MediaRoutes(library, self.backends)
+        self.planner = Planner(library, self.routes)
         self.added: Callable[[], object] = lambda: None
         """Called when a job was added here, so that a runner in this process looks at once."""
 
@@ -120,7 +124,9 @@ class MediaJobs:
         if (before := self.store.asked(terms.tenant, terms.owner, terms.idempotency_key, wanted.sha256)) is not None:
             return before
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
-        plan = self.planner.plan(wanted, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner)
+        plan = self.planner.plan(
+            wanted, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner, money=terms.max_cost
+        )
         self._afford(plan.estimate, terms, now)
         if terms.callback_url is not None:
             self.wire.egress.check(terms.callback_url)
@@ -132,15 +138,10 @@ class MediaJobs:
             idempotency_key=terms.idempotency_key,
             request_sha256=wanted.sha256,
             mode=wanted.mode,
-            backend=plan.target.backend,
-            model_key=plan.target.key,
             request=msgspec.to_builtins(plan.request),
-            body=dict(plan.built.body),
-            notes=tuple(msgspec.to_builtins(note) for note in plan.built.notes),
-            tier=plan.tier.value,
             due_at=now,
             deadline=later(now, terms.deadline_seconds),
-            cost_estimate=plan.estimate,
+            **_planned(plan, self._route(plan, terms, wanted)),
             callback_url=terms.callback_url,
             created_at=now,
             updated_at=now,
@@ -149,6 +150,15 @@ class MediaJobs:
         if new:
             self.added()
         return kept
+
+    def _route(self, plan: Plan, terms: Terms, wanted: MediaRequest) -> JobRoute:
+        return JobRoute(
+            deployment=plan.target.deployment.name,
+            policy=self.routes.policy_name(wanted),
+            pinned=wanted.model is not None,
+            money=terms.max_cost,
+            tier=plan.tier,
+        )
 
     def _require_picture(self, request: MediaRequest) -> None:
         """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
@@ -161,14 +171,58 @@ class MediaJobs:
             elif said.startswith("http"):
                 self.wire.egress.check(said)
 
-    def _afford(self, estimate: float | None, terms: Terms, now: str) -> None:
+    def _afford(self, estimate: float | None, terms: Terms, now: str, less: float = 0.0) -> None:
+        """Refuse what costs too much; ``less`` is what was counted for it already. Raises `BudgetError`."""
         max_cost = terms.max_cost
         if estimate is not None and max_cost is not None and estimate > max_cost:
             raise BudgetError("the job costs more than the request allows", estimate=estimate, left=max_cost)
         if estimate and self.daily_budget is not None:
             left = self.daily_budget - self.store.spent(terms.tenant, terms.owner, since=f"{now[:10]}T00:00:00.000000Z")
-            if estimate > left:
+            if estimate - less > left:
                 raise BudgetError("the budget of the day does not allow the job", estimate=estimate, left=left)
+
+    # -------------------------------------------------------------------------------------------------------------- attempts
+
+    def directed(self, job: Job) -> Job:
+        """A job as it is to be handed over now: judged again, and planned anew where its route is closed and another is open.
+
+        Raises `TierBlockedError`, `JobChangedError`.
+        """
+        route, decision = JobRoute.of(job), self.planner.judge_again(job)
+        if decision.effective.value != job.tier:
+            lowered = msgspec.structs.replace(job, tier=decision.effective.value)
+            plan = self._plan_for(lowered, route, ())
+        elif job.route is None or self.routes.is_open(route.deployment):
+            return job
+        elif (found := self._planned_anew(job, route, {*route.tried, route.deployment})) is None:
+            return job  # it rests, and there is no other: its own pauses spare it
+        else:
+            plan = found
+        return self.store.change(job, **_planned(plan, _next(route, plan)))
+
+    def elsewhere(self, job: Job, route: JobRoute) -> dict[str, Any] | None:
+        """The columns of a job whose next attempt goes to another deployment than those that were tried; None: there is none.
+
+        Raises `TierBlockedError`.
+        """
+        plan = self._planned_anew(job, route, route.tried)
+        return None if plan is None else _planned(plan, _next(route, plan))
+
+    def _planned_anew(self, job: Job, route: JobRoute, without: Iterable[str]) -> Plan | None:
+        try:
+            return self._plan_for(job, route, without)
+        except (PreflightError, NoRouteError, BudgetError, UnknownNameError, ConfigError):
+            return None
+
+    def _plan_for(self, job: Job, route: JobRoute, without: Iterable[str]) -> Plan:
+        """A plan for another deployment, in no higher tier, and for no more money than the job may cost."""
+        request, own = convert(thaw(job.request), MediaRequest), Ceilings(account=Tier.of(job.tier))
+        plan = self.planner.plan(
+            request, job.tier, own, request_id=job.id, actor=job.owner, money=route.money, without=without
+        )
+        terms = Terms(tenant=job.tenant, owner=job.owner, max_cost=route.money)
+        self._afford(plan.estimate, terms, self.store.db.now(), less=job.cost_estimate or 0.0)
+        return plan
 
     # ------------------------------------------------------------------------------------------------------------- changed
 
@@ -214,6 +268,7 @@ class MediaJobs:
             "progress": None,
             "due_at": now,
             "cancel_due": None,
+            "route": msgspec.structs.replace(JobRoute.of(job), tried=(), ended="").to_dict(),
         }
         queued = self.store.move(
             job, State.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
@@ -274,10 +329,10 @@ class MediaJobs:
             raise UnknownNameError("backend", job.backend, self.backends)
         if job.backend == NAME:
             return backend, Call(job_id=job.id, model=job.model_key, body=job.body, picture=self._picture(job))
-        rows = {str(row["model_key"]): row for row in self.library.catalogue.models}
-        target = self.planner.target_of(rows.get(job.model_key, EMPTY))
-        provider = EMPTY if target is None else target.provider
-        model = EMPTY if target is None else target.model
+        target = self.routes.of(JobRoute.of(job).deployment, job.model_key)
+        if job.backend == WORKER:
+            return backend, self._worker_call(job, target)
+        provider, model = target.provider, target.model
         name = provider.get("secret_name")
         url = f"{self.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self.public_url else ""
         picture = self._picture(job, fetched=backend.repeatable)
@@ -293,6 +348,21 @@ class MediaJobs:
             picture=picture if backend.repeatable else b"",
         )
         return backend, call
+
+    def _worker_call(self, job: Job, target: Target) -> Call:
+        """What a worker is told: at the address that it enrolled with, with the key that both sides derive."""
+        from innkeeper.library.workers.store import WorkerStore
+
+        store, name = WorkerStore(self.store.db), target.deployment.worker
+        return Call(
+            job_id=job.id,
+            model=job.model_key,
+            body=job.body,
+            base_url=str(store.get(name)["url"]),
+            hosts=tuple(store.get(name)["hosts"]),
+            key=Secret(store.call_key(name)),
+            picture=self._picture(job, fetched=True),
+        )
 
     def webhook_secret(self, backend: str) -> Secret:
         """The secret by which a provider signs its webhooks, where it shares one with us."""
@@ -338,6 +408,23 @@ class MediaJobs:
         vault = Vault(self.library.db)
         is_set = any(entry.name == name and entry.is_set for entry in vault.list())
         return vault.reveal(name, who="jobs", why="media job") if is_set else Secret("")
+
+
+def _planned(plan: Plan, route: JobRoute) -> dict[str, Any]:
+    """The columns of a job that its plan decides."""
+    return {
+        "backend": plan.target.backend,
+        "model_key": plan.target.key,
+        "body": dict(plan.built.body),
+        "notes": tuple(msgspec.to_builtins(note) for note in plan.built.notes),
+        "tier": plan.tier.value,
+        "cost_estimate": plan.estimate,
+        "route": route.to_dict(),
+    }
+
+
+def _next(route: JobRoute, plan: Plan) -> JobRoute:
+    return msgspec.structs.replace(route, deployment=plan.target.deployment.name)
 
 
 _ASSET: Final = "asset:"

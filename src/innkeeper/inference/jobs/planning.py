@@ -10,34 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from innkeeper.inference.jobs.backend import Backend
-from innkeeper.inference.jobs.backends.registry import backend_of
-from innkeeper.inference.jobs.backends.tiny_seed_picture import MODEL, NAME
-from innkeeper.inference.jobs.media import Built, MediaNote, MediaRequest, MediaRequestError, build
+from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
+from innkeeper.inference.jobs.media import PICTURES, Built, MediaNote, MediaRequest, MediaRequestError, build
+from innkeeper.inference.jobs.routing import MediaRoutes, Target
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
-from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import TextKind
-from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.machine import fresh_seed
+from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
+    from innkeeper.inference.jobs.job import Job
     from innkeeper.library.library import Library
 
 __all__ = ["Plan", "Planner", "Target"]
-
-
-class Target(msgspec.Struct, frozen=True):
-    """Who makes it: the rows of a model and its provider, and the name of a backend."""
-
-    model: Mapping[str, Any]
-    provider: Mapping[str, Any]
-    backend: str
-
-    @property
-    def key(self) -> str:
-        """The model's key."""
-        return str(self.model["model_key"])
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -51,61 +38,100 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Planner:
-    """Plans requests over the catalogue and the gate of a library, for backends by name."""
+    """Plans requests over the catalogue and the gate of a library, for where the router sends them."""
 
-    def __init__(self, library: Library, backends: Mapping[str, Backend]) -> None:
+    def __init__(self, library: Library, routes: MediaRoutes) -> None:
         self.library = library
-        self.backends = backends
+        self.routes = routes
 
     def plan(
-        self, wanted: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str = "", actor: str = ""
+        self,
+        wanted: MediaRequest,
+        tier: Any,
+        ceilings: Ceilings,
+        *,
+        request_id: str = "",
+        actor: str = "",
+        money: float | None = None,
+        without: Iterable[str] = (),
     ) -> Plan:
-        """The plan of a request that was `MediaRequest.checked`.
+        """The plan of a request that was `MediaRequest.checked`: for the first target that can be asked this, for this money.
+
+        Where none is cheap enough it is the plan of the cheapest. ``without`` names deployments that were tried.
 
         Raises:
             TierBlockedError: the texts do not pass.
+            NoRouteError: nobody may be asked.
             MediaRequestError, UnknownNameError, ConfigError: what is wanted cannot be asked.
         """
-        target = self.target(wanted)
-        above = ceilings_of(self.library.catalogue, ceilings, (target.key,) if target.provider else ())
-        texts = _texts(wanted)
-        decision = self.library.judged(texts, tier, above, request_id=request_id, actor=actor).require()
+        granted = effective_tier(tier, ceilings, policy=self.library.rules.policy).effective
+        dear: list[Plan] = []
+        refused: MediaRequestError | None = None
+        for target in self.routes.targets(wanted, granted, without):
+            try:
+                plan = self._planned(target, wanted, tier, ceilings, request_id=request_id, actor=actor)
+            except MediaRequestError as error:
+                refused = refused or error
+                continue
+            if money is None or plan.estimate is None or plan.estimate <= money:
+                return plan
+            dear.append(plan)
+        if dear:
+            return min(dear, key=lambda plan: plan.estimate or 0.0)
+        assert refused is not None  # noqa: S101 - no target at all is an error of the routes
+        raise refused
+
+    def judge_again(self, job: Job) -> TierDecision:
+        """The decision about a job's texts as they are about to be sent, by the rules that count now.
+
+        Raises `TierBlockedError`.
+        """
+        request = convert(thaw(job.request), MediaRequest)
+        own = Ceilings(account=Tier.of(job.tier))
+        texts = {**_texts(request), **_final_texts(job.body, _texts(request), Tier.of(job.tier))}
+        return self.library.judged(texts, job.tier, own, request_id=job.id, actor=job.owner).require()
+
+    def target(self, request: MediaRequest) -> Target:
+        """Where a request of the general tier goes. Raises what `MediaRoutes.targets` raises."""
+        return next(self.routes.targets(request, Tier.SFW))
+
+    def _planned(
+        self, target: Target, wanted: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
+    ) -> Plan:
+        """The plan for one target: everything is made anew for it, and judged in the form in which it is sent."""
+        above = self._ceilings(target, wanted, ceilings)
+        said = _texts(wanted)
+        decision = self.library.judged(said, tier, above, request_id=request_id, actor=actor).require()
         self._require_fits(target, wanted)
-        negative, dropped = self._negative(target, wanted, decision.effective)
-        seed = wanted.seed if wanted.seed is not None else _seed(target)
-        sent = msgspec.structs.replace(wanted, seed=seed, negative_prompt=negative)
-        built = build(sent, target.model, decision.effective)
-        more = _workflow(target.model) if target.backend == "comfyui" else {}
-        built = Built({**built.body, **more}, (*dropped, *built.notes))
+        while True:
+            built, seed = self._built(target, wanted, decision.effective)
+            more = _final_texts(built.body, said, decision.effective)
+            if not more:
+                break
+            again = self.library.judged({**said, **more}, decision.effective, above, request_id=request_id, actor=actor)
+            if again.require().effective is decision.effective:
+                break
+            decision = again
         kept = msgspec.structs.replace(wanted, seed=_sent_seed(built.body, seed))
         return Plan(kept, target, decision.effective, built, _estimate(target.model, wanted))
 
-    def target(self, request: MediaRequest) -> Target:
-        """Who makes what is asked for: the model that is named, or the first that does this.
+    def _ceilings(self, target: Target, wanted: MediaRequest, ceilings: Ceilings) -> Ceilings:
+        """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
+        if target.backend == NAME:
+            return ceilings
+        above = ceilings_of(self.library.catalogue, ceilings, (target.key,)) if target.provider else ceilings
+        if wanted.model is not None and not target.deployment.worker:
+            return above
+        own = target.deployment.tier
+        return msgspec.structs.replace(above, model=own if above.model is None else Tier.lowest(own, above.model))
 
-        Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`.
-        """
-        catalogue = self.library.catalogue
-        if request.model is None:
-            fits = [self.target_of(row) for row in self._for_mode(request)]
-            return next((one for one in fits if one is not None), Target(MODEL, EMPTY, NAME))
-        if request.model == NAME:
-            return Target(MODEL, EMPTY, NAME)
-        rows = {str(row["model_key"]): row for row in catalogue.models}
-        by_id = {str(row.get("id")): row for row in catalogue.models}
-        row = rows.get(request.model) or by_id.get(request.model)
-        if row is None:
-            raise UnknownNameError("model", request.model, [*rows, NAME])
-        if row.get("tasks") and request.mode.value not in row["tasks"]:
-            done = ", ".join(row["tasks"])
-            raise MediaRequestError(f"{request.model} does not do {request.mode}", hint=f"it does {done}")
-        found = self.target_of(row)
-        if found is None:
-            raise ConfigError(
-                f"the provider of {request.model} makes no pictures or videos that are known here",
-                hint=f"backends: {', '.join(sorted(self.backends))}",
-            )
-        return found
+    def _built(self, target: Target, wanted: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
+        negative, dropped = self._negative(target, wanted, tier)
+        seed = wanted.seed if wanted.seed is not None else _seed(target)
+        sent = msgspec.structs.replace(wanted, seed=seed, negative_prompt=negative)
+        built = build(sent, target.model, tier)
+        more = _workflow(target.model) if target.backend == "comfyui" else {}
+        return Built({**built.body, **more}, (*dropped, *built.notes)), seed
 
     def _require_fits(self, target: Target, request: MediaRequest) -> None:
         """Refuse a prompt of which a model that reads CLIP's window would not see the end."""
@@ -132,18 +158,6 @@ class Planner:
     def _facts(self, target: Target) -> ModelFacts:
         return facts_of(self.library.catalogue, target.key, job_type="image")
 
-    def _for_mode(self, request: MediaRequest) -> Iterable[Mapping[str, Any]]:
-        rows = self.library.catalogue.models
-        fits = [row for row in rows if request.mode.value in (row.get("tasks") or ())]
-        return sorted(fits, key=lambda row: (row.get("priority") or 0, str(row["model_key"])))
-
-    def target_of(self, row: Mapping[str, Any]) -> Target | None:
-        """Who makes what a row of the catalogue names; None where its provider is no backend."""
-        owners = (one for one in self.library.catalogue.providers if one.get("id") == row.get("provider_id"))
-        provider = next(owners, None)
-        name = None if provider is None else backend_of(str(provider["name"]), self.backends)
-        return None if name is None else Target(row, provider or EMPTY, name)
-
 
 def _texts(request: MediaRequest) -> dict[str, str]:
     """Every text of a request that people wrote, by where it enters."""
@@ -153,6 +167,18 @@ def _texts(request: MediaRequest) -> dict[str, str]:
         **{f"{TextKind.USER_TEXT}:{name}": text for name, text in _strings("extra", request.extra)},
     }
     return {name: text for name, text in found.items() if text}
+
+
+def _final_texts(body: Mapping[str, Any], said: Mapping[str, str], tier: Tier) -> dict[str, str]:
+    """Every text of a body that its request did not say, by where it stands: of rows, defaults and workflows.
+
+    In the general tier there are none: an operator's negative prompts name there what should not be seen.
+    """
+    if tier is Tier.SFW:
+        return {}
+    known, found = {*said.values()}, _strings("sent", {k: v for k, v in body.items() if k not in PICTURES})
+    new = {text: name for name, text in found if text not in known and any(map(str.isalpha, text))}
+    return {f"{TextKind.SYSTEM_PROMPT}:{name}": text for text, name in new.items()}
 
 
 def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:

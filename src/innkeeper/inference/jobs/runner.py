@@ -27,6 +27,8 @@ __all__ = ["Runner"]
 
 LOG: Final = logging.getLogger("innkeeper.jobs")
 _IDLE: Final = 0.2
+_GATHER: Final = 0.02
+"""Seconds for which threads that are free wait for others, so that several jobs are claimed at once."""
 _SWEEP: Final = 1.0
 _FORGET: Final = 300.0
 
@@ -52,13 +54,15 @@ class Runner:
         self._threads = threads
         self._lease = lease
         self._held: dict[str, Job] = {}
-        self._seen: dict[str, tuple[str | None, float]] = {}
+        self._seen: dict[str, tuple[str, float]] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._loop: threading.Thread | None = None
         self._beat: threading.Thread | None = None
         self._forgotten = 0.0
+        self._claimed = 0.0
+        self._more = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -87,7 +91,7 @@ class Runner:
         """Carry out what is due in this thread until nothing waits, or the job ``until`` has ended, or the time is over."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            claimed = self.store.claim(self.worker, 1, self._lease)
+            claimed = self._claim(1)
             for job in claimed:
                 self.steps.run(job)
             self.sweep()
@@ -119,18 +123,27 @@ class Runner:
                     taken = 0
                     self._stopping.wait(_SWEEP)
                 if not taken:
-                    self._wake.wait(_IDLE)
+                    self._wake.wait(_GATHER if self._more and len(self._held) < self._threads else _IDLE)
 
     def _take(self, pool: ThreadPoolExecutor) -> int:
         free = self._threads - len(self._held)
-        if free <= 0 or not self.store.is_anything_due():
+        if free <= 0 or self._gathering(free) or not (self._more or self.store.is_anything_due()):
             return 0
-        claimed = self.store.claim(self.worker, free, self._lease)
+        claimed = self._claim(free)
+        self._more, self._claimed = len(claimed) == free, time.monotonic()
         with self._lock:
             self._held |= {job.id: job for job in claimed}
         for job in claimed:
             pool.submit(self._one, job)
         return len(claimed)
+
+    def _gathering(self, free: int) -> bool:
+        """Whether to wait a moment for more threads: while there is a backlog, each claim is to bring several jobs."""
+        return self._more and free < self._threads / 2 and time.monotonic() - self._claimed < _GATHER
+
+    def _claim(self, limit: int) -> tuple[Job, ...]:
+        waiting = [backend.name for backend in self.jobs.backends.values() if backend.waits]
+        return self.store.claim(self.worker, limit, self._lease, waiting=waiting)
 
     def _one(self, job: Job) -> None:
         try:
@@ -175,16 +188,17 @@ class Runner:
 
     def _lost(self) -> list[Job]:
         """Jobs whose lease is over: by the clock, or, where that was set back, once it has stood still for as long."""
-        now, moment, leased = self.store.db.now(), time.monotonic(), self.store.leased()
+        now, moment, leases = self.store.db.now(), time.monotonic(), self.store.leases()
         before, self._seen = self._seen, {}
         lost = []
-        for job in leased:
-            mark, since = before.get(job.id, (None, moment))
-            since = since if mark == job.lease_until else moment
-            self._seen[job.id] = (job.lease_until, since)
-            if (job.lease_until or "") <= now or moment - since > self._lease:
-                lost.append(job)
-        return [job for job in lost if job.id not in self._held]
+        for name, until in leases.items():
+            mark, since = before.get(name, (None, moment))
+            since = since if mark == until else moment
+            self._seen[name] = (until, since)
+            if until <= now or moment - since > self._lease:
+                lost.append(name)
+        jobs = [self.store.get(name) for name in lost if name not in self._held]
+        return [job for job in jobs if (job.lease_until or "") == leases[job.id]]
 
     def _unless_changed(self, work: object) -> None:
         try:

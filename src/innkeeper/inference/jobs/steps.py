@@ -18,12 +18,12 @@ import msgspec
 from innkeeper.inference.errors import RequestCancelledError
 from innkeeper.inference.jobs.assets import whole_or_refused
 from innkeeper.inference.jobs.backend import Backend, Call, Failure, Progress, Submitted, failure_of
-from innkeeper.inference.jobs.job import Job, JobChangedError, Output, State, Stored
+from innkeeper.inference.jobs.job import Job, JobChangedError, JobRoute, Output, State, Stored
 from innkeeper.inference.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, POLL_SECONDS
 from innkeeper.inference.jobs.media_jobs import MediaJobs
-from innkeeper.inference.jobs.store import later
-from innkeeper.library.errors import DatabaseError
-from innkeeper.library.log.logs import LogStore
+from innkeeper.inference.jobs.routing import may_go_elsewhere
+from innkeeper.inference.jobs.store import Step, later
+from innkeeper.library.errors import DatabaseError, TierBlockedError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
 from innkeeper.prompt.once import convert
@@ -56,34 +56,50 @@ class Steps:
     def __init__(self, jobs: MediaJobs, *, first: float = 1.0, sleep: Callable[[float], object] = time.sleep) -> None:
         self.jobs = jobs
         self.store = jobs.store
-        self._log = LogStore(jobs.store.db)
         self._first = first
         self._sleep = sleep
 
     def run(self, job: Job) -> None:
         """Go as far with a job as can be gone now. The job is one that was claimed."""
         try:
-            backend, call = self.jobs.call_of(job)
-        except DatabaseError:
+            self._run(job)
+        except JobChangedError:
+            LOG.debug("%s: changed by somebody else", job.id)
+
+    def _run(self, job: Job) -> None:
+        step = _step_of(job)
+        try:
+            held = self._surely(lambda: self.jobs.directed(job)) if step is Steps.submit else job
+            backend, call = self.jobs.call_of(held)
+        except (DatabaseError, JobChangedError):
             raise
+        except TierBlockedError as error:
+            self._end(job, Failure("safety_block", error.message))
+            return
         except InnkeeperError as error:
             self._end(job, Failure("configuration", error.message, retryable=True))
             return
-        try:
-            _STEPS[job.state](self, job, backend, call)
-        except JobChangedError:
-            LOG.debug("%s: changed by somebody else", job.id)
+        step(self, held, backend, call)
 
     # ------------------------------------------------------------------------------------------------------------ hand over
 
     def submit(self, job: Job, backend: Backend, call: Call) -> None:
         """Hand a job over."""
-        held = self.store.move(job, State.RUNNING) if backend.waits else job
+        held = self.store.move(job, State.RUNNING) if backend.waits and job.state is State.DISPATCHED else job
+        began = msgspec.structs.replace(JobRoute.of(job), began=self.store.db.now())
+        held = msgspec.structs.replace(held, route=began.to_dict())
+        asked = self.jobs.routes.enter(began.deployment)
         try:
             said = backend.submit(call)
         except InnkeeperError as error:
-            self._failed(held, backend, failure_of(error))
+            failure = failure_of(error)
+            self.jobs.routes.leave(asked, failure)
+            self._failed(held, backend, failure)
             return
+        except BaseException:
+            self.jobs.routes.leave(asked, Failure("unknown", ""))
+            raise
+        self.jobs.routes.leave(asked)
         if said.outputs is not None:
             self._finish(held, backend, call, said.outputs, said.cost_usd)
         else:
@@ -92,7 +108,8 @@ class Steps:
     def _adopt(self, job: Job, said: Submitted) -> None:
         """Write the provider's reference: whatever has become of the job here meanwhile, it is not lost."""
         now = self.store.db.now()
-        known = {"reference": dict(said.reference or EMPTY), "due_at": later(now, POLL_SECONDS[0]), **_FREE}
+        due = {"due_at": later(now, POLL_SECONDS[0]), "route": dict(job.route or EMPTY)}
+        known = {"reference": dict(said.reference or EMPTY), **due, **_FREE}
         try:
             self._surely(lambda: self.store.move(job, State.RUNNING, details={"reference": _id(said)}, **known))
         except JobChangedError:
@@ -103,10 +120,11 @@ class Steps:
         if fresh.reference is not None and fresh.reference.get("id") == _id(said):
             return  # a webhook was quicker than the answer
         lost = fresh.state is State.FAILED and fresh.error_kind == "outcome_unknown"
-        if fresh.reference is None and (fresh.state in {State.DISPATCHED, State.RUNNING} or lost):
+        same = fresh.reference is None and (fresh.backend, fresh.model_key) == (job.backend, job.model_key)
+        if same and (fresh.state in {State.DISPATCHED, State.RUNNING} or lost):
             cleared = {"error_kind": None, "error_message": None, "retryable": None, "finished_at": None}
             self.store.move(fresh, State.RUNNING, "late_reference", {"reference": _id(said)}, **known, **cleared)
-        elif fresh.reference is None and fresh.ended:
+        elif same and fresh.ended:
             told = {"reference": known["reference"], "cancel_due": self.store.db.now()}
             self.store.change(fresh, **told)
             self.store.tell(job.id, "late_reference", fresh.state, {"reference": _id(said)})
@@ -117,10 +135,8 @@ class Steps:
 
     def poll(self, job: Job, backend: Backend, call: Call) -> None:
         """Look how a job stands that was handed over."""
-        if job.reference is None:  # it runs in somebody's hands; only the reaper gives it up
-            return
         try:
-            stands = backend.status(call, job.reference)
+            stands = backend.status(call, job.reference or EMPTY)
         except InnkeeperError as error:
             failure = failure_of(error)
             stands = Progress("running") if failure.retryable else Progress("failed", failure=failure)
@@ -155,6 +171,7 @@ class Steps:
             "outputs": offered,
             "cost_usd": job.cost_estimate if cost is None else cost,
             "progress": 1.0,
+            "route": JobRoute.of(job).after(job, "answered", self.store.db.now()).to_dict(),
         }
         if any(not one.data for one in outputs):
             self.keep(self._surely(lambda: self.store.move(job, State.STORING, **known)), backend, call)
@@ -164,11 +181,8 @@ class Steps:
         except (InnkeeperError, OSError) as error:
             self._failed(job, backend, _storage(error))
             return
-        self._surely(lambda: self._both(job, known, results))
-
-    def _both(self, job: Job, known: Mapping[str, Any], results: tuple[Stored, ...]) -> Job:
-        with self.store.db.transaction():
-            return self._succeed(self.store.move(job, State.STORING, **known), results)
+        both = (Step(State.STORING), _succeeded(results))
+        self._surely(lambda: self._succeed(job, both, results, known))
 
     def keep(self, job: Job, backend: Backend, call: Call) -> None:
         """Fetch and keep results that are known."""
@@ -178,19 +192,18 @@ class Steps:
         except (InnkeeperError, OSError) as error:
             self._store_later(job, _storage(error))
             return
-        self._surely(lambda: self._succeed(job, results))
+        self._surely(lambda: self._succeed(job, (_succeeded(results),), results, {}))
 
     def _kept(self, output: Output) -> Stored:
         whole_or_refused(output.data, sha256=output.sha256, size=output.size)
         return self.jobs.assets.put(output.data, output.media_type)
 
-    def _succeed(self, job: Job, results: tuple[Stored, ...]) -> Job:
+    def _succeed(
+        self, job: Job, steps: tuple[Step, ...], results: tuple[Stored, ...], known: Mapping[str, Any]
+    ) -> None:
         stored = tuple(msgspec.to_builtins(one) for one in results)
-        details = {"results": [one.name for one in results]}
-        with self.store.db.transaction():
-            done = self.store.move(job, State.SUCCEEDED, details=details, results=stored)
-            self._log.add_usage(_usage(done))
-        return done
+        usage = _usage(job, self.store.db.now(), known.get("cost_usd", job.cost_usd))
+        self.store.pass_through(job, steps, usage, results=stored, **known)
 
     def _store_later(self, job: Job, failure: Failure) -> None:
         tries = max([int(one.get("tries", 0)) for one in job.outputs], default=0) + 1
@@ -205,19 +218,41 @@ class Steps:
     # ---------------------------------------------------------------------------------------------------------------- fail
 
     def _failed(self, job: Job, backend: Backend, failure: Failure) -> None:
-        """Ask again later, or end: what may already be with a provider that charges is never asked twice by itself."""
-        if failure.unknown and not backend.repeatable and job.reference is None:
-            self._end(job, Failure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True))
-        elif failure.kind in _TAKEN and not backend.repeatable and job.reference is not None:
-            self._end(job, failure)
-        elif failure.retryable and job.attempt < job.max_attempts:
+        """Ask another, ask again later, or end: what may already be with a provider that charges is asked of nobody by itself."""
+        route = JobRoute.of(job).after(job, failure.kind, self.store.db.now())
+        paid = not backend.repeatable
+        if failure.unknown and paid and job.reference is None:
+            unknown = Failure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True)
+            self._end(job, unknown, JobRoute.of(job).after(job, unknown.kind, self.store.db.now()))
+        elif (failure.kind in _TAKEN and paid and job.reference is not None) or job.attempt >= job.max_attempts:
+            self._end(job, failure, route)
+        elif may_go_elsewhere(failure) and (job.reference is None or not paid) and self._elsewhere(job, failure, route):
+            LOG.debug("%s: goes elsewhere", job.id)
+        elif failure.retryable:
             wait = max(backoff(job.id, job.attempt, self._first), min(failure.retry_after or 0.0, LONGEST_WAIT))
             due = later(self.store.db.now(), wait)
-            again = {"due_at": due, "reference": None, "progress": None, "outputs": (), **_FREE}
+            # Whoever was tried may be asked again then.
+            anew = msgspec.structs.replace(route, tried=(), ended="").to_dict()
             details = {"kind": failure.kind, "attempt": job.attempt}
-            self._surely(lambda: self.store.move(job, State.QUEUED, "retry_later", details, **again))
+            self._queue(job, "retry_later", details, due_at=due, route=anew)
         else:
-            self._end(job, failure)
+            self._end(job, failure, route)
+
+    def _elsewhere(self, job: Job, failure: Failure, route: JobRoute) -> bool:
+        """Have another deployment asked; whether there is one."""
+        try:
+            planned = self.jobs.elsewhere(job, msgspec.structs.replace(route, ended=""))
+        except TierBlockedError as error:
+            self._end(job, Failure("safety_block", error.message), route)
+            return True
+        if planned is not None:
+            details = {"kind": failure.kind, "from": route.deployment, "to": planned["route"]["deployment"]}
+            self._queue(job, "fallback", details, due_at=self.store.db.now(), **planned)
+        return planned is not None
+
+    def _queue(self, job: Job, event: str, details: Mapping[str, Any], **changes: Any) -> None:
+        again = {"reference": None, "progress": None, "outputs": (), **_FREE}
+        self._surely(lambda: self.store.move(job, State.QUEUED, event, details, **again, **changes))
 
     def recover(self, job: Job, backend: Backend | None) -> None:
         """Go on with a job whose worker has gone away in the middle of it."""
@@ -246,11 +281,12 @@ class Steps:
         self.store.change(job, cancel_due=None)
         self.store.tell(job.id, "provider_cancelled", job.state)
 
-    def _end(self, job: Job, failure: Failure) -> None:
+    def _end(self, job: Job, failure: Failure, route: JobRoute | None = None) -> None:
         facts: dict[str, Any] = {
             "error_kind": failure.kind,
             "error_message": failure.message[:500],
             "retryable": failure.retryable,
+            **({} if route is None else {"route": route.to_dict()}),
         }
         details = {"kind": failure.kind, "retryable": failure.retryable}
         self._surely(lambda: self.store.move(job, State.FAILED, details=details, **facts))
@@ -268,18 +304,21 @@ class Steps:
                 wait = min(wait * 2, 2.0)
 
 
-def _usage(job: Job) -> dict[str, Any]:
+def _succeeded(results: tuple[Stored, ...]) -> Step:
+    return Step(State.SUCCEEDED, details={"results": [one.name for one in results]})
+
+
+def _usage(job: Job, now: str, cost: float | None) -> dict[str, Any]:
     """The row of the log of uses: what it cost, by whom it was made, for whom."""
-    seconds = _seconds(job.created_at, job.updated_at) or 0.0
     return {
         "provider": job.backend,
         "model_key": job.model_key,
         "user_id": job.owner,
         "request_id": job.id,
         "request_type": job.mode.modality,
-        "cost_usd": job.cost_usd,
+        "cost_usd": cost,
         "cost_source": "catalogue",
-        "response_time_ms": seconds * 1000,
+        "response_time_ms": (_seconds(job.created_at, now) or 0.0) * 1000,
     }
 
 
@@ -308,3 +347,9 @@ _STEPS: Final[Mapping[State, Callable[[Steps, Job, Backend, Call], None]]] = {
     State.RUNNING: Steps.poll,
     State.STORING: Steps.keep,
 }
+
+
+def _step_of(job: Job) -> Callable[[Steps, Job, Backend, Call], None]:
+    """What is to be done with a job that was claimed: one that runs and has no reference is one to wait for."""
+    waited_for = job.state is State.RUNNING and job.reference is None
+    return Steps.submit if waited_for else _STEPS[job.state]

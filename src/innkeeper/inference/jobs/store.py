@@ -1,37 +1,63 @@
 """JobStore: the rows of jobs, changed by compare-and-set, with an event for each change in the same transaction.
 
 Workers take jobs by lease. On SQLite a claim holds the write lock for its two statements, on PostgreSQL rows that another
-worker looks at are passed over (``SKIP LOCKED``), so that any number of workers may share one database.
+worker looks at are passed over (``SKIP LOCKED``), so that any number of workers may share one database. Jobs that threads of one
+process add at the same time are committed together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, update
+import msgspec
+from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.inference.jobs.job import ENDED, NEXT, Job, JobChangedError, JobEvent, JobMissingError, State
 from innkeeper.inference.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.job_tables import job_deliveries, job_events, jobs, webhook_receipts
+from innkeeper.library.db.group_commit import GroupCommit
+from innkeeper.library.db.job_tables import DUE, job_deliveries, job_events, jobs, webhook_receipts
 from innkeeper.library.db.rows import checked, frozen_row, insert_many
 from innkeeper.library.errors import ConflictError
+from innkeeper.library.log.logs import LogStore
 from innkeeper.library.log.scenes import settle_scene
-from innkeeper.prompt.data import EMPTY, to_json
+from innkeeper.prompt.data import EMPTY, freeze, to_json
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = ["JobStore", "later"]
+__all__ = ["JobStore", "Step", "later"]
 
-_WAITING = (State.QUEUED, State.RUNNING, State.STORING)
 _HELD = (State.DISPATCHED, State.RUNNING, State.STORING)
 _UNPAID = (State.FAILED, State.CANCELLED, State.EXPIRED)
-_ACTIVE = (State.CREATED, State.QUEUED, *_HELD)
+_MANY = 1_000
+
+
+_BEGUN = (State.CREATED, State.QUEUED)
+_ADD_ALL = text("""
+WITH added AS (
+  INSERT INTO jobs SELECT * FROM json_populate_recordset(NULL::jobs, CAST(:rows AS json))
+  ON CONFLICT DO NOTHING RETURNING id, created_at
+), told AS (
+  INSERT INTO job_events (job_id, created_at, event, state)
+  SELECT id, created_at, state, state FROM added, unnest(ARRAY['created', 'queued']) WITH ORDINALITY AS begun (state, place)
+  ORDER BY id, place
+)
+SELECT id FROM added
+""")
+"""Jobs and their first events by one statement with one parameter: the driver takes its time for each of both."""
+
+
+class Step(NamedTuple):
+    """A state that a job comes to, and the event that tells of it: named like the state where left out."""
+
+    to: State
+    event: str = ""
+    details: Mapping[str, Any] = EMPTY
 
 
 def later(moment: str, seconds: float) -> str:
@@ -46,6 +72,8 @@ class JobStore:
         self.db = db
         insert_into = (sqlite.insert if db.dialect == "sqlite" else postgresql.insert)(jobs)
         self._insert = insert_into.on_conflict_do_nothing().returning(jobs.c.id)
+        self._log = LogStore(db)
+        self._added = GroupCommit(self._add_all)
 
     # ---------------------------------------------------------------------------------------------------------- for callers
 
@@ -56,16 +84,23 @@ class JobStore:
             ConflictError: the key was used for another request.
         """
         values = checked(jobs, _values(job))
-        with self.db.transaction() as connection:
-            if connection.execute(self._insert, values).first() is not None:
-                note = {"job_id": job.id, "created_at": job.created_at, "details": {}}
-                events = [
-                    {**note, "event": state.value, "state": state.value} for state in (State.CREATED, State.QUEUED)
-                ]
-                insert_many(connection, job_events, events)
-                return job, True
+        new = self._add_all([values])[0] if self.db.in_transaction else self._added(values)
+        if new:
+            return job, True
         found = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
         return found or job, False
+
+    def _add_all(self, rows: Sequence[dict[str, Any]]) -> list[bool]:
+        """Add rows in one transaction; tells of each whether it is new."""
+        with self.db.transaction() as connection:
+            written = to_json(rows).decode()
+            if self.db.dialect == "postgresql" and "\\u0000" not in written:
+                new = set(connection.execute(_ADD_ALL, {"rows": written}).scalars())
+            else:
+                new = {row.id for row in connection.execute(self._insert, list(rows))}
+                begun = ((row["id"], row["created_at"], to) for row in rows if row["id"] in new for to in _BEGUN)
+                insert_many(connection, job_events, [_event(name, at, Step(to)) for name, at, to in begun])
+        return [row["id"] in new for row in rows]
 
     def asked(self, tenant: str, owner: str, key: str | None, sha256: str) -> Job | None:
         """The job of an owner with this idempotency key.
@@ -128,15 +163,30 @@ class JobStore:
         Raises:
             JobChangedError: somebody else has changed it.
         """
-        if to not in NEXT[job.state]:
-            raise JobChangedError(f"a job that is {job.state} does not become {to}")
+        return self.pass_through(job, (Step(to, event, details),), **changes)
+
+    def pass_through(
+        self, job: Job, steps: Sequence[Step], usage: Mapping[str, Any] | None = None, **changes: Any
+    ) -> Job:
+        """Change a job's state by way of several, each with its event, as one change; ``usage`` is a row of the log of uses.
+
+        Raises:
+            JobChangedError: somebody else has changed it.
+        """
+        before = job.state
+        for step in steps:
+            if step.to not in NEXT[before]:
+                raise JobChangedError(f"a job that is {before} does not become {step.to}")
+            before = step.to
         now = self.db.now()
-        ended = {"finished_at": now, "lease": None, "lease_until": None} if to in ENDED else {}
-        values = {"state": to, "updated_at": now, **ended, **changes}
+        ended = {"finished_at": now, "lease": None, "lease_until": None} if before in ENDED else {}
+        values = {"state": before, "updated_at": now, **ended, **changes}
         with self.db.transaction() as connection:
             moved = self._changed(connection, job, values)
-            self._tell(connection, job.id, event or to.value, to, now, details)
-            if to in ENDED:
+            insert_many(connection, job_events, [_event(job.id, now, step) for step in steps])
+            if usage is not None:
+                self._log.insert_usage(connection, {"created_at": now, **usage})
+            if before in ENDED:
                 settle_scene(connection, moved.idempotency_key, _scene_facts(moved), now)
                 if moved.callback_url:
                     self._announce(connection, moved, now)
@@ -156,7 +206,7 @@ class JobStore:
     def tell(self, job_id: str, event: str, state: State, details: Mapping[str, Any] = EMPTY) -> None:
         """Add an event that changes nothing."""
         with self.db.transaction() as connection:
-            self._tell(connection, job_id, event, state, self.db.now(), details)
+            connection.execute(insert(job_events), _event(job_id, self.db.now(), Step(state, event, details)))
 
     def take_receipt(self, backend: str, delivery: str) -> bool:
         """Note that a webhook is taken; tells whether it is the first time. In the transaction of what it changes."""
@@ -183,34 +233,32 @@ class JobStore:
         with self.db.reading() as connection:
             return connection.execute(select(jobs.c.id).where(_due(self.db.now())).limit(1)).first() is not None
 
-    def claim(self, worker: str, limit: int, seconds: float = LEASE_SECONDS) -> tuple[Job, ...]:
-        """Take up to ``limit`` jobs that are due, those longest due first; queued ones are ``dispatched`` from here on."""
+    def claim(
+        self, worker: str, limit: int, seconds: float = LEASE_SECONDS, *, waiting: Collection[str] = ()
+    ) -> tuple[Job, ...]:
+        """Take up to ``limit`` jobs that are due, those longest due first; queued ones are ``dispatched`` from here on.
+
+        Those of the backends ``waiting``, which are asked and waited for, are ``running`` at once.
+        """
         now = self.db.now()
-        wanted = select(jobs.c.id, jobs.c.state).where(_due(now)).order_by(jobs.c.due_at, jobs.c.id).limit(limit)
+        due = select(jobs.c.id).where(_due(now)).order_by(jobs.c.due_at, jobs.c.id).limit(limit)
         if self.db.dialect == "postgresql":
-            wanted = wanted.with_for_update(skip_locked=True)
+            due = due.with_for_update(skip_locked=True)
+        taken = due.cte("taken")  # looked at once, whatever a planner makes of it
         queued = jobs.c.state == State.QUEUED.value
+        begun = case((jobs.c.backend.in_(sorted(waiting)), State.RUNNING.value), else_=State.DISPATCHED.value)
         values = {
-            "state": case((queued, State.DISPATCHED.value), else_=jobs.c.state),
+            "state": case((queued, begun), else_=jobs.c.state),
             "attempt": jobs.c.attempt + case((queued, 1), else_=0),
             "version": jobs.c.version + 1,
             "lease": worker,
             "lease_until": later(now, seconds),
             "updated_at": now,
         }
+        change = update(jobs).where(jobs.c.id.in_(select(taken.c.id))).values(values).returning(jobs)
         with self.db.transaction() as connection:
-            before = {row.id: row.state for row in connection.execute(wanted)}
-            if not before:
-                return ()
-            taken = update(jobs).where(jobs.c.id.in_(before)).values(values).returning(jobs)
-            claimed = [Job.of(frozen_row(row)) for row in connection.execute(taken).mappings()]
-            started = [job for job in claimed if before[job.id] == State.QUEUED]
-            details = [
-                {"job_id": job.id, "created_at": now, "event": "dispatched", "state": "dispatched",
-                 "details": {"attempt": job.attempt}}
-                for job in started
-            ]  # fmt: skip
-            insert_many(connection, job_events, details)
+            claimed = [Job.of(frozen_row(row)) for row in connection.execute(change).mappings()]
+            insert_many(connection, job_events, [event for job in claimed for event in _begun(job, now)])
         return tuple(sorted(claimed, key=lambda job: (job.due_at, job.id)))
 
     def renew(self, worker: str, held: Iterable[str], seconds: float = LEASE_SECONDS) -> None:
@@ -219,13 +267,15 @@ class JobStore:
         with self.db.transaction() as connection:
             connection.execute(update(jobs).where(jobs.c.id.in_(list(held)), jobs.c.lease == worker).values(values))
 
-    def leased(self) -> tuple[Job, ...]:
-        """The jobs that workers hold."""
-        return self._all(jobs.c.lease.is_not(None), jobs.c.state.in_(_HELD))
+    def leases(self) -> dict[str, str]:
+        """Until when workers hold jobs, by the jobs' ids."""
+        query = select(jobs.c.id, jobs.c.lease_until).where(jobs.c.lease.is_not(None), jobs.c.state.in_(_HELD))
+        with self.db.reading() as connection:
+            return {row.id: row.lease_until or "" for row in connection.execute(query.limit(_MANY))}
 
     def overdue(self) -> tuple[Job, ...]:
         """The jobs whose deadline has passed."""
-        return self._all(jobs.c.deadline < self.db.now(), jobs.c.state.in_(_ACTIVE))
+        return self._all(jobs.c.deadline < self.db.now(), jobs.c.finished_at.is_(None))
 
     def to_cancel(self, limit: int) -> tuple[Job, ...]:
         """Take jobs that have ended here and whose provider is still to be told; each is put off before it is tried."""
@@ -250,27 +300,38 @@ class JobStore:
 
     def _all(self, *conditions: Any) -> tuple[Job, ...]:
         with self.db.reading() as connection:
-            rows = connection.execute(select(jobs).where(*conditions).order_by(jobs.c.id).limit(1_000)).mappings()
+            rows = connection.execute(select(jobs).where(*conditions).order_by(jobs.c.id).limit(_MANY)).mappings()
             return tuple(Job.of(frozen_row(row)) for row in rows)
 
     def _changed(self, connection: Connection, job: Job, values: Mapping[str, Any]) -> Job:
-        seen = (jobs.c.id == job.id, jobs.c.version == job.version)
         whole = {**checked(jobs, values, whole=False), "version": job.version + 1}
-        row = connection.execute(update(jobs).where(*seen).values(whole).returning(jobs)).mappings().first()
-        if row is None:
+        seen = (jobs.c.id == job.id, jobs.c.version == job.version)
+        if connection.execute(update(jobs).where(*seen).values(whole)).rowcount != 1:
             raise JobChangedError(f"the job {job.id} was changed by somebody else")
-        return Job.of(frozen_row(row))
+        return Job.of({**_fields(job), **freeze(whole)})
 
-    def _tell(
-        self, connection: Connection, job_id: str, event: str, state: State, at: str, details: Mapping[str, Any]
-    ) -> None:
-        row = {"job_id": job_id, "created_at": at, "event": event, "state": state.value, "details": dict(details)}
-        connection.execute(insert(job_events), checked(job_events, row))
+
+def _event(job_id: str, at: str, step: Step) -> dict[str, Any]:
+    event, state = step.event or step.to.value, step.to.value
+    row = {"job_id": job_id, "created_at": at, "event": event, "state": state, "details": dict(step.details)}
+    return checked(job_events, row)
+
+
+def _begun(job: Job, at: str) -> list[dict[str, Any]]:
+    """What is told of a job that was claimed: nothing of one that its provider has already."""
+    if job.state is not State.DISPATCHED and (job.state is not State.RUNNING or job.reference is not None):
+        return []
+    ways = (State.DISPATCHED,) if job.state is State.DISPATCHED else (State.DISPATCHED, State.RUNNING)
+    return [_event(job.id, at, Step(to, details={"attempt": job.attempt})) for to in ways]
+
+
+def _fields(job: Job) -> dict[str, Any]:
+    """A job as its row."""
+    rows = {name: getattr(job, name) for name in job.__struct_fields__}
+    return {**rows, "results": [msgspec.structs.asdict(one) for one in job.results]}
 
 
 def _values(job: Job) -> dict[str, Any]:
-    import msgspec
-
     return dict(msgspec.to_builtins(job))
 
 
@@ -289,4 +350,4 @@ def _mine(tenant: str | None, owner: str | None) -> list[Any]:
 def _due(now: str) -> Any:
     """Waiting, in nobody's hands, and due: now, or so late that the clock must have been set back since."""
     when = or_(jobs.c.due_at <= now, jobs.c.due_at > later(now, LONGEST_WAIT + 60))
-    return and_(jobs.c.state.in_(_WAITING), jobs.c.lease.is_(None), when)
+    return and_(text(DUE), when)

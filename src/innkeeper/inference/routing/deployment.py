@@ -196,7 +196,8 @@ def _of_worker(worker: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]
     for told in capabilities.get("models") or ():
         key = str(told.get("key") or "")
         row = models.get(key, EMPTY)
-        tasks = {*map(str, row.get("tasks") or ())} or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
+        own = {*map(str, row.get("tasks") or told.get("tasks") or ())}
+        tasks = own or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
         window = row.get("context_window") or _count(told.get("context_window"))
         name = f"worker:{worker['id']}/{key}"
         yield Deployment(
@@ -211,7 +212,7 @@ def _of_worker(worker: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]
                 secret=f"worker:{worker['id']}",
                 context_window=window,
             ),
-            modality=str(row.get("modality") or "chat"),
+            modality=str(row.get("modality") or worker.get("kind") or "chat"),
             tasks=frozenset(tasks),
             priority=int(worker.get("priority") or 0),
             tier=_tier(row.get("tier_ceiling"), worker.get("tier_ceiling")),

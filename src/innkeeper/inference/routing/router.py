@@ -54,7 +54,8 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``task`` empty: any. ``tier`` is the effective one, which no attempt exceeds. ``input_tokens`` is what its smallest plan
     takes, ``output_tokens`` what is kept for the answer. ``money`` bounds all attempts, beside the policy.
-    ``model`` asks for one model, ``routes`` are patterns of the names of deployments that may be asked.
+    ``model`` asks for one model, ``routes`` are patterns of the names of deployments that may be asked; those that are named by
+    ``without`` were tried before.
     """
 
     modality: str = "chat"
@@ -66,6 +67,7 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     money: float | None = None
     model: str | None = None
     routes: tuple[str, ...] | None = None
+    without: frozenset[str] = frozenset()
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +167,16 @@ class Router:
                 self._health[chosen.name] = self.health(chosen.name).begun()
                 self._loaded(chosen, 1)
             return chosen
+
+    def enter(self, one: Deployment) -> None:
+        """An attempt begins on a deployment that was chosen before; `end` ends it."""
+        with self._lock:
+            self._health[one.name] = self.health(one.name).begun()
+            self._loaded(one, 1)
+
+    def is_full(self, one: Deployment) -> bool:
+        """Whether as many requests are under way there as it serves at once."""
+        return self._load.get(one.name, 0) >= one.slots
 
     def end(self, one: Deployment, change: Callable[[Health, float], Health]) -> None:
         """An attempt is over: its load is taken back, and what it told is kept."""
@@ -356,6 +368,10 @@ class Journey:
             self.ended = failure.value
         return not self.ended
 
+    def left(self, attempt: Attempt) -> None:
+        """An attempt was not carried out: it tells nothing of its deployment, and the next is another."""
+        self._router.end(attempt.deployment, lambda health, _: health.left())
+
     def estimate(self, one: Deployment) -> float:
         """What an attempt would cost; nothing where nobody knows a price."""
         price = one.price
@@ -382,7 +398,7 @@ class Journey:
             return "context_window"
         if self._money is not None and (one.price is None or self.spent + self.estimate(one) > self._money):
             return "price_unknown" if one.price is None else "budget"
-        if one.name in self._tried:
+        if one.name in self._tried or one.name in self.request.without:
             return "tried"
         if self.request.routes is not None and not any(fnmatchcase(one.name, it) for it in self.request.routes):
             return "not_allowed"

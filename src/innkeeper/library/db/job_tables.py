@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Numeric, String, Table, Text, UniqueConstraint
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Numeric, String, Table, Text, UniqueConstraint, text
 
 from innkeeper.library.db.columns import Moment, created, given_id, json_column, one_of, serial, text_column, tier
 from innkeeper.library.db.log_tables import metadata
 
-__all__ = ["job_deliveries", "job_events", "jobs", "metadata", "webhook_receipts"]
+__all__ = ["DUE", "job_deliveries", "job_events", "jobs", "metadata", "webhook_receipts"]
+
+DUE: Final = "state IN ('queued', 'running', 'storing') AND lease IS NULL"
+"""The condition of jobs that wait for a worker, word for word as the index has it that claims go by."""
+
+
+def _index(name: str, where: str, *columns: str) -> Index:
+    """An index of the few rows that a condition is true of, so that a job leaves it when it has ended."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
 
 jobs: Final = Table(
     "jobs",
@@ -57,10 +66,12 @@ jobs: Final = Table(
     created(),
     created("updated_at"),
     Column("finished_at", Moment),
+    json_column("route"),
     UniqueConstraint("tenant", "owner", "idempotency_key", name="asked_once"),
-    Index("ix_jobs_due", "state", "due_at"),
-    Index("ix_jobs_lease", "lease_until"),
-    Index("ix_jobs_cancel", "cancel_due"),
+    _index("ix_jobs_due", DUE, "due_at", "id"),
+    _index("ix_jobs_deadline", "finished_at IS NULL", "deadline"),
+    _index("ix_jobs_lease", "lease IS NOT NULL", "lease_until"),
+    _index("ix_jobs_cancel", "cancel_due IS NOT NULL", "cancel_due"),
     Index("ix_jobs_owner", "tenant", "owner", "created_at"),
 )
 """One row a job. ``version`` grows with every change of its state: who changes it names the one that he has seen."""

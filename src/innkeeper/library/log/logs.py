@@ -72,6 +72,10 @@ class LogStore:
         """Add a row to ``enhancement_logs`` in somebody's transaction; returns its id. Raises `FieldError`, `UsageError`."""
         return self._insert(connection, enhancement_logs, row)
 
+    def insert_usage(self, connection: Connection, row: Mapping[str, Any]) -> int:
+        """Add a row to ``usage_logs`` in somebody's transaction; returns its id. Raises `FieldError`, `UsageError`."""
+        return self._insert(connection, usage_logs, row)
+
     def _insert(self, connection: Connection, table: Table, row: Mapping[str, Any]) -> int:
         values = checked(table, {"created_at": self.db.now(), **row})
         found: int = connection.execute(insert(table).returning(table.c.id), values).scalar_one()
