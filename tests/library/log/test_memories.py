@@ -14,7 +14,8 @@ from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import FieldError, NotFoundError, TierBlockedError
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
-from innkeeper.library.log.memories import SCOPES, MemoryStore, NewMemory, reach, remembered
+from innkeeper.library.log.memories import MemoryStore
+from innkeeper.library.memory import SCOPES, NewMemory, reach
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -143,12 +144,16 @@ def test_ids_that_no_row_can_have(db: Database) -> None:
                 do(name)
 
 
-def test_key_facts_of_the_document() -> None:
-    """What a conversation keeps under ``key_facts`` is remembered too, each text once; anything else there is nothing."""
-    rows = [{"content": "likes tea"}, {"content": "has a cat"}]
-    assert remembered({"memory_data": {"key_facts": ["has a cat", "sails", 7, " "]}}, rows) == (
-        "likes tea",
-        "has a cat",
-        "sails",
-    )
-    assert remembered({"memory_data": {"key_facts": {"a": 1}}}, []) == ()
+def test_a_conversation_goes_with_all_that_was_said_and_remembered_in_it(db: Database) -> None:
+    """What is taken out is gone: its messages, and its own memories; what is remembered of the person stays."""
+    here = talk(db, memory_tier="profile")
+    own = ConversationStore(db, owner=ANN)
+    own.append(here["id"], "user", "Hello")
+    MemoryStore(db, ANN).add(here, [fact("here", scope="conversation"), fact("anywhere")])
+    with pytest.raises(NotFoundError):
+        ConversationStore(db, owner=BOB).remove(here["id"])
+    assert own.remove(here["id"])["id"] == here["id"]
+    assert own.list() == ()
+    assert texts(MemoryStore(db, ANN).list()) == ["anywhere"]
+    with db.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM messages").scalar() == 0

@@ -11,7 +11,7 @@ before anybody sees it; that it did not is an error, and stands in the log.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from time import perf_counter
 from typing import Any, Final, TypeVar
@@ -23,8 +23,8 @@ from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import BudgetError, DecodeError
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
-from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.inference.routing.routed import RoutedAnswer, RoutedModels
 from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteRequest
@@ -41,7 +41,7 @@ from innkeeper.library.tier import TierDecision
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError, StrictModeError
 
-__all__ = ["LONG_TEXT", "MAX_TASK_TEXT", "TextTask", "TextTasks"]
+__all__ = ["LONG_TEXT", "MAX_TASK_TEXT", "Flow", "TextTask", "TextTasks"]
 
 MAX_TASK_TEXT: Final = 400_000
 """Characters of all texts of one task (`LimitError`)."""
@@ -113,6 +113,11 @@ class TextTasks:
         """
         return await _Errand(self, task).written()
 
+    async def flow(self, task: TextTask) -> Flow:
+        """Have a model begin to write what a task wants; what it writes is given as it comes. Raises what `write` raises."""
+        errand = _Errand(self, task, stream=True)
+        return Flow(errand, await errand.begin())
+
     async def check(self, written: Written, text: str) -> TierDecision:
         """The decision about a text that a model wrote on the way. Raises `TierBlockedError`, after it was recorded."""
         size = _size(written.prepared.request) + len(text)
@@ -158,11 +163,40 @@ class TextTasks:
         return answer
 
 
+class Flow:
+    """A task while a model writes it. Read `texts` to their end; `written` is what all of it was."""
+
+    def __init__(self, errand: _Errand, begun: RoutedAnswer | None) -> None:
+        self._errand, self._begun = errand, begun
+        self._fold = None if begun is None else new_fold(begun)
+
+    async def texts(self) -> AsyncGenerator[str]:
+        """What is written, as it comes; a refusal is not among it. Raises what `TextTasks.write` raises."""
+        if self._begun is None or self._fold is None:
+            return
+        async with aclosing(self._errand.events(self._begun)) as events:
+            async for event in events:
+                self._fold.take(event)
+                if isinstance(event, TextDelta) and event.text:
+                    yield event.text
+
+    def written(self) -> Written:
+        """What was written, when all of it is there. Raises `DecodeError` where that is nothing."""
+        if self._begun is None or self._fold is None:
+            return self._errand.unasked()
+        return self._errand.ended(self._begun, self._fold)
+
+    def so_far(self) -> Written:
+        """What is known of it while it is written, for looking at what is there (`TextTasks.check`)."""
+        trace = None if self._begun is None else self._begun.trace
+        return msgspec.structs.replace(self._errand.unasked(), trace=trace)
+
+
 class _Errand:
     """One task while a model is found for it."""
 
-    def __init__(self, tasks: TextTasks, task: TextTask) -> None:
-        self.tasks, self.task = tasks, task
+    def __init__(self, tasks: TextTasks, task: TextTask, *, stream: bool = False) -> None:
+        self.tasks, self.task, self.stream = tasks, task, stream
         self.library = tasks.library
         prompt = task.prompt
         self.prompt = prompt
@@ -170,29 +204,59 @@ class _Errand:
             self.prompt = msgspec.structs.replace(prompt, request_id=self.library.outside.fresh_id())
         self.decided: Decided | None = None
         self.prepared: PreparedPrompt | None = None
+        self.began = 0.0
 
     async def written(self) -> Written:
+        begun = await self.begin()
+        if begun is None:
+            return self.unasked()
+        fold = new_fold(begun)
+        async with aclosing(self.events(begun)) as events:
+            async for event in events:
+                fold.take(event)
+        return self.ended(begun, fold)
+
+    async def begin(self) -> RoutedAnswer | None:
+        """The answer that has begun; None where no template answers, so that no model is asked."""
         task, models = self.task, self.tasks.models
         self.decided = decided = await self.tasks.decide(self.prompt, strict=task.strict)
         if decided.rendered is None:
-            return Written(prepared=await self.tasks.prepare(self.prompt, strict=task.strict))
-        began = perf_counter()
+            self.prepared = await self.tasks.prepare(self.prompt, strict=task.strict)
+            return None
+        self.began = perf_counter()
         try:
-            begun = await models.begin(self._request(decided, decided.rendered), self._planned)
-            response = await _whole(begun)
+            return await models.begin(self._request(decided, decided.rendered), self._planned)
         except InnkeeperError as error:
-            self._failed(error, (perf_counter() - began) * 1000)
+            self._failed(error)
             raise
+
+    async def events(self, begun: RoutedAnswer) -> AsyncGenerator[ModelEvent]:
+        """The events of an answer; that it failed is recorded."""
+        try:
+            async with aclosing(begun.events) as events:
+                async for event in events:
+                    yield event
+        except InnkeeperError as error:
+            self._failed(error)
+            raise
+
+    def unasked(self) -> Written:
+        """What there is where no model was asked."""
+        assert self.prepared is not None  # noqa: S101 - it was prepared instead
+        return Written(prepared=self.prepared)
+
+    def ended(self, begun: RoutedAnswer, fold: ResponseFold) -> Written:
+        """What was written, when all of it is there. Raises `DecodeError` where that is nothing."""
         assert self.prepared is not None  # noqa: S101 - an answer has been planned
-        took = round((perf_counter() - began) * 1000, 3)
+        took = round((perf_counter() - self.began) * 1000, 3)
         deployment = begun.attempt.deployment
         written = Written(
-            prepared=self.prepared, response=response, trace=begun.trace, deployment=deployment, model_ms=took
+            prepared=self.prepared, response=fold.response(), trace=begun.trace, deployment=deployment, model_ms=took
         )
         if not written.text.strip() and not written.refused:
             empty = DecodeError("the model wrote nothing", hint="ask again, or another model")
             empty.details["route_trace"] = begun.trace.to_dict()
-            self._failed(empty, took)
+            self._failed(empty)
             raise empty
         return written
 
@@ -246,7 +310,7 @@ class _Errand:
             model=route.model,
             messages=prepared.messages,
             options=FrozenDict(options),
-            stream=route.is_local,
+            stream=self.stream or route.is_local,
         )
         return provider_request(generation, route, ADAPTERS[route.adapter])
 
@@ -256,7 +320,7 @@ class _Errand:
             return self.prompt.enhancer_family
         return None if facts_of(self.library.catalogue, model).known else _INSTRUCT
 
-    def _failed(self, error: InnkeeperError, took: float) -> None:
+    def _failed(self, error: InnkeeperError) -> None:
         """Give the log the row of a task that nobody answered; what was blocked has one already.
 
         Raises `BudgetError` in place of an error that only money led to.
@@ -264,7 +328,8 @@ class _Errand:
         told: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
         error.details["route_trace"] = told
         if not isinstance(error, TierBlockedError):
-            done = Done(attempts=(told or {}).get("steps", ()), error=error, latency_ms={"model": round(took, 3)})
+            took = round((perf_counter() - self.began) * 1000, 3)
+            done = Done(attempts=(told or {}).get("steps", ()), error=error, latency_ms={"model": took})
             with suppress(InnkeeperError):  # a request that cannot be prepared has a row of its own
                 prepared = self.prepared or self.library.prepare(self.prompt, log=False)
                 self.library.record(prepared, done, strict=False)
@@ -286,13 +351,9 @@ def _traced(*written: Written) -> Iterator[None]:
         raise
 
 
-async def _whole(begun: RoutedAnswer) -> ModelResponse:
-    """An answer put together."""
-    fold = ResponseFold("resp_task", begun.attempt.deployment.route.model, 0)
-    async with aclosing(begun.events) as events:
-        async for event in events:
-            fold.take(event)
-    return fold.response()
+def new_fold(begun: RoutedAnswer) -> ResponseFold:
+    """What an answer is put together in."""
+    return ResponseFold("resp_task", begun.attempt.deployment.route.model, 0)
 
 
 def _least_tokens(library: Library, *texts: str) -> int:
@@ -324,7 +385,8 @@ def _size(request: PrepareRequest) -> int:
     """Characters of the texts of a request."""
     values = sum(len(value) for value in request.values.values() if isinstance(value, str))
     history = sum(len(message.content) for message in request.history)
-    return len(request.text) + len(request.negative) + values + history
+    parts = sum(len(part.text) for part in request.parts)
+    return len(request.text) + len(request.negative) + len(request.system or "") + values + history + parts
 
 
 async def _beside(size: int, call: Callable[[], _T]) -> _T:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import insert, select, true, update
+from sqlalchemy import delete, insert, select, true, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.log_tables import characters, conversations, messages
+from innkeeper.library.db.log_tables import characters, conversations, memories, messages
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows, insert_new
 from innkeeper.library.errors import ConflictError, NotFoundError, is_storable
@@ -66,17 +66,21 @@ class CharacterStore(RowStore):
 
         Without an owner any. Raises `NotFoundError` for all others, too.
         """
-        row = self.get(key) if is_storable(key) else None
+        row = self._looked_up(key)
         if row is None or not (owner is None or owner.is_of(row) or _is_open_to(row, owner)):
             raise NotFoundError(f"there is no character {key!r:.80}", where=Where(asset="characters"))
         return row
 
     def owned(self, owner: Owner, key: str) -> FrozenDict:
         """A character of an owner's own. Raises `NotFoundError`."""
-        row = self.get(key) if is_storable(key) else None
+        row = self._looked_up(key)
         if row is None or not owner.is_of(row):
             raise NotFoundError(f"there is no character {key!r:.80}", where=Where(asset="characters"))
         return row
+
+    def _looked_up(self, key: str) -> FrozenDict | None:
+        with self.db.reading() as connection:
+            return self._find(connection, key) if is_storable(key) else None
 
 
 def _is_open_to(row: FrozenDict, owner: Owner) -> bool:
@@ -133,6 +137,15 @@ class ConversationStore:
             self._check_characters(values)
             connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(values))
             return self._admitted(self._get(connection, conversation_id))
+
+    def remove(self, conversation_id: str) -> FrozenDict:
+        """Take a conversation out for good, with its messages and what was remembered in it. Raises `NotFoundError`."""
+        with self.db.transaction() as connection:
+            row = self._get(connection, conversation_id)
+            own = (memories.c.scope == "conversation") & (memories.c.scope_id == conversation_id)
+            connection.execute(delete(memories).where(own))
+            connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
+        return row
 
     def get(self, conversation_id: str) -> FrozenDict:
         """A conversation. Raises `NotFoundError`."""

@@ -1,18 +1,14 @@
-"""Memories: what is remembered of a conversation, of a character, or of a person, beyond the turns that a prompt has room for.
+"""MemoryStore: what is remembered, in the database: written where somebody asks for it, and nobody else's.
 
-How far a conversation remembers is its ``memory_tier`` (dynamic-prompting reference 1.7): ``conversation`` is what was remembered
-in it; ``character`` also what the same person's other conversations with this character left; ``profile`` also what is remembered
-of the person wherever they speak. A memory is written only where somebody asks for it, passes the tier gate first, and is read in
-no lower tier than it was written in.
+A memory passes the tier gate before it is kept, and is read in no lower tier than it was written in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from sqlalchemy import delete, func, or_, select, update
 
 from innkeeper.library.db.engine import Database
@@ -21,6 +17,7 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows, insert_new
 from innkeeper.library.errors import FieldError, NotFoundError, is_storable
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
+from innkeeper.library.memory import SCOPES, NewMemory, reach
 from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate
@@ -31,38 +28,10 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Connection
 
-__all__ = ["SCOPES", "MemoryStore", "NewMemory", "reach", "remembered"]
-
-SCOPES: Final = ("conversation", "character", "profile")
-"""How far something is remembered, the nearest first; also the words of ``memory_tier``."""
-
+__all__ = ["MemoryStore"]
 
 _ONCE: Final = ("tenant", "user_id", "scope", "scope_id", "content_sha256")
 """Columns that no two memories have alike."""
-
-
-class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to remember.
-
-    ``scope`` is at most what the conversation remembers, and just that where left out. ``kind`` is ``fact``, ``preference``,
-    ``event``, ``relationship`` or ``summary``. What is ``pinned`` is kept before all that is not.
-    """
-
-    content: str
-    scope: str | None = None
-    kind: str = "fact"
-    pinned: bool = False
-    source: str = "user"
-    message_id: str | None = None
-
-
-def reach(memory_tier: str) -> tuple[str, ...]:
-    """The scopes that a conversation remembers from.
-
-    >>> reach("character")
-    ('conversation', 'character')
-    """
-    return SCOPES[: SCOPES.index(memory_tier) + 1]
 
 
 class MemoryStore:
@@ -171,13 +140,6 @@ class MemoryStore:
         if found is None:
             raise NotFoundError(f"there is no memory {memory_id!r:.80}", where=Where(asset="memories"))
         return found
-
-
-def remembered(conversation: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The texts of memories, and of the ``key_facts`` that the document keeps in a conversation's ``memory_data``, each once."""
-    facts = conversation["memory_data"].get("key_facts")
-    own = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, (list, tuple)) else []
-    return tuple(dict.fromkeys(text for text in (*(row["content"] for row in rows), *own) if text.strip()))
 
 
 def _known_scope(scope: str) -> str:

@@ -244,7 +244,7 @@ def _or(read: Callable[[Row], str | None], otherwise: str) -> Callable[[Row], st
 
 def _trait(label: str, *columns: str) -> Callable[[Row], str | None]:
     """A labelled line of the traits, else a column."""
-    return lambda row: _labelled(row).get(label) or _column(*columns)(row)
+    return lambda row: _labelled(row).get(label) or _line(*columns)(row)
 
 
 def _labelled(row: Row) -> dict[str, str]:

@@ -32,9 +32,9 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
-    of the service (`innkeeper.service.guard.prices`); keys of one ``tenant`` share it. ``limits`` are what the work of one call
-    may take. ``tier`` is the highest content tier of its tasks: ``nsfw`` is the operator's word that whoever holds the key was
-    verified to be an adult.
+    of the service (`innkeeper.service.guard.prices`); keys of one ``tenant`` share it, and no other tenant sees what they store.
+    ``limits`` are what the work of one call may take. ``tier`` is the highest content tier of its tasks: ``nsfw`` is the
+    operator's word that whoever holds the key was verified to be an adult.
     """
 
     scope: tuple[str, ...] | None = None
@@ -72,6 +72,11 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def knows(cls, word: str) -> bool:
         """Whether a word behind a key is one of a grant."""
         return word.partition("=")[0] in _WORDS
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether a call may replace what templates say: only where its key names the scope ``admin``."""
+        return "admin" in (self.scope or ())
 
     def check_surface(self, surface: str | None) -> None:
         """Let a call pass to a surface; None: a page that every key may read. Raises `ScopeError`."""

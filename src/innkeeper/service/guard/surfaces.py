@@ -23,8 +23,9 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *(f"/functions/v1/{name}" for name in ("character-suggestions", "generate-scene")),
             *(f"/v1/{name}" for name in ("enhance", "chat", "roleplay", "conversations", "characters:suggest")),
             *(f"/v1/{name}" for name in ("scenes", "scenes:compose", "tier:evaluate")),
-            *(f"/v1/{name}" for name in ("templates:resolve", "templates:render")),
+            *(f"/v1/{name}" for name in ("templates:resolve", "templates:render", "memories", "characters")),
         ),
+        "admin": (),  # no pages: it lets calls of other surfaces replace what templates say
         "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
         "metrics": ("/metrics",),
         "workers": (

@@ -8,7 +8,16 @@ from typing import Final
 
 from innkeeper.service.tasks.calls import Run
 from innkeeper.service.tasks.enhancement import enhanced
+from innkeeper.service.tasks.suggestions import suggested
+from innkeeper.service.tasks.turns import played, spoken
 
 __all__ = ["FUNCTIONS"]
 
-FUNCTIONS: Final[Mapping[str, Run]] = MappingProxyType({"enhance-prompt": enhanced})
+FUNCTIONS: Final[Mapping[str, Run]] = MappingProxyType(
+    {
+        "enhance-prompt": enhanced,
+        "playground-chat": spoken,
+        "roleplay-chat": played,
+        "character-suggestions": suggested,
+    }
+)

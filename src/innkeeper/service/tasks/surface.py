@@ -13,6 +13,10 @@ from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.description import TASKS
 from innkeeper.service.tasks.enhancement import enhancement_routes
 from innkeeper.service.tasks.questions import question_routes
+from innkeeper.service.tasks.stored import stored_routes
+from innkeeper.service.tasks.suggestions import suggestion_routes
+from innkeeper.service.tasks.talk_description import TALK
+from innkeeper.service.tasks.turns import turn_routes
 
 if TYPE_CHECKING:
     from innkeeper.inference.tasks.execution import TextTasks
@@ -30,7 +34,7 @@ class TaskSurface:
         routing: where requests go.
     """
 
-    descriptions: Final[tuple[Description, ...]] = (TASKS,)
+    descriptions: Final[tuple[Description, ...]] = (TASKS, TALK)
     """What the OpenAPI document tells of it."""
 
     def __init__(self, settings: Settings, library: SharedLibrary, routing: LibraryRouting) -> None:
@@ -49,4 +53,5 @@ class TaskSurface:
 
     def routes(self) -> list[BaseRoute]:
         """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
-        return [*enhancement_routes(self.tasks), *question_routes(self.tasks)]
+        rooms = (enhancement_routes, question_routes, turn_routes, suggestion_routes, stored_routes)
+        return [route for routes in rooms for route in routes(self.tasks)]

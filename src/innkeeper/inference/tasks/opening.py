@@ -1,0 +1,80 @@
+"""Opening: the conversation that a turn belongs to: the one that is named, or a new one, which the same request makes once."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from innkeeper.library.db.owner import Owner
+from innkeeper.library.errors import ConflictError, FieldError, need_texts
+from innkeeper.library.memory import SCOPES
+from innkeeper.library.prepare.conversation import use_case_for
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.errors import Where
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+__all__ = ["Opening", "opened"]
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """Which conversation is meant, or what a new one is to be like.
+
+    ``key`` is the caller's own word for a new conversation: the same key is the same conversation. ``memory_tier`` changes that
+    of a conversation that is there.
+    """
+
+    conversation_id: str | None = None
+    key: str | None = None
+    character_id: str | None = None
+    user_character_id: str | None = None
+    conversation_type: str | None = None
+    memory_tier: str | None = None
+    project_id: str | None = None
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `FieldError` for what cannot be stored, or is no tier of memory."""
+        need_texts(self, (), self.__struct_fields__)
+        if self.memory_tier is not None and self.memory_tier not in SCOPES:
+            hint = f"tiers: {', '.join(SCOPES)}"
+            raise FieldError("memory_tier is no tier of memory", where=Where(path="memory_tier"), hint=hint)
+
+
+def opened(library: Library, owner: Owner, opening: Opening) -> FrozenDict:
+    """The conversation. Waits for the database.
+
+    Raises:
+        NotFoundError: a conversation or a character that is not theirs.
+        ConflictError: another character than the one that the conversation is with.
+        UnknownNameError: a type of conversation that there is not.
+        FieldError, TierBlockedError: what is not stored.
+    """
+    store = library.conversations_of(owner)
+    kind = opening.conversation_type
+    if kind is not None:
+        use_case_for(kind, has_character=False)
+    names = ("character_id", "user_character_id", "memory_tier", "project_id", "title")
+    said = {name: value for name in names if (value := getattr(opening, name)) is not None}
+    if opening.conversation_id is None:
+        made = {} if opening.key is None else {"id": _id_of(owner, opening.key)}
+        usual = "general" if opening.character_id is None else "character_roleplay"
+        row = store.create({**said, **made, "conversation_type": kind or usual})
+    else:
+        row = store.get(opening.conversation_id)
+    if (character := said.get("character_id")) is not None and row["character_id"] not in {None, character}:
+        hint = "begin a conversation with this one"
+        raise ConflictError("the conversation is with another character", where=Where(path="character_id"), hint=hint)
+    changes = {name: value for name, value in said.items() if row[name] != value and name in _CHANGING}
+    return store.update(row["id"], changes) if changes else row
+
+
+_CHANGING = frozenset({"character_id", "user_character_id", "memory_tier"})
+
+
+def _id_of(owner: Owner, key: str) -> str:
+    """The id of the conversation that an owner calls ``key``: nobody else's conversation can have it."""
+    return sha256(msgspec.json.encode([owner.tenant, owner.user, key])).hexdigest()[:32]

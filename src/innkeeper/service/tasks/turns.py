@@ -1,0 +1,170 @@
+"""``/functions/v1/playground-chat`` and ``roleplay-chat`` in the document's shapes, and ``/v1/chat`` and ``/v1/roleplay``.
+
+Both take a turn of a stored conversation, in one way; only names differ. Unlike the original's, a body's ``user_id`` is nobody,
+a tier is only asked for, an intent is a field and is never guessed from words, and a system prompt or a template of one's own is
+for keys with the scope ``admin``, and stands in the audit (dynamic-prompting reference 2.4, 3.1, 3.3, S7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.routing import BaseRoute, Route
+
+from innkeeper.inference.tasks.chat import playground_reply
+from innkeeper.inference.tasks.opening import Opening, opened
+from innkeeper.inference.tasks.roleplay import roleplay_reply, scene_of
+from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest, Turns
+from innkeeper.library.db.owner import Owner
+from innkeeper.library.log.enhancements import text_digest
+from innkeeper.library.memory import NewMemory
+from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.service.errors import ScopeError
+from innkeeper.service.tasks.calls import Opened, TaskCall, flag_of, function, service, text_of
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+__all__ = ["opening_of", "owner_of", "played", "spoken", "turn_fields", "turn_routes"]
+
+
+def turn_routes(tasks: Opened) -> list[BaseRoute]:
+    """The routes."""
+    return [
+        Route("/functions/v1/playground-chat", function(tasks, "chat", spoken), methods=["POST"]),
+        Route("/functions/v1/roleplay-chat", function(tasks, "roleplay", played), methods=["POST"]),
+        Route("/v1/chat", service(tasks, "chat", spoken), methods=["POST"]),
+        Route("/v1/roleplay", service(tasks, "roleplay", played), methods=["POST"]),
+    ]
+
+
+async def spoken(call: TaskCall) -> Mapping[str, Any]:
+    """A turn, with the reply of ``playground-chat``."""
+    began = perf_counter()
+    answer = await _taken(call)
+    read = _catalogue_read(call.tasks.library)
+    return playground_reply(answer, took_ms=(perf_counter() - began) * 1000, cache_read=read)
+
+
+async def played(call: TaskCall) -> Mapping[str, Any]:
+    """A turn, with the reply of ``roleplay-chat``."""
+    began = perf_counter()
+    answer = await _taken(call)
+    return roleplay_reply(answer, took_ms=(perf_counter() - began) * 1000)
+
+
+def _catalogue_read(library: Library) -> str | None:
+    """The moment when the catalogue was read."""
+    age = library.cache_age()
+    return None if age is None else (library.outside.now().now - timedelta(seconds=age)).isoformat()
+
+
+def owner_of(call: TaskCall) -> Owner:
+    """Whose conversations a call is about: those of its key, whatever its body says."""
+    return Owner(call.owner, call.ticket.grant.tenant)
+
+
+async def _taken(call: TaskCall) -> TurnAnswer:
+    turns = Turns(call.tasks, owner_of(call))
+    opening = opening_of(call.body)
+    fields = turn_fields(call.body)
+    _check_overrides(call, fields)
+    row = await asyncio.to_thread(opened, call.tasks.library, turns.owner, opening)
+    fields["model"] = _model_key(call, fields["model"])
+    terms = {**call.terms(), "ceilings": call.ceilings, "request_id": call.number or None}
+    answer = await turns.take(TurnRequest(conversation_id=row["id"], **fields, **terms))
+    if answer.answer is not None:
+        call.charge(answer.answer)
+    return answer
+
+
+# ------------------------------------------------------------------------------------------------------------------- reading
+
+_TIERS: Final = ("content_tier", "contentTier", "content_mode", "contentMode", "contentType")
+_MODELS: Final = ("model_key_override", "model_key", "model_id", "model_variant", "model")
+_LOCAL: Final = frozenset({"", "auto", "chat_worker", "qwen-local"})
+"""Names of the document for whichever model is there."""
+
+_LONG: Final = 1_000
+"""Tokens of an answer where a long one is asked for: the document's long form."""
+
+
+def opening_of(body: Mapping[str, Any]) -> Opening:
+    """Which conversation a body means. Raises `UsageError`, `FieldError`."""
+    names = ("conversation_id", "character_id", "user_character_id", "conversation_type", "memory_tier", "project_id")
+    said = {name: text for name in names if (text := text_of(body, name))}
+    key = text_of(body, "client_conversation_id") or text_of(body, "client_msg_id", "clientMsgId")
+    return Opening(**said, key=f"turn:{key}" if key else None, title=text_of(body, "title") or None)
+
+
+def turn_fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `TurnRequest` in a body. Raises `UsageError` for a field of another type."""
+    long = any(flag_of(body, name) for name in ("long_response", "longResponse"))
+    starters = body.get("scene_starters")
+    if not isinstance(starters, (list, type(None))):
+        raise UsageError("scene_starters is a list of texts", where=Where(path="scene_starters"))
+    return {
+        "message": text_of(body, "message", "content"),
+        "kind": _kind(body),
+        "client_msg_id": text_of(body, "client_msg_id", "clientMsgId") or None,
+        "message_type": text_of(body, "message_type") or "text",
+        "intent": text_of(body, "intent") or None,
+        "content_mode": next((body[name] for name in _TIERS if body.get(name) is not None), None),
+        "scene": scene_of(body, starters or ()),
+        "remember": _memories(body.get("remember")),
+        "memory": body.get("memory_enabled") is None or flag_of(body, "memory_enabled"),
+        "model": text_of(body, *_MODELS) or None,
+        "max_output_tokens": _LONG if long else None,
+        "system": text_of(body, "system_prompt_override") or None,
+        "template": text_of(body, "prompt_template_id") or None,
+    }
+
+
+def _kind(body: Mapping[str, Any]) -> str:
+    kickoff = flag_of(body, "kickoff") or body.get("message_type") == "scene_kickoff"
+    if kickoff and flag_of(body, "continue"):
+        raise UsageError("a turn is a kickoff or goes on, not both", where=Where(path="continue"))
+    return "kickoff" if kickoff else "continue" if flag_of(body, "continue") else "message"
+
+
+def _memories(value: Any) -> tuple[NewMemory, ...]:
+    """What is to be remembered: texts, or objects with ``content``, ``scope``, ``kind`` and ``pinned``. Raises `UsageError`."""
+    if not isinstance(value, (list, type(None))):
+        raise UsageError("remember is a list", where=Where(path="remember"))
+    return tuple([_memory(one, number) for number, one in enumerate(value or ())])
+
+
+def _memory(value: Any, number: int) -> NewMemory:
+    fields = {"content": value} if isinstance(value, str) else value
+    where = Where(path=f"remember[{number}]")
+    if not isinstance(fields, Mapping) or not fields.keys() <= {"content", "scope", "kind", "pinned"}:
+        raise UsageError("a memory is a text, or an object with content, scope, kind and pinned", where=where)
+    kind, scope = text_of(fields, "kind") or "fact", text_of(fields, "scope") or None
+    return NewMemory(content=text_of(fields, "content"), scope=scope, kind=kind, pinned=flag_of(fields, "pinned"))
+
+
+def _model_key(call: TaskCall, said: str | None) -> str | None:
+    """The key of the model that is asked for, by its key or its id in the catalogue; None: whichever is best."""
+    if said is None or said in _LOCAL:
+        return None
+    rows = call.tasks.library.catalogue.models
+    return next((str(row["model_key"]) for row in rows if str(row.get("id")) == said), said)
+
+
+def _check_overrides(call: TaskCall, fields: Mapping[str, Any]) -> None:
+    """Let an administrator replace the system prompt or choose a template, and record it. Raises `ScopeError` for all others."""
+    names = {"system": "system_prompt_override", "template": "prompt_template_id"}
+    used = [name for name in names if fields[name] is not None]
+    if not used:
+        return
+    if not call.ticket.grant.is_admin:
+        raise ScopeError(f"this key may not set {names[used[0]]}", scope="admin", where=Where(path=names[used[0]]))
+    from innkeeper.library.db.rows import AuditStore
+
+    details = {names[name]: text_digest(fields[name]) for name in used}
+    store = AuditStore(call.tasks.library.db)
+    store.append("prompt.override", actor=call.owner, resource=("request", call.number), details=details)

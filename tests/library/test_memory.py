@@ -1,0 +1,19 @@
+"""Memory: how far each tier reaches, and what a conversation's own facts add."""
+
+from innkeeper.library.memory import SCOPES, reach, remembered
+
+
+def test_each_tier_reaches_as_far_as_those_before_it() -> None:
+    """The nearest scope comes first, and each tier has all that are nearer."""
+    assert [reach(scope) for scope in SCOPES] == [SCOPES[:1], SCOPES[:2], SCOPES]
+
+
+def test_key_facts_of_the_document() -> None:
+    """What a conversation keeps under ``key_facts`` is remembered too, each text once; anything else there is nothing."""
+    rows = [{"content": "likes tea"}, {"content": "has a cat"}]
+    assert remembered({"memory_data": {"key_facts": ["has a cat", "sails", 7, " "]}}, rows) == (
+        "likes tea",
+        "has a cat",
+        "sails",
+    )
+    assert remembered({"memory_data": {"key_facts": {"a": 1}}}, []) == ()
