@@ -129,3 +129,22 @@ def test_a_generator_of_ones_own_is_asked_once_a_name() -> None:
 def test_any_whole_number_is_a_seed(seed: int) -> None:
     """Negative and huge seeds work and are reproducible."""
     assert Randomness(seed).stream("x").random() == Randomness(seed).stream("x").random()
+
+
+def test_it_is_noticed_when_time_or_chance_is_used() -> None:
+    """Inside `noticing` both give the same as outside, and that they were used is known; a stream that is only there is not."""
+    plain, chance = Clock.at("2026-01-15T12:34:56Z", "de-DE"), Randomness(7)
+    assert clock.noticed(plain, chance) == (plain, chance)
+    for use in (
+        lambda c, _: c.now,
+        lambda c, _: c.epoch_ms,
+        lambda c, _: c.in_zone(CET),
+        lambda _, r: r.stream("x").random(),
+    ):
+        with clock.noticing() as seen:
+            watched = clock.noticed(plain, Randomness(7))
+            watched[1].stream("x")
+            assert watched[0].locale == "de-DE"
+            assert not seen.moment
+            assert use(*watched) == use(plain, Randomness(7))
+            assert seen.moment

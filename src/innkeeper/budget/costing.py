@@ -114,7 +114,7 @@ class Costing:
             return []
         if self.include_message_metadata_tokens:
             return [msgspec.json.encode(metadata, enc_hook=str).decode()]
-        return list(fields_of(metadata, [field for field in self.framing.fields if field in _TOOL_FIELDS]))
+        return fields_of(metadata, [field for field in self.framing.fields if field in _TOOL_FIELDS])
 
     def _cost(self, item: Block | Message, content: int, overhead: int, known: dict[str, int]) -> Cost:
         if item.name:

@@ -8,7 +8,7 @@ import msgspec
 
 from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.data import FrozenDict, freeze
-from innkeeper.prompt.determinism import Clock, Randomness
+from innkeeper.prompt.determinism import Clock, Randomness, noticed
 from innkeeper.prompt.dialect import Dialects, Tool
 from innkeeper.prompt.errors import FormatError, UsageError, Where
 from innkeeper.prompt.note import NoteKind
@@ -69,7 +69,7 @@ def start(request: BuildRequest, ports: Ports, dialects: Dialects | None = None)
     if ports.variables is not None:
         request = request.with_(variables=store.to_dict())
     request = request.with_(now=clock.now.isoformat())
-    chance = (ports.random or Randomness)(request.seed)
+    clock, chance = noticed(clock, (ports.random or Randomness)(request.seed))
     context = Context(type="app") if request.context is None else request.context
     dialects = dialects if ports.dialects is None else ports.dialects
     inputs = Inputs(request, context, clock, chance, ports, dialects=dialects)

@@ -1,11 +1,14 @@
 """Determinism: time and chance, which enter a build only through these values.
 
-`Clock` is the moment a build happens in; `Randomness` gives named streams of numbers from one seed.
+`Clock` is the moment a build happens in; `Randomness` gives named streams of numbers from one seed. `noticing` tells whether
+either was used: what was built without them is the same at any time.
 """
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -15,10 +18,10 @@ from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.machine import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
-__all__ = ["EPOCH", "Clock", "Mulberry32", "Randomness", "Stream"]
+__all__ = ["EPOCH", "Clock", "Mulberry32", "Noticed", "Randomness", "Stream", "noticed", "noticing"]
 
 _HINT: Final = "write it like 2026-01-15T12:34:56Z"
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -125,3 +128,60 @@ class Randomness:
         if name not in self._streams:
             self._streams[name] = self._make(self.seed, name)
         return self._streams[name]
+
+
+class Noticed:
+    """What `noticing` has noticed: ``moment``, whether a build has read the time or drawn a number."""
+
+    def __init__(self) -> None:
+        self.moment = False
+
+
+_NOTICED: Final[ContextVar[Noticed | None]] = ContextVar("innkeeper_noticed", default=None)
+
+
+@contextmanager
+def noticing() -> Iterator[Noticed]:
+    """Notice whether builds inside the block read the time or draw numbers; those with a ``random`` of their own may."""
+    seen = Noticed()
+    token = _NOTICED.set(seen)
+    try:
+        yield seen
+    finally:
+        _NOTICED.reset(token)
+
+
+def noticed(clock: Clock, chance: Randomness) -> tuple[Clock, Randomness]:
+    """Both as a build gets them: themselves, or inside `noticing` such as give the same and tell."""
+    seen = _NOTICED.get()
+    if seen is None:
+        return clock, chance
+    return _NoticedClock(clock.now, clock.locale, seen), Randomness(
+        chance.seed, lambda _seed, name: _NoticedStream(chance.stream(name), seen)
+    )
+
+
+class _NoticedClock(Clock, frozen=True):
+    """A clock that tells when it is read."""
+
+    seen: Noticed | None = None
+
+    @property  # type: ignore[misc]  # the same field, read with a word about it
+    def now(self) -> datetime:
+        assert self.seen is not None  # noqa: S101 - `noticed` makes it with one
+        self.seen.moment = True
+        moment: datetime = Clock.now.__get__(self)  # type: ignore[attr-defined]  # the field's own descriptor
+        return moment
+
+
+class _NoticedStream:
+    """A stream that tells when a number is drawn."""
+
+    __slots__ = ("_seen", "_stream")
+
+    def __init__(self, stream: Stream, seen: Noticed) -> None:
+        self._stream, self._seen = stream, seen
+
+    def random(self) -> float:
+        self._seen.moment = True
+        return self._stream.random()

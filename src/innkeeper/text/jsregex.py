@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 
@@ -54,6 +55,9 @@ function matches(pattern, flags) {
 
 _CHARACTERS_A_STEP: Final = 16
 
+_ACCEPTED: Final[Memo[tuple[str, str], bool]] = Memo(items=4_096, size=8 * 1024 * 1024)
+"""What JavaScript says of expressions: the same at every time."""
+
 
 class RegexRunner:
     """Runs the regular expressions of one scan or one check. ``report`` is told, once each, what could not be run and why."""
@@ -87,9 +91,13 @@ class RegexRunner:
         charge("patterns", compile_steps(*name))
         if self.is_spent:
             return not self._give_up(name, _SPENT)
+        known = _ACCEPTED.get(name)
+        if known is not None:
+            return known
         started = time.perf_counter()
         try:
-            return _interpreter().valid(*name, seconds=_MAX_SECONDS)
+            accepted = _interpreter().valid(*name, seconds=_MAX_SECONDS)
+            return _ACCEPTED.put(name, accepted, 2 * len(name[0]))
         except TimeoutError:
             return not self._give_up(name, "it cannot be compiled within the time and memory for one")
         finally:

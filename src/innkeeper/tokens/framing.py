@@ -5,7 +5,7 @@ known from measurements (OpenAI's from its documentation) or, for the ``sillytav
 of tool definitions is an estimate, since each provider renders them in a way it does not publish.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -56,12 +56,12 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
 
     def texts(self, message: Any) -> list[str]:
         """The texts of a message that are to be counted; one where they are joined."""
-        fields = list(fields_of(message, self.fields))
+        fields = fields_of(message, self.fields)
         return fields if self.joiner is None else [self.joiner.join(fields)]
 
     def fixed(self, message: Any) -> int:
         """What a message costs besides its `texts`."""
-        return self.per_message + (self.per_name if _get(message, "name") else 0)
+        return self.per_message + (self.per_name if _getter(message)("name") else 0)
 
     def count_message(self, message: Any, counter: Counter, model: str | None = None) -> int:
         """Tokens a message adds to a prompt."""
@@ -74,9 +74,12 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
     def count_messages(self, messages: Iterable[Any], counter: Counter, model: str | None = None) -> int:
         """Tokens of a whole prompt: its messages and the start of the reply; one batch for all texts."""
         special = counter.special_tokens(model) if self.refuses_special else ()
-        parts = [self._part(message, special) for message in messages]
-        counts = counter.count_many([text for texts, _ in parts for text in texts], model)
-        return sum(counts) + sum(fixed for _, fixed in parts) + self.reply
+        texts, fixed = [], self.reply
+        for message in messages:
+            counted, beside = self._part(message, special)
+            texts += counted
+            fixed += beside
+        return sum(counter.count_many(texts, model)) + fixed
 
     def _part(self, message: Any, special: tuple[str, ...]) -> tuple[list[str], int]:
         """What counts of a message: all its texts, or those before one that is refused, and then its name is free."""
@@ -87,25 +90,28 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
         return texts, self.fixed(message)
 
 
-def fields_of(message: Any, fields: Iterable[str] = FIELDS) -> Iterator[str]:
+def fields_of(message: Any, fields: Iterable[str] = FIELDS) -> list[str]:
     """The texts of a message (ours, a mapping, or any object with the same attributes), in the order of ``fields``.
 
     Content is the text of its parts, tool calls are JSON; role and content always count, the others where they are there.
     """
+    get, texts = _getter(message), []
     for field in fields:
-        value = _get(message, field)
+        value = get(field)
         if field == "content":
-            yield _content(value)
+            texts.append(value if type(value) is str else _content(value))
         elif field == "tool_calls" and value:
-            yield msgspec.json.encode(value, enc_hook=str).decode()
+            texts.append(msgspec.json.encode(value, enc_hook=str).decode())
         elif field == "role" or value:
-            yield str(value or "")
+            texts.append(str(value or ""))
+    return texts
 
 
-def _get(message: Any, field: str) -> Any:
-    if isinstance(message, Mapping):
-        return message.get(field)
-    return getattr(message, field, None)
+def _getter(message: Any) -> Callable[[str], Any]:
+    """What gives a field of a message, or None."""
+    if isinstance(message, (dict, Mapping)):  # most are dicts, which is quick to see
+        return message.get
+    return lambda field: getattr(message, field, None)
 
 
 def _content(value: Any) -> str:

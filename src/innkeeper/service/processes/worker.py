@@ -10,12 +10,14 @@ end of the socket then tells the caller so.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
 import sys
 from pathlib import Path
 from time import monotonic
+from typing import Final
 
 import msgspec
 
@@ -30,6 +32,10 @@ except ImportError:  # Windows: the system enforces neither limit, and a call en
     resource = None  # type: ignore[assignment]
 
 __all__ = ["confine", "receive", "work"]
+
+
+_GARBAGE: Final = 10_000
+"""How many objects a worker makes before Python looks for those that nobody uses: as many as one or two builds make."""
 
 
 def receive(connection: socket.socket) -> tuple[bytes, bytes] | None:
@@ -72,6 +78,8 @@ def work(connection: socket.socket, gateway: Gateway, number: int | None = None)
 
     ``number`` is what the other side calls this process: its own number of processes, unless it says another.
     """
+    gc.freeze()  # what is here stays
+    gc.set_threshold(_GARBAGE)
     settings, calls, until, size = gateway.state.settings, 0, monotonic() + WORKER_SECONDS, _peak_memory()
     _send(connection, Started(number or os.getpid()))
     while (parts := receive(connection)) is not None:

@@ -30,6 +30,7 @@ from innkeeper.service.prompts.tasks import (
     failed,
     made_reply,
     made_turn,
+    opened,
     turn_of,
 )
 
@@ -83,9 +84,10 @@ def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
 def _plan(state: AppState, request: Request, ports: Ports) -> Reply:
     """The plan of an earlier turn, built again and explained. Raises `ProfileChangedError`."""
     digest, task = request.query, unpack(request.body, TurnTask)
-    if task.profile not in state.profiles or state.profiles[task.profile].digest != digest:
+    profile = opened(state, task.profile) if task.profile in state.profiles else None
+    if profile is None or profile.digest != digest:
         raise ProfileChangedError(f"the profile {task.profile!r} is not what it was when this plan was made")
-    return json_reply({"profile": task.profile, **plan_facts(turn_of(state, task, ports))})
+    return json_reply({"profile": task.profile, **plan_facts(turn_of(profile, task, ports))})
 
 
 _TASKS: Final[Mapping[str, Callable[[AppState, Request, Ports], Reply]]] = {

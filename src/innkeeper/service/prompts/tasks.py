@@ -111,12 +111,11 @@ def harmless(state: AppState, request: BuildRequest) -> BuildRequest:
     return request.with_(settings={**request.settings, "python": False})
 
 
-def turn_of(state: AppState, task: TurnTask, ports: Ports) -> ProfileTurn:
-    """The turn of a task. Raises what opening the profile and building do."""
+def turn_of(profile: OpenProfile, task: TurnTask, ports: Ports) -> ProfileTurn:
+    """The turn of a task over its profile. Raises what building does."""
     from innkeeper.taverns.profiles import ConversationState, profile_turn
 
-    before = ConversationState.from_json(task.state)
-    return profile_turn(opened(state, task.profile), _input(task), before, ports)
+    return profile_turn(profile, _input(task), ConversationState.from_json(task.state), ports)
 
 
 def read_profiles(state: AppState) -> None:
@@ -124,8 +123,9 @@ def read_profiles(state: AppState) -> None:
     from innkeeper.prompt import Ports
 
     for name in state.profiles:
+        task = TurnTask(profile=name, turn=b'{"messages":[{"role":"user","content":"Hello."}]}')
         with suppress(InnkeeperError):
-            turn_of(state, TurnTask(profile=name, turn=b'{"messages":[{"role":"user","content":"Hello."}]}'), Ports())
+            made_turn(state, Request(TURN, TURNS, body=msgspec.msgpack.encode(task)), Ports())
 
 
 def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
@@ -134,14 +134,15 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
     from innkeeper.inference.adapters.registry import ADAPTERS
 
     task = unpack(request.body, TurnTask)
-    turn = turn_of(state, task, ports)
+    profile = opened(state, task.profile)
+    turn = turn_of(profile, task, ports)
     sent = ModelRequest.of(ADAPTERS[task.adapter], turn.body.body, stream=task.stream)
     notes = (*turn.plan.warnings, *turn.plan.notes, *turn.notes, *turn.body.notes)
     made = TurnMade(
         content=sent.content,
         state=turn.state.to_json(),
         speaker=turn.speaker,
-        digest=state.profiles[task.profile].digest,
+        digest=profile.digest,
         rules=msgspec.structs.asdict(turn.rules),
         rewrites=turn.rewrites,
         notes=note_facts(notes),

@@ -19,7 +19,8 @@ from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.request import MAX_TOKENS
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns import TAVERNS, build
-from innkeeper.taverns.participants import cards_of, greetings_of, name_of, speakers_of
+from innkeeper.taverns.participants import cards_of, name_of, speakers_of
+from innkeeper.taverns.profiles.greetings import greetings_before
 from innkeeper.taverns.profiles.opened import OpenProfile
 from innkeeper.taverns.profiles.state import ConversationState, prefix_keys
 from innkeeper.taverns.reply import Reply, ReplyRules, finished_reply
@@ -156,7 +157,7 @@ def _prepared(profile: OpenProfile, turn: TurnInput, before: ConversationState, 
     messages, key = _as_kept(turn.messages, before)
     chat = [message for message in messages if message.role not in _SYSTEM]
     base = _settled(profile, turn, before, notes)
-    greetings = _greeted(profile, base, before, chat, ports)
+    greetings = greetings_before(profile, base, before, chat, ports or Ports())
     request = _with_system(profile, base, messages, notes)
     request = _with_chat(profile, request, messages, chat, greetings)
     return _Prepared(request, key, greetings, tuple(notes))
@@ -223,32 +224,6 @@ def _usual_reserve(base: BuildRequest) -> int:
     preset = base.preset
     says = preset.max_tokens if isinstance(preset, Preset) else preset
     return 0 if says else RESERVE
-
-
-def _greeted(
-    profile: OpenProfile, base: BuildRequest, state: ConversationState, chat: Sequence[Message], ports: Ports | None
-) -> tuple[str, ...]:
-    """The greetings that the chat begins with: those it began with, else the card's; none where the client has sent one."""
-    number = profile.profile.greeting_number
-    if number is None or (chat and chat[0].role == "assistant"):
-        return ()
-    if state.greetings:
-        return state.greetings
-    room = ports or Ports()
-    if base.group is None:
-        return _greetings(base, room, number)
-    members = (base.with_(group=None, character=card) for card in cards_of(base.group))
-    return tuple(text for one in members for text in _greetings(one, room, 0))
-
-
-def _greetings(request: BuildRequest, ports: Ports, number: int) -> tuple[str, ...]:
-    """One greeting of a character; none of one that has none."""
-    from innkeeper.taverns.assets import character_of
-
-    character = character_of(request.character)
-    if character is None or not any(character.greetings()):
-        return ()
-    return tuple(text for text in greetings_of(request, ports, number, alone=True) if text)
 
 
 def _with_system(

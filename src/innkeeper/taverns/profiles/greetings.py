@@ -1,0 +1,83 @@
+"""Greetings: what a chat over a profile begins with, as the tavern says it.
+
+A greeting is built as any prompt is, since macros in it may read what others before it have set. One that came about without the
+time and without chance is the same in every conversation that begins alike, and is kept for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from innkeeper.prompt import BuildRequest, Message, Ports
+from innkeeper.prompt.allowance import BuildLimits
+from innkeeper.prompt.data import to_json
+from innkeeper.prompt.determinism import noticing
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.memo import Memo
+from innkeeper.taverns.participants import cards_of, greetings_of
+from innkeeper.taverns.profiles.opened import OpenProfile
+from innkeeper.taverns.profiles.state import ConversationState
+
+__all__ = ["MAX_GREETINGS", "greetings_before"]
+
+MAX_GREETINGS: Final = 16 * 1024 * 1024
+"""Bytes of all greetings that a process keeps (no error: those that nobody asks for are forgotten)."""
+
+_Key = tuple[int, int, bytes, BuildLimits | None]
+
+_KEPT: Final[Memo[_Key, tuple[str, ...]]] = Memo(items=4_096, size=MAX_GREETINGS)
+
+_MOMENT: Final = frozenset({"now", "seed"})
+"""What a greeting does not depend on that is kept."""
+
+
+def greetings_before(
+    profile: OpenProfile, base: BuildRequest, state: ConversationState, chat: Sequence[Message], ports: Ports
+) -> tuple[str, ...]:
+    """The greetings that the chat begins with: those it began with, else the card's; none where the client has sent one."""
+    number = profile.profile.greeting_number
+    if number is None or (chat and chat[0].role == "assistant"):
+        return ()
+    if state.greetings:
+        return state.greetings
+    key = _key(profile.request, base, number, ports)
+    if key is None:
+        return _said(base, number, ports)
+    kept = _KEPT.get(key)
+    if kept is not None:
+        return kept
+    with noticing() as seen:
+        said = _said(base, number, ports)
+    return said if seen.moment else _KEPT.put(key, said, len(key[2]) + 4 * sum(map(len, said)), alive=profile.request)
+
+
+def _key(own: BuildRequest, base: BuildRequest, number: int, ports: Ports) -> _Key | None:
+    """All that greetings depend on: the profile's request, and what differs from it; None where that is more than data."""
+    if replace(ports, max_limits=None) != Ports():
+        return None
+    names = [name for name in base.__struct_fields__ if name not in _MOMENT]
+    values = {name: value for name in names if (value := getattr(base, name)) is not getattr(own, name)}
+    try:
+        return id(own), number, to_json(values, sort=False), ports.max_limits
+    except InnkeeperError:
+        return None
+
+
+def _said(base: BuildRequest, number: int, ports: Ports) -> tuple[str, ...]:
+    """The greeting of the character, or the first of each member of a group."""
+    if base.group is None:
+        return _greetings(base, ports, number)
+    members = (base.with_(group=None, character=card) for card in cards_of(base.group))
+    return tuple(text for one in members for text in _greetings(one, ports, 0))
+
+
+def _greetings(request: BuildRequest, ports: Ports, number: int) -> tuple[str, ...]:
+    """One greeting of a character; none of one that has none."""
+    from innkeeper.taverns.assets import character_of
+
+    character = character_of(request.character)
+    if character is None or not any(character.greetings()):
+        return ()
+    return tuple(text for text in greetings_of(request, ports, number, alone=True) if text)
