@@ -81,6 +81,17 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             ),
             "parity": CommandEntry("innkeeper.cli.prompt.build:parity", "Run golden cases of the originals."),
         },
+        "Functions (of prompts, pictures, workers)": {
+            "enhance-prompt": CommandEntry(
+                "innkeeper.cli.tasks.enhance:enhance_prompt", "Make a prompt for an image or video model."
+            ),
+            "queue-job": CommandEntry("innkeeper.cli.tasks.media:queue_job", "Have a picture or a video made."),
+            "fal-image": CommandEntry("innkeeper.cli.tasks.media:fal_image", "Have one made at fal."),
+            "replicate-image": CommandEntry("innkeeper.cli.tasks.media:replicate_image", "Have one made at Replicate."),
+            "get-active-worker-url": CommandEntry(
+                "innkeeper.cli.tasks.media:get_active_worker_url", "Tell where a worker is."
+            ),
+        },
         "Operation": {
             "profile": CommandEntry(
                 "innkeeper.cli.prompt.profile:profile", "Bundle a card with what it needs under a model's name."
@@ -88,9 +99,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "serve": CommandEntry("innkeeper.cli.app.service:serve", "Answer HTTP calls of prompt operations."),
             "call": CommandEntry(
                 "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a service."
-            ),
-            "enhance-prompt": CommandEntry(
-                "innkeeper.cli.tasks.enhance:enhance_prompt", "Make a prompt for an image or video model."
             ),
             "image": CommandEntry("innkeeper.cli.run.jobs:image", "Have a picture made."),
             "video": CommandEntry("innkeeper.cli.run.jobs:video", "Have a video made."),

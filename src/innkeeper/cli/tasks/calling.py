@@ -19,7 +19,7 @@ from innkeeper.cli.keep.library import audience_options, database_options, print
 if TYPE_CHECKING:
     from innkeeper.service.guard.grants import Grant
 
-__all__ = ["called", "remote_failed", "shown", "task_options"]
+__all__ = ["called", "shown", "task_options", "there"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, 
     sent = {**body, "contentType": options["content_mode"], **terms}
     sent = {name: value for name, value in sent.items() if value is not None}
     if options["remote"]:
-        return _there(f"{options['remote'].rstrip('/')}/functions/v1/{function}", sent)
+        return there(f"{options['remote'].rstrip('/')}/functions/v1/{function}", sent)
     return asyncio.run(_here(function, sent, options["url"], options["age_record"]))
 
 
@@ -89,7 +89,8 @@ def _grant(library: Any, age_record: Path | None) -> Grant:
     return Grant(tier="nsfw" if account is Tier.NSFW else "sfw")
 
 
-def _there(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
+def there(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a service answers to a body. Raises `UsageError`, `ProviderError` or `UnavailableError` by its status."""
     from innkeeper.service.client import exchange, key_headers
 
     status, reply = exchange("POST", url, key_headers({}, os.environ), timeout=SECONDS, json=dict(body))
@@ -99,10 +100,10 @@ def _there(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
         answer = None
     if status and status < _BAD and isinstance(answer, dict):
         return answer
-    raise remote_failed(url, status, answer)
+    raise _remote_failed(url, status, answer)
 
 
-def remote_failed(url: str, status: int, answer: Any) -> Exception:
+def _remote_failed(url: str, status: int, answer: Any) -> Exception:
     """The error of this house for what a service answered."""
     from innkeeper.prompt.errors import ProviderError, UnavailableError, UsageError
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.inference.routing.deployment import EMBEDDED
 from innkeeper.inference.tasks.answer import TaskAnswer
 from innkeeper.inference.tasks.execution import TextTask, TextTasks
 from innkeeper.inference.tasks.phrases import NORMALISER, normalised, segments_of
@@ -25,7 +26,7 @@ from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.prepare.segments import Compressed, Repair, fit_segments
 from innkeeper.library.tier import Ceilings
 from innkeeper.prompt.data import EMPTY, FrozenDict
-from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.message import Message
 
 __all__ = ["COPY", "MODIFY", "Enhancement", "enhance", "enhancement_reply"]
@@ -89,7 +90,12 @@ async def enhance(tasks: TextTasks, wanted: Enhancement, **terms: Any) -> TaskAn
     )
     if wanted.reference:
         return await _by_rule(tasks, wanted, task)
-    written = await tasks.write(task)
+    try:
+        written = await tasks.write(task)
+    except UnavailableError as error:
+        if task.strict or not _lacks_embedded(error):
+            raise
+        return await _untouched(tasks, wanted, task)
     if written.refused or written.response is None:
         strategy = "refused" if written.refused else "no_template_available"
         return await tasks.finish(task, written, details={"strategy": strategy})
@@ -161,12 +167,23 @@ def _other_enhancer(wanted: Enhancement, task: TextTask) -> tuple[str, ...]:
 async def _by_rule(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> TaskAnswer:
     """What is copied, or put together in a fixed form: judged and recorded as everything else, and within the budget."""
     text, strategy = _composed(wanted)
-    request = msgspec.structs.replace(task.prompt, text=text)
-    prepared = await tasks.prepare(request)
-    copied = wanted.reference == COPY
-    execution = Execution.NONE if copied else Execution.RULES
+    execution = Execution.NONE if wanted.reference == COPY else Execution.RULES
+    return await _without_model(tasks, wanted, task, text, strategy, execution=execution)
+
+
+async def _without_model(
+    tasks: TextTasks,
+    wanted: Enhancement,
+    task: TextTask,
+    text: str,
+    strategy: str,
+    *,
+    execution: Execution,
+    reasons: tuple[str, ...] = (),
+) -> TaskAnswer:
+    prepared = await tasks.prepare(msgspec.structs.replace(task.prompt, text=text))
     resolution = msgspec.structs.replace(prepared.resolution, template=None, execution=execution, reasons=())
-    negative = None if copied else prepared.negative
+    negative = None if wanted.reference == COPY else prepared.negative
     prepared = msgspec.structs.replace(prepared, resolution=resolution, rendered=None, negative=negative)
     fitted = _within(tasks, prepared, text, wanted, None)
     return await tasks.finish(
@@ -174,8 +191,21 @@ async def _by_rule(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> Tas
         Written(prepared=prepared),
         text=fitted.text,
         dropped=[_row(one) for one in fitted.dropped],
-        reasons=_shortened(fitted),
+        reasons=(*reasons, *_shortened(fitted)),
         details=_facts(strategy, fitted, text),
+    )
+
+
+def _lacks_embedded(error: UnavailableError) -> bool:
+    """Whether a task came to nothing since the model that comes with Innkeeper is all there is, and is not installed."""
+    steps: list[dict[str, Any]] = (error.details.get("route_trace") or {}).get("steps") or []
+    return len(steps) == 1 and (steps[0]["deployment"], steps[0]["error"]) == (EMBEDDED.name, "unavailable")
+
+
+async def _untouched(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> TaskAnswer:
+    """The text as it is, where no model is there at all: within the budget, and flagged."""
+    return await _without_model(
+        tasks, wanted, task, wanted.text, "no_model_available", execution=Execution.NONE, reasons=("no_model",)
     )
 
 

@@ -18,7 +18,7 @@ from innkeeper.prompt.once import once
 
 __all__ = ["CHECKSUM", "packaged", "packaged_labels", "packaged_models", "packaged_versions", "read_builtins"]
 
-CHECKSUM: Final = "ceab07dbfa8c90c03d01f34d7f0234bfe1fdf8f8928cc0aae2016f55b78a02c0"
+CHECKSUM: Final = "1fb43be7cf28036fa44fc29e20c50ae2815e0e37659cbce0f3033a28b857530a"
 """SHA-256 of the packaged file."""
 
 _FILE: Final = "templates.json"

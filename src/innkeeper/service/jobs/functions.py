@@ -21,7 +21,7 @@ from innkeeper.service.error_facts import error_headers
 from innkeeper.service.jobs.door import JobsDoor
 from innkeeper.service.jobs.routes import number, submitted
 
-__all__ = ["JOB_TYPES", "function_routes", "media_fields"]
+__all__ = ["JOB_TYPES", "function_reply", "function_routes", "media_fields"]
 
 JOB_TYPES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("sdxl_image", "sdxl_image_fast", "sdxl_image_high", "image", "image_fast", "image_high"), "i"),
@@ -45,7 +45,7 @@ def function_routes(door: JobsDoor) -> list[BaseRoute]:
                 job = await submitted(door, web, media_fields(body, provider), _terms(body))
             except InnkeeperError as error:
                 return _failure(error)
-            return json_response(_reply(job.to_dict()))
+            return json_response(function_reply(job.to_dict()))
 
         return call
 
@@ -146,7 +146,7 @@ def _terms(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"content_mode": said, **more}
 
 
-def _reply(job: Mapping[str, Any]) -> dict[str, Any]:
+def function_reply(job: Mapping[str, Any]) -> dict[str, Any]:
     """A job in the words of the document's functions: the three names under which clients look for its number."""
     status = {"succeeded": "completed", "dispatched": "processing", "running": "processing", "storing": "processing"}
     results = [one["url"] for one in job["results"]]

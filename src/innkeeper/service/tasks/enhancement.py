@@ -12,6 +12,7 @@ from typing import Any, Final
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.tasks.enhancement import COPY, MODIFY, Enhancement, enhance, enhancement_reply
+from innkeeper.inference.tasks.scene_texts import SCENE_TEXTS, scene_text, scene_text_reply
 from innkeeper.library.tier import Ceilings
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where
@@ -31,9 +32,10 @@ def enhancement_routes(opened: Opened) -> list[BaseRoute]:
 async def enhanced(call: TaskCall) -> Mapping[str, Any]:
     """``enhance-prompt``. Raises what `enhance` raises, and `UsageError` for a body that does not fit."""
     wanted = enhancement_fields(call.body, owner=call.owner, ceilings=call.ceilings)
-    answer = await enhance(call.tasks, wanted, **call.terms())
+    scene = wanted.job_type in SCENE_TEXTS
+    answer = await (scene_text if scene else enhance)(call.tasks, wanted, **call.terms())
     call.charge(answer)
-    return enhancement_reply(wanted, answer)
+    return (scene_text_reply if scene else enhancement_reply)(wanted, answer)
 
 
 _COPIES: Final = ("exact_copy", "exact_copy_mode", "exactCopyMode")
@@ -74,7 +76,7 @@ def enhancement_fields(body: Mapping[str, Any], *, owner: str = "", ceilings: Ce
     )
 
 
-_TIERS: Final = ("contentType", "content_mode", "contentMode", "content_tier")
+_TIERS: Final = ("contentType", "content_mode", "contentMode", "content_tier", "contentRating")
 _PICTURES: Final = ("reference_image_url", "referenceImageUrl", "image_url", "image")
 
 

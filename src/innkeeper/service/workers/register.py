@@ -95,7 +95,7 @@ class WorkerRegister:
             "/v1/workers/enrol": self._enrol,
             "/v1/workers/heartbeat": self._renew,
             "/v1/workers/drain": self._drain,
-            "/functions/v1/get-active-worker-url": self._active,
+            "/functions/v1/get-active-worker-url": self.active,
             "/functions/v1/register-chat-worker": self._register,
             "/functions/v1/update-worker-url": self._register,
         }
@@ -148,8 +148,11 @@ class WorkerRegister:
         store.move(asked.id, WorkerState.DRAINING, who=asked.id)
         return {"state": WorkerState.DRAINING.value}
 
-    def _active(self, body: bytes) -> dict[str, Any]:
-        """The address of an active worker, as the document answers; by leases, without a probe."""
+    def active(self, body: bytes) -> dict[str, Any]:
+        """The address of an active worker, as the document answers; by leases, without a probe.
+
+        Raises `NotFoundError` where none holds a lease, `UsageError` for a body that does not fit.
+        """
         asked = _read(body, ActiveWorker)
         alive = self._store().alive(_kind(asked.worker_type))
         if not alive:

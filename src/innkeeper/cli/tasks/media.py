@@ -1,0 +1,149 @@
+"""``innkeeper queue-job``, ``fal-image``, ``replicate-image`` and ``get-active-worker-url``: functions of the document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import examples
+from innkeeper.cli.keep.library import database_options, opened, print_json
+from innkeeper.cli.tasks.calling import there
+
+__all__ = ["fal_image", "get_active_worker_url", "queue_job", "replicate_image"]
+
+_FAILED: Final = 65
+
+
+def _job_options(command: Any) -> Any:
+    for option in reversed(
+        (
+            click.option("--model", help="The id or key of a model of the catalogue."),
+            click.option("--negative", help="What should not be in it."),
+            click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one if left out."),
+            click.option("--count", type=click.IntRange(1), help="How many."),
+            click.option("--width", type=click.IntRange(1), help="Pixels."),
+            click.option("--height", type=click.IntRange(1), help="Pixels."),
+            click.option("--reference", help="The address of a picture to start from."),
+            click.option("--input", "own", help="Parameters by the model's own names: a JSON object."),
+            click.option("--no-wait", is_flag=True, help="Only queue it; a service or `job work` carries it out."),
+            click.option("--max-cost", type=click.FloatRange(0), help="US dollars that it may cost at most."),
+            click.option("--remote", metavar="URL", help="Ask the service at this address instead of this process."),
+        )
+    ):
+        command = option(command)
+    return database_options(command)
+
+
+@click.command("queue-job", epilog=examples('innkeeper queue-job "a red barn at dawn" --job-type sdxl_image_fast'))
+@click.argument("prompt")
+@click.option("--job-type", default="sdxl_image_fast", show_default=True, help="sdxl_image_high, wan_video_fast ...")
+@click.option("--quality", type=click.Choice(["fast", "high"]), help="As the document has it.")
+@_job_options
+def queue_job(prompt: str, **options: Any) -> int:
+    """Have a picture or a video made of PROMPT, as the document's queue-job does."""
+    return _made("queue-job", None, prompt, options)
+
+
+@click.command("fal-image", epilog=examples('innkeeper fal-image "a red barn" --model fal-ai/flux/dev'))
+@click.argument("prompt")
+@click.option("--modality", type=click.Choice(["image", "video"]), help="What it is to be.")
+@_job_options
+def fal_image(prompt: str, **options: Any) -> int:
+    """Have a picture or a video made of PROMPT at fal, as the document's fal-image does."""
+    return _made("fal-image", "fal", prompt, options)
+
+
+@click.command("replicate-image", epilog=examples('innkeeper replicate-image "a red barn" --model stability-ai/sdxl'))
+@click.argument("prompt")
+@_job_options
+def replicate_image(prompt: str, **options: Any) -> int:
+    """Have a picture made of PROMPT at Replicate, as the document's replicate-image does."""
+    return _made("replicate-image", "replicate", prompt, options)
+
+
+_NAMES: Final = {
+    "model": "apiModelId",
+    "negative": "negative_prompt",
+    "count": "num_images",
+    "reference": "reference_image_url",
+    **{name: name for name in ("seed", "width", "height", "job_type", "quality", "modality", "max_cost")},
+}
+
+
+def _made(function: str, provider: str | None, prompt: str, options: dict[str, Any]) -> int:
+    said = {name: options.get(option) for option, name in _NAMES.items()}
+    body = {"prompt": prompt, "input": _own(options["own"]), **said}
+    body = {name: value for name, value in body.items() if value is not None}
+    if options["remote"]:
+        answer = there(f"{options['remote'].rstrip('/')}/functions/v1/{function}", body)
+    else:
+        answer = _here(body, provider, options)
+    if options["as_json"]:
+        print_json(answer)
+    else:
+        click.echo(f"{answer['status']}: {answer['jobId']} ({answer['model']})")
+    return 0 if answer["success"] else _FAILED
+
+
+def _own(text: str | None) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"--input is a JSON object: {error}") from error
+    if not isinstance(found, dict):
+        raise click.UsageError("--input is a JSON object")
+    return found
+
+
+def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The job in this machine's library, carried out here unless it is only to be queued."""
+    from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
+    from innkeeper.inference.jobs.media import MediaRequest
+    from innkeeper.inference.jobs.media_jobs import MediaJobs, Terms
+    from innkeeper.inference.jobs.runner import Runner
+    from innkeeper.prompt.once import convert
+    from innkeeper.service.jobs.functions import function_reply, media_fields
+
+    with opened(options["url"]) as library:
+        jobs = MediaJobs(library)
+        try:
+            request = convert(media_fields(body, provider), MediaRequest)
+            job = jobs.submit(request, Terms(max_cost=options["max_cost"]))
+            if not options["no_wait"]:
+                Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
+            return function_reply(jobs.get(job.id).to_dict())
+        finally:
+            jobs.wire.close()
+
+
+@click.command(
+    "get-active-worker-url", epilog=examples("innkeeper get-active-worker-url chat --database library.db --json")
+)
+@click.argument("worker_type", default="wan")
+@click.option("--remote", metavar="URL", help="Ask the service at this address instead of this process.")
+@database_options
+def get_active_worker_url(worker_type: str, url: str | None, *, remote: str | None, as_json: bool) -> int:
+    """Print the address of a worker of WORKER_TYPE (chat, sdxl, wan) that holds a lease. Nothing is probed."""
+    body = {"worker_type": worker_type}
+    answer = there(f"{remote.rstrip('/')}/functions/v1/get-active-worker-url", body) if remote else _worker(body, url)
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(answer["worker_url"])
+    return 0
+
+
+def _worker(body: Mapping[str, Any], url: str | None) -> dict[str, Any]:
+    from innkeeper.library.db.connection import find_target
+    from innkeeper.service.settings import Settings
+    from innkeeper.service.workers.register import WorkerRegister
+
+    target = find_target(url)
+    register = WorkerRegister(Settings(database=url or str(target.path)))
+    try:
+        return register.active(json.dumps(body).encode())
+    finally:
+        register.close()
