@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.inference.errors import AnswerError, HttpError
+from innkeeper.inference.routing.router import NoRouteError
 from innkeeper.inference.tasks.answer import TaskAnswer
 from innkeeper.inference.tasks.execution import TextTask, TextTasks
 from innkeeper.inference.tasks.written import Written
@@ -49,7 +50,6 @@ ATTEMPTS: Final = 3
 LONGEST_WAIT: Final = 5.0
 """Seconds that a busy provider is waited for, once, where it asks for that."""
 
-_USUAL_WAIT: Final = 3.0
 _LONGEST_TEXT: Final = 4_000
 
 
@@ -164,14 +164,18 @@ class Suggestions:
         return await self._finished(task, request, best, written)
 
     async def _written(self, task: TextTask) -> Written:
-        """What a model writes; a provider that is busy is waited for once, as long as it asks, within bounds."""
+        """What a model writes. A provider that is busy is waited for once, where it says how long, and that is not too long."""
         try:
             return await self.tasks.write(task)
         except HttpError as error:
-            if error.status != _BUSY:
+            if error.status != _BUSY or error.retry_after is None or error.retry_after > LONGEST_WAIT:
                 raise
-            await self._sleep(min(_USUAL_WAIT if error.retry_after is None else error.retry_after, LONGEST_WAIT))
-        return await self.tasks.write(task)
+            busy = error
+        await self._sleep(busy.retry_after or 0.0)
+        try:
+            return await self.tasks.write(task)
+        except NoRouteError:  # others have been told to wait meanwhile
+            raise busy from None
 
     async def _finished(
         self, task: TextTask, request: SuggestionRequest, best: Suggested, written: Sequence[Written]
