@@ -85,6 +85,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "enhance-prompt": CommandEntry(
                 "innkeeper.cli.tasks.enhance:enhance_prompt", "Make a prompt for an image or video model."
             ),
+            "playground-chat": CommandEntry(
+                "innkeeper.cli.tasks.talk:playground_chat", "Take a turn of a conversation."
+            ),
+            "roleplay-chat": CommandEntry("innkeeper.cli.tasks.talk:roleplay_chat", "Take a turn with a character."),
+            "character-suggestions": CommandEntry(
+                "innkeeper.cli.tasks.talk:character_suggestions", "Suggest parts of a character."
+            ),
             "queue-job": CommandEntry("innkeeper.cli.tasks.media:queue_job", "Have a picture or a video made."),
             "fal-image": CommandEntry("innkeeper.cli.tasks.media:fal_image", "Have one made at fal."),
             "replicate-image": CommandEntry("innkeeper.cli.tasks.media:replicate_image", "Have one made at Replicate."),

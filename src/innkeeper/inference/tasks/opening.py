@@ -1,23 +1,27 @@
-"""Opening: the conversation that a turn belongs to: the one that is named, or a new one, which the same request makes once."""
+"""Opening: the conversation that a turn belongs to: the one that is named, or a new one, which the same request makes once.
+
+So it is with its character: one that comes with the request is stored, and the same one is stored once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.errors import ConflictError, FieldError, need_texts
+from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, need_texts
 from innkeeper.library.memory import SCOPES
 from innkeeper.library.prepare.conversation import use_case_for
-from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.errors import Where
+from innkeeper.prompt.data import FrozenDict, to_json
+from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["Opening", "opened"]
+__all__ = ["OPERATORS", "Opening", "card_columns", "opened"]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +39,12 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     memory_tier: str | None = None
     project_id: str | None = None
     title: str | None = None
+    character: FrozenDict | None = None
+    """The columns of a character that comes with the request, in place of ``character_id``."""
 
     def __post_init__(self) -> None:
         """Raise `FieldError` for what cannot be stored, or is no tier of memory."""
-        need_texts(self, (), self.__struct_fields__)
+        need_texts(self, (), [name for name in self.__struct_fields__ if name != "character"])
         if self.memory_tier is not None and self.memory_tier not in SCOPES:
             hint = f"tiers: {', '.join(SCOPES)}"
             raise FieldError("memory_tier is no tier of memory", where=Where(path="memory_tier"), hint=hint)
@@ -59,9 +65,11 @@ def opened(library: Library, owner: Owner, opening: Opening) -> FrozenDict:
         use_case_for(kind, has_character=False)
     names = ("character_id", "user_character_id", "memory_tier", "project_id", "title")
     said = {name: value for name in names if (value := getattr(opening, name)) is not None}
+    if opening.character is not None and opening.character_id is None:
+        said["character_id"] = _stored(library, owner, opening.character)
     if opening.conversation_id is None:
         made = {} if opening.key is None else {"id": _id_of(owner, opening.key)}
-        usual = "general" if opening.character_id is None else "character_roleplay"
+        usual = "character_roleplay" if "character_id" in said else "general"
         row = store.create({**said, **made, "conversation_type": kind or usual})
     else:
         row = store.get(opening.conversation_id)
@@ -70,6 +78,29 @@ def opened(library: Library, owner: Owner, opening: Opening) -> FrozenDict:
         raise ConflictError("the conversation is with another character", where=Where(path="character_id"), hint=hint)
     changes = {name: value for name, value in said.items() if row[name] != value and name in _CHANGING}
     return store.update(row["id"], changes) if changes else row
+
+
+OPERATORS: Final = frozenset({"id", "user_id", "tenant", "moderation_status", "created_at", "updated_at"})
+"""Columns that are not for a character's owner to write: who they are, and whether others may see it."""
+
+
+def card_columns(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of a character, as its columns. Raises `UsageError` for one that is not its owner's to write."""
+    wrong = sorted(told.keys() & OPERATORS)
+    if wrong:
+        raise UsageError(f"{wrong[0]} is not yours to set", where=Where(path=wrong[0]))
+    return dict(told)
+
+
+def _stored(library: Library, owner: Owner, told: FrozenDict) -> str:
+    """The id of a character that comes with a request, stored where it is not yet."""
+    columns = card_columns(told)
+    key = sha256(to_json([owner.tenant, owner.user, columns])).hexdigest()[:32]
+    try:
+        row = library.characters.owned(owner, key)
+    except NotFoundError:
+        row = library.characters.put({"id": key, **columns, **owner.columns()}, who=owner.user)
+    return str(row["id"])
 
 
 _CHANGING = frozenset({"character_id", "user_character_id", "memory_tier"})

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.views.chat import envelope
-from innkeeper.inference.tasks.opening import Opening, opened
+from innkeeper.inference.tasks.opening import Opening, card_columns, opened
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.memory import NewMemory
 from innkeeper.prompt.data import EMPTY, thaw
@@ -100,7 +100,7 @@ _OPENING: Final = ("character_id", "user_character_id", "conversation_type", "me
 def _begin(library: Library, owner: Owner, web: WebRequest, body: Mapping[str, Any]) -> dict[str, Any]:
     """A new conversation; the same ``Idempotency-Key`` gives the same one."""
     key = web.headers.get("idempotency-key") or text_of(body, "client_conversation_id")
-    said = {name: text for name in _OPENING if (text := text_of(body, name))}
+    said: dict[str, Any] = {name: text for name in _OPENING if (text := text_of(body, name))}
     return _shown(opened(library, owner, Opening(**said, key=f"turn:{key}" if key else None)))
 
 
@@ -187,12 +187,9 @@ def _forget(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str,
 
 # ---------------------------------------------------------------------------------------------------------------- characters
 
-_OPERATORS: Final = frozenset({"id", "user_id", "tenant", "moderation_status", "created_at", "updated_at"})
-"""Columns that are not for a character's owner to write: who they are, and whether others may see it."""
-
 
 def _add_character(library: Library, owner: Owner, _web: WebRequest, body: Mapping[str, Any]) -> dict[str, Any]:
-    return _shown(library.characters.add({**_card(body), **owner.columns()}, who=owner.user))
+    return _shown(library.characters.add({**card_columns(body), **owner.columns()}, who=owner.user))
 
 
 def _characters(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,17 +203,11 @@ def _character(library: Library, owner: Owner, web: WebRequest, _body: Mapping[s
 def _change_character(library: Library, owner: Owner, web: WebRequest, body: Mapping[str, Any]) -> dict[str, Any]:
     """A character that is changed waits for approval again before others see it."""
     key = library.characters.owned(owner, web.path_params["character_id"])["id"]
-    return _shown(library.characters.update(key, {**_card(body), "moderation_status": "pending"}, who=owner.user))
+    return _shown(
+        library.characters.update(key, {**card_columns(body), "moderation_status": "pending"}, who=owner.user)
+    )
 
 
 def _remove_character(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
     key = library.characters.owned(owner, web.path_params["character_id"])["id"]
     return {"id": library.characters.remove(key, who=owner.user)["id"], "deleted": True}
-
-
-def _card(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a body says of a character. Raises `UsageError` for a column that is not its owner's to write."""
-    wrong = sorted(body.keys() & _OPERATORS)
-    if wrong:
-        raise UsageError(f"{wrong[0]} is not yours to set", where=Where(path=wrong[0]))
-    return dict(body)

@@ -27,6 +27,7 @@ _ASKED: Final = record(
     **{"continue": _FLAG},
     conversation_id=_MAYBE,
     character_id=_MAYBE,
+    character={"type": ["object", "null"]},
     user_character_id=_MAYBE,
     conversation_type=_MAYBE,
     client_msg_id=_MAYBE,

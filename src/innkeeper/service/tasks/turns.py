@@ -22,6 +22,7 @@ from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest, Turns
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.service.errors import ScopeError
 from innkeeper.service.tasks.calls import Opened, TaskCall, flag_of, function, service, text_of
@@ -97,8 +98,12 @@ def opening_of(body: Mapping[str, Any]) -> Opening:
     """Which conversation a body means. Raises `UsageError`, `FieldError`."""
     names = ("conversation_id", "character_id", "user_character_id", "conversation_type", "memory_tier", "project_id")
     said = {name: text for name in names if (text := text_of(body, name))}
+    character = body.get("character")
+    if not isinstance(character, (Mapping, type(None))):
+        raise UsageError("character is an object", where=Where(path="character"))
     key = text_of(body, "client_conversation_id") or text_of(body, "client_msg_id", "clientMsgId")
-    return Opening(**said, key=f"turn:{key}" if key else None, title=text_of(body, "title") or None)
+    title, told = text_of(body, "title") or None, None if character is None else freeze(character)
+    return Opening(**said, key=f"turn:{key}" if key else None, title=title, character=told)
 
 
 def turn_fields(body: Mapping[str, Any]) -> dict[str, Any]:
