@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects import DIALECTS, convert
-from innkeeper.prompt import Message, UnknownNameError
+from innkeeper.prompt import BuildRequest, Message, UnknownNameError, UsageError
+from innkeeper.taverns import build
 from tests import shared
 from tests.dialects import wire
 
@@ -85,3 +86,34 @@ def test_signatures_travel_or_are_reported(dialect: str) -> None:
     payload = DIALECTS[dialect].messages([Message("user", "Hi"), message, answer], {})
     reported = any(note.kind == "loss" and "signature" in note.message for note in payload.notes)
     assert ("c2lnbmVk" in json.dumps(payload.body)) != reported
+
+
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+def test_an_option_that_nobody_knows_is_refused(dialect: str) -> None:
+    """A misspelt option of a conversion is an error in every dialect, never nothing."""
+    with pytest.raises(UsageError, match="option 'misspelt' is not known"):
+        convert(TALK[:2], dialect, misspelt=1)
+
+
+def test_a_near_option_is_offered() -> None:
+    """Also where the dialect has options of its own, those of single sources among them."""
+    with pytest.raises(UsageError) as caught:
+        convert(TALK[:2], "sillytavern", speaker={"char": "Ann"})
+    assert caught.value.hint == "did you mean 'speakers'?"
+    known: dict[str, Any] = {
+        "source": "openrouter",
+        "openrouter_providers": ["x"],
+        "custom_include_body": "a: 1",
+        "temperature": 0.5,
+    }
+    assert convert(TALK[:2], "sillytavern", **known)
+
+
+def test_a_plan_refuses_it_too() -> None:
+    """Where no notes are given back: as messages, as a fingerprint, as a source map. Where they are, a note says so."""
+    plan = build(BuildRequest(character={"name": "Wenna"}, message="Hi", model="m", context_window=4000))
+    for ask in (plan.to_messages, plan.fingerprint, plan.source_map):
+        with pytest.raises(UsageError, match="option 'misspelt' is not known"):
+            ask("openai", misspelt=1)
+    assert any("misspelt" in note.message for note in plan.render("openai", misspelt=1).notes)
+    assert any("misspelt" in note.message for note in plan.to_request("openai", misspelt=1).notes)

@@ -48,6 +48,7 @@ from innkeeper.prompt.errors import (
     MaxTokensExceededError,
     StrictModeError,
     UnknownNameError,
+    UsageError,
 )
 from innkeeper.prompt.message import Message
 from innkeeper.taverns import replay
@@ -855,3 +856,9 @@ def test_a_model_out_of_use_is_answered_and_says_so(kept: Library) -> None:
     ModelStore(kept.db).update("sdxl", {"is_active": True})
     kept.refresh()
     assert kept.resolve(ask()).reasons == ()
+
+
+def test_an_option_that_there_is_not(url: str) -> None:
+    """It is refused, not passed over."""
+    with pytest.raises(UsageError, match="unknown option 'wach'"):
+        Library.open(url, wach=False)  # type: ignore[call-arg]

@@ -50,7 +50,7 @@ from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.library.tiers.rules import OperatorRules
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.run.state import Ports
 from innkeeper.tokens import default_counter
 
@@ -106,10 +106,14 @@ class Library:
 
         Raises:
             ConfigError: a URL that is not understood.
+            UsageError: an option that there is not.
             UnavailableError: the extra ``library`` is not installed.
             DatabaseError: with ``strict``, where the database does not open.
         """
         require("sqlalchemy")
+        unknown = sorted(options.keys() - Options.__annotations__.keys())
+        if unknown:
+            raise UsageError(f"unknown option {unknown[0]!r}", hint=f"options: {', '.join(Options.__annotations__)}")
         timer, watch = options.get("timer", time.monotonic), options.get("watch", True)
         snapshot = options.get("snapshot")
         path = snapshot_path(url) if snapshot is None else Path(snapshot)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from innkeeper.prompt.data import Registry
+from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.note import Note
+from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["Dialect", "Dialects", "LazyDialect", "Payload", "Tool"]
+__all__ = ["Dialect", "Dialects", "LazyDialect", "Payload", "Tool", "known_options"]
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,6 +29,16 @@ class Payload(msgspec.Struct, frozen=True):
 
     body: Any
     notes: tuple[Note, ...] = ()
+
+
+def known_options(payload: Payload, options: Mapping[str, Any]) -> Payload:
+    """The payload, for callers who do not see its notes. Raises `UsageError` for an option of theirs that no dialect knows."""
+    for note in payload.notes:
+        if note.kind is NoteKind.IGNORED and any(
+            note.message.endswith(f"option {name!r} is not known") for name in options
+        ):
+            raise UsageError(note.message, hint=note.hint)
+    return payload
 
 
 @runtime_checkable

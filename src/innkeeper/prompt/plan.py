@@ -11,7 +11,7 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, InsertionPoint, Origin, OriginAsset, join_pieces, strip_pieces
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data, to_json
-from innkeeper.prompt.dialect import Dialects, Payload, Tool
+from innkeeper.prompt.dialect import Dialects, Payload, Tool, known_options
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
@@ -164,9 +164,10 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def to_messages(self, dialect: str | None = None, **options: Any) -> Any:
         """The messages in a dialect's shape: a list for ``openai``, a dict where system text is apart.
 
-        ``squash_system_messages`` joins neighbouring system messages; other options go to the dialect.
+        ``squash_system_messages`` joins neighbouring system messages; other options go to the dialect, and one that it does not
+        know is a `UsageError`.
         """
-        return self.render(dialect, **options).body
+        return known_options(self.render(dialect, **options), options).body
 
     def to_request(self, dialect: str | None = None, *, dialects: Dialects | None = None, **options: Any) -> Payload:
         """The whole provider request: model, messages, tools, and this plan's options under ``options``. Raises as `render`."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.dialect import known_options
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.sentinels import Sentinels, Source, strings
 
@@ -103,7 +104,7 @@ def source_map(
     Raises what the dialect raises.
     """
     render = plan.to_request if request else plan.render
-    payload = render(dialect, dialects=dialects, **options).body
+    payload = known_options(render(dialect, dialects=dialects, **options), options).body
     marks = Sentinels(plan.blocks, payload)
     shadow = _shadow(plan.with_blocks(marks.blocks), dialect, dialects, options, request=request)
     strings_read = list(_walk(payload, shadow, marks, plan.blocks))

@@ -188,7 +188,7 @@ def test_the_chat_keeps_the_answer(tavern: str) -> None:
     assert conversation.say("When?", heard.append) == "At nine."
     assert conversation.retry(heard.append) == "At ten."
     assert conversation.swipe(heard.append) == "At eleven."
-    assert heard == ["At nine.", "At ten.", "At eleven."]
+    assert "".join(heard) == "At nine.At ten.At eleven."
     assert [message.text for message in conversation.chat.messages] == ["When?", "At eleven."]
     for number in (3, 5):
         said = [str(one["content"]) for one in client.requests[number]["messages"]]
@@ -226,3 +226,13 @@ def test_words_that_go_on_use_no_tools() -> None:
     conversation.carry_on(NOTHING)
     conversation.impersonate(NOTHING)
     assert ["tools" in request for request in client.requests] == [True, False, False]
+
+
+def test_what_is_said_before_a_call_is_heard() -> None:
+    """While it comes, on a line of its own; the chat keeps what is said last."""
+    conversation, _ = talk(FakeReply(content="Let me see.", tool_calls=(("tide", {"harbour": "Skerrow"}),)), "At nine.")
+    heard: list[str] = []
+    assert conversation.say("When?", heard.append) == "At nine."
+    assert "".join(heard) == "Let me see.\nAt nine."
+    assert len(heard) > 3
+    assert conversation.chat.messages[-1].text == "At nine."

@@ -1,15 +1,21 @@
 """The factory: what is checked, in which order, and the model that runs beside this process is loaded once."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient
+from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.local import model
 from innkeeper.inference.local.shared import LOCAL, LocalModels
 from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.tool_config import BUILTIN, ToolConfig
-from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.route import Routes
+from innkeeper.prompt.errors import ConfigError, UnknownNameError, UsageError
 from innkeeper.prompt.machine import Secret
 
 
@@ -71,3 +77,19 @@ def test_a_local_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(FakeModel.opened), len(FakeModel.closed)) == (2, 1)
     shared.close()
     assert len(FakeModel.closed) == 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        LLMFactory,
+        partial(RouteModels, Routes()),
+        partial(ModelClient, ADAPTERS["openai-chat"]),
+        partial(AsyncModelClient, ADAPTERS["openai-chat"]),
+    ],
+)
+def test_a_setting_of_clients_that_there_is_not(make: Callable[..., object]) -> None:
+    """It is refused at once, with the nearest, not when a model is asked."""
+    with pytest.raises(UsageError) as caught:
+        make(timout=1)
+    assert caught.value.hint == "did you mean 'timeout'?"

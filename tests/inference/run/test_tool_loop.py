@@ -10,7 +10,7 @@ import pytest
 
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.client.wire import Response
-from innkeeper.inference.errors import HttpError, ToolUseError
+from innkeeper.inference.errors import HttpError, StreamCutError, ToolUseError
 from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeClient
 from innkeeper.inference.fake.script import FakeReply, Fault
 from innkeeper.inference.run.config import RunnerConfig
@@ -742,3 +742,80 @@ def test_loops_and_runners_of_two_kinds() -> None:
         AsyncToolLoopRunner.build(PromptRunner(FakeClient()), config, executor)
     with pytest.raises(UsageError, match="asynchronous tools"):
         ToolLoopRunner.build(FakeClient(), config, execute_async, registry=TOOLS)
+
+
+# ------------------------------------------------------------------------------------------------------- every turn streamed
+
+
+def said(heard: list[Any]) -> dict[int, str]:
+    """What was heard of each turn."""
+    turns: dict[int, str] = {}
+    for event in heard:
+        if event["type"] == "text_delta":
+            turns[event["turn"]] = turns.get(event["turn"], "") + event["delta"]
+    return turns
+
+
+def test_every_turn_is_streamed() -> None:
+    """What is said before a tool is called is heard before it is; the requests are those of a run that is not streamed."""
+    script = (calls(("look", {"far": True}), content="Let me see."), calls("look"), "There is a door.")
+    runner, client = loop(*script)
+    heard: list[Any] = []
+    result = runner.run("What is there?", on_event=heard.append, stream=True)
+    assert said(heard) == {1: "Let me see.", 3: "There is a door."}
+    kinds = [event["type"] for event in heard]
+    assert kinds.index("text_delta") < kinds.index("tool_call_start")
+    assert set(kinds) <= set(EVENTS)
+    whole, plain = loop(*script)
+    assert whole.run("What is there?").history == result.history
+    streaming = ("stream", "stream_options")
+    bodies = [{name: value for name, value in it.items() if name not in streaming} for it in client.requests]
+    assert bodies == [{name: value for name, value in it.items() if name not in streaming} for it in plain.requests]
+    assert [request["stream"] for request in client.requests] == [True] * 3
+
+
+def test_every_turn_is_streamed_over_the_wire() -> None:
+    """Pieces of calls arrive between pieces of text, as OpenAI's servers send them; blocking and asynchronous alike."""
+    heard: list[Any] = []
+    config = RunnerConfig.build("openai", "m")
+    with EchoServer(calls("look", content="Let me see."), "A door.") as server, Client(server.base_url) as client:
+        run = ToolLoopRunner.build(PromptRunner(client), config, executor, registry=TOOLS).run
+        assert run("Look.", on_event=heard.append, stream=True).assistant_text == "A door."
+    assert said(heard) == {1: "Let me see.", 2: "A door."}
+    heard.clear()
+    waiting = AsyncFakeClient(calls("look", content="Let me see."), "A door.")
+    runner = AsyncToolLoopRunner.build(waiting, config, executor, registry=TOOLS)
+    result = asyncio.run(runner.run("Look.", on_event=heard.append, stream=True))
+    assert (result.assistant_text, said(heard)) == ("A door.", {1: "Let me see.", 2: "A door."})
+
+
+def test_a_model_that_cannot_stream_is_heard_at_once() -> None:
+    """Each turn's text comes in one piece."""
+    runner, client = loop("Just so.", config={"capabilities_overrides": {"supports_streaming": False}})
+    heard: list[Any] = []
+    assert runner.run("Hm?", on_event=heard.append, stream=True).assistant_text == "Just so."
+    assert [event["delta"] for event in heard if event["type"] == "text_delta"] == ["Just so."]
+    assert "stream" not in client.requests[0]
+
+
+def test_tools_that_are_refused_are_left_out_of_a_stream() -> None:
+    """As where nothing is streamed: nothing was heard yet."""
+    runner, client = loop(Fault.status(400), "So be it.", tool_calling={"fallback_retry_count": 1})
+    assert runner.run("Hm?", stream=True).assistant_text == "So be it."
+    assert "tools" not in client.requests[1]
+
+
+def test_what_fails_behind_words_is_not_asked_again() -> None:
+    """Nobody hears the same words twice."""
+    error = 'data: {"choices":[{"index":0,"delta":{"content":"One"}}]}\n\ndata: {"error":{"message":"no tools"}}\n\n'
+    config = RunnerConfig.build("openai", "m", {"tool_calling": {"fallback_retry_count": 1}})
+    heard: list[Any] = []
+    with (
+        EchoServer(Fault.raw(error.encode(), content_type="text/event-stream"), "Two.") as server,
+        Client(server.base_url) as client,
+    ):
+        run = ToolLoopRunner.build(PromptRunner(client), config, executor, registry=TOOLS).run
+        with pytest.raises(StreamCutError, match="no tools") as caught:
+            run("Look.", on_event=heard.append, stream=True)
+        assert len(server.requests) == 1
+    assert (caught.value.partial, said(heard)) == ("One", {1: "One"})

@@ -251,9 +251,8 @@ class Conversation:
                 from innkeeper.cli.talk.tools import answer_with_tools
 
                 reply, end, usage = answer_with_tools(
-                    self._of_speaker(plan), self._before(plan), self.handle, self.tools, options
+                    self._of_speaker(plan), self._before(plan), self.handle, self.tools, options, hear
                 )
-                hear(reply)
             else:
                 answer = self.handle.client.chat(
                     model, messages, stream=True, include_usage=True, on_delta=hear, **options

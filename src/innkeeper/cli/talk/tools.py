@@ -123,12 +123,18 @@ class ToolAnswer(NamedTuple):
 
 
 def answer_with_tools(
-    plan: Plan, history: Sequence[Message], handle: ModelHandle, tools: Toolbox, options: Mapping[str, Any]
+    plan: Plan,
+    history: Sequence[Message],
+    handle: ModelHandle,
+    tools: Toolbox,
+    options: Mapping[str, Any],
+    on_delta: Callable[[str], Any],
 ) -> ToolAnswer:
     """What the model says to a chat, with as many calls of tools before as it wants; each prompt is built by the plan's tavern.
 
-    ``plan`` is the one without calls, ``history`` the chat up to the answer, ``options`` go to the model. A provider that
-    refuses tools is asked once more without. Raises what `ToolLoopRunner.run` raises.
+    ``plan`` is the one without calls, ``history`` the chat up to the answer, ``options`` go to the model. ``on_delta`` hears what
+    is said while it comes, before calls of tools, too: on a line of its own. A provider that refuses tools is asked once more
+    without. Raises what `ToolLoopRunner.run` raises.
     """
     from innkeeper.inference.run.config import RunnerConfig
     from innkeeper.inference.run.runner import PromptRunner
@@ -153,7 +159,15 @@ def answer_with_tools(
         request=request.with_(history=(), message="", generation="normal", tools=()),
         ports=handle.ports,
     )
-    result = loop.run(None, history, on_event=_follow)
+
+    def follow(event: Mapping[str, Any]) -> None:
+        if event["type"] == "text_delta":
+            on_delta(event["delta"])
+        elif event["type"] == "llm_request_end" and event["has_tool_calls"] and event["content_bytes"]:
+            on_delta("\n")
+        _follow(event)
+
+    result = loop.run(None, history, on_event=follow, stream=True)
     summary = result.trace[-1].response_summary
     return ToolAnswer(result.assistant_text, summary.get("finish_reason"), summary.get("usage"))
 

@@ -6,10 +6,11 @@ two model clients send it once, or as often as their `Retries` allow.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -28,7 +29,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Dialect, Tool
 from innkeeper.prompt.note import Note
 
-__all__ = ["AsyncModelClient", "ModelClient", "ModelRequest"]
+__all__ = ["AsyncModelClient", "ModelClient", "ModelRequest", "client_options"]
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +109,20 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"the body is not JSON: {error}") from error
 
 
+_OPTIONS: Final = frozenset(
+    {"timeout", "open_timeout", "total_timeout", "transport", "api_prefix", "egress", "name", "quick"}
+)
+
+
+def client_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a model client that are to be used later. Raises `UsageError` for one that there is not."""
+    for option in options.keys() - _OPTIONS:
+        near = difflib.get_close_matches(option, _OPTIONS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"settings: {', '.join(sorted(_OPTIONS))}"
+        raise UsageError(f"unknown setting {option!r}", hint=hint)
+    return dict(options)
+
+
 def generated(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progress: Progress) -> Exchange:
     """The events of one answer, ``progress`` on the way; whole where the server turns streaming down.
 
@@ -169,7 +184,7 @@ class ModelClient:
     ) -> None:
         self.adapter = adapter
         self.retries = retries
-        self._client = Client(**{**_settings(adapter, base_url, key, headers), **options})
+        self._client = Client(**{**_settings(adapter, base_url, key, headers), **client_options(options)})
 
     @property
     def endpoint(self) -> Endpoint:
@@ -215,7 +230,7 @@ class AsyncModelClient:
     ) -> None:
         self.adapter = adapter
         self.retries = retries
-        self._client = AsyncClient(**{**_settings(adapter, base_url, key, headers), **options})
+        self._client = AsyncClient(**{**_settings(adapter, base_url, key, headers), **client_options(options)})
 
     @property
     def endpoint(self) -> Endpoint:

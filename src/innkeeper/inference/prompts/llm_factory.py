@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.inference.adapters.adapter import Adapter, Adapters
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient, client_options
 from innkeeper.inference.adapters.local import Local, local_async_client, local_client
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider
 from innkeeper.inference.adapters.registry import ADAPTERS
@@ -79,7 +79,7 @@ class LLMFactory:
         **options: Any,
     ) -> None:
         self._providers, self._adapters, self._egress, self._named = providers, adapters, egress, named
-        self._options = options
+        self._options = client_options(options)
         self._own = LocalModels()
         self._local_models = local or self._own
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest
+from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest, client_options
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
 from innkeeper.inference.client.egress import Egress
@@ -159,7 +159,8 @@ class RouteModels:
     ) -> None:
         self._egress = egress
         self.addresses = addresses
-        self.routes, self._secrets, self._retries, self._options = routes, secrets, retries, options
+        self.routes, self._secrets, self._retries = routes, secrets, retries
+        self._options = client_options(options)
         self._clients: dict[str, AsyncModelClient] = {}
         self._own = LocalModels()
         self.local = local or self._own

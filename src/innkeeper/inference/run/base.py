@@ -224,6 +224,10 @@ class BaseRunner:
             raise PreflightError(msg)
         return request
 
+    def _can_stream(self, prompt_request: PromptRequest, method: str) -> bool:
+        """Whether the model can stream, and the client, which has ``method`` for it."""
+        return prompt_request.capabilities.supports_streaming and callable(getattr(self.client, method, None))
+
     def _elapsed(self, started: float) -> float:
         return (self.timer() - started) * 1000
 

@@ -42,15 +42,27 @@ class PromptRunner(BaseRunner):
 
     build_request = BaseRunner._build_request  # noqa: SLF001 - its own base
 
-    def perform(self, prompt_request: PromptRequest, *, cancel: Any = None) -> PromptResult:
+    def perform(
+        self, prompt_request: PromptRequest, on_delta: Callable[[str], Any] | None = None, *, cancel: Any = None
+    ) -> PromptResult:
         """Send the request, once, and read the answer.
+
+        ``on_delta`` is called with each piece of its text while it comes, with calls of tools, too; at once where client or model
+        cannot stream.
 
         Raises the client's errors; `DecodeError` for an answer of no use; `RequestCancelledError`.
         """
         request, started = self._whole(prompt_request), self.timer()
+        if on_delta is not None and self._can_stream(prompt_request, "chat"):
+            with cancelled_by(cancel):
+                reply = self.client.chat(stream=True, include_usage=True, on_delta=on_delta, **request)
+            return self.read(prompt_request, reply[3], self._elapsed(started))
         with cancelled_by(cancel):
             response = self.client.chat_completions(**request)
-        return self.read(prompt_request, response, self._elapsed(started))
+        result = self.read(prompt_request, response, self._elapsed(started))
+        if on_delta is not None and result.content:
+            on_delta(result.content)
+        return result
 
     def perform_stream(
         self,
@@ -111,11 +123,22 @@ class AsyncPromptRunner(BaseRunner):
         finally:
             AWAIT.reset(token)
 
-    async def perform(self, prompt_request: PromptRequest, *, cancel: Any = None) -> PromptResult:
-        """See `PromptRunner.perform`."""
+    async def perform(
+        self, prompt_request: PromptRequest, on_delta: Callable[[str], Any] | None = None, *, cancel: Any = None
+    ) -> PromptResult:
+        """See `PromptRunner.perform`; ``on_delta`` is awaited before the next piece is read."""
         request, started = self._whole(prompt_request), self.timer()
+        if on_delta is not None and self._can_stream(prompt_request, "chat_stream"):
+            pieces = self.client.chat_stream(include_usage=True, **request)
+            async with AsyncPromptStream(self, prompt_request, pieces, cancel) as arriving:
+                async for delta in arriving:
+                    await settle(on_delta(delta))
+                return arriving.result
         response = await until_cancelled(settle(self.client.chat_completions(**request)), cancel)
-        return self.read(prompt_request, response, self._elapsed(started))
+        result = self.read(prompt_request, response, self._elapsed(started))
+        if on_delta is not None and result.content:
+            await settle(on_delta(result.content))
+        return result
 
     async def perform_stream(
         self,

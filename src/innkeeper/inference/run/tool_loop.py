@@ -1,6 +1,7 @@
 """ToolLoopRunner: ask, run the tools that the model calls, ask again, until it answers (TavernKit's *ToolLoopRunner*).
 
-On request the final answer is asked for once more as a stream without tools, for people who wait after tools have run.
+On request the answer of every turn is streamed as it comes, calls of tools among them; or the final answer is asked for once
+more as a stream without tools, for providers that cannot do both at once.
 `AsyncToolLoopRunner` is the same for event loops. What a run decides is in `ToolRun`; here is what it needs for that, and how
 its wishes are done.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from innkeeper.inference.client.watch import check_cancelled
+from innkeeper.inference.errors import HttpError, ReplyError, StreamCutError
 from innkeeper.inference.run.base import (
     INPUTS,
     BaseRunner,
@@ -24,6 +26,7 @@ from innkeeper.inference.run.base import (
     until_cancelled,
 )
 from innkeeper.inference.run.config import RunnerConfig
+from innkeeper.inference.run.request import PromptResult
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
 from innkeeper.inference.run.tool_run import THOUGHTS, Ask, Build, Stream, Tell, ToolLoopResult, ToolRun, Use
 from innkeeper.inference.tools.definition import ToolRegistry
@@ -35,7 +38,7 @@ from innkeeper.inference.tools.transforms import (
     TOOL_TRANSFORMS,
     TransformRegistry,
 )
-from innkeeper.prompt import BuildRequest, UsageError, VariablesStore, thaw
+from innkeeper.prompt import BuildRequest, ProviderError, UsageError, VariablesStore, thaw
 from innkeeper.prompt.message import messages_of
 
 __all__ = ["DEFAULT_MAX_TURNS", "AsyncToolLoopRunner", "BaseToolLoop", "ToolLoopResult", "ToolLoopRunner"]
@@ -190,16 +193,18 @@ class ToolLoopRunner(BaseToolLoop):
         *,
         max_turns: int = DEFAULT_MAX_TURNS,
         on_event: Handler | None = None,
+        stream: bool = False,
         final_stream: bool = False,
         cancel: Any = None,
     ) -> ToolLoopResult:
         """Answer ``user_text`` (none or blank: the history speaks for itself).
 
-        ``on_event`` hears of everything, in order; what it raises is swallowed. ``cancel`` is an event or a function: it is
-        looked at before each request and tool, and while a request waits. Variables are written to the store once, when the
-        run has succeeded. Raises `ToolUseError` (``NO_TOOL_CALLS``, ``TOOL_ERROR``) in enforced mode and
-        (``RESULTS_NOT_SENT``) where the tavern does not carry tools, ``TURN_LIMIT``, ``CANCELLED``; and whatever
-        a request raises.
+        With ``stream`` the text of every turn is heard as it comes, what is said before tools are called, too; what fails once
+        something was said is not asked again. ``on_event`` hears of everything, in order; what it raises is swallowed. ``cancel``
+        is an event or a function: it is looked at before each request and tool, and while a request waits. Variables are written
+        to the store once, when the run has succeeded. Raises `ToolUseError` (``NO_TOOL_CALLS``, ``TOOL_ERROR``) in enforced mode
+        and (``RESULTS_NOT_SENT``) where the tavern does not carry tools, ``TURN_LIMIT``, ``CANCELLED``; and whatever a request
+        raises.
         """
 
         def tell(event: Mapping[str, Any]) -> None:
@@ -214,12 +219,25 @@ class ToolLoopRunner(BaseToolLoop):
                 return self.runner.build_request(**self._turn(wish))
             check_cancelled(cancel)
             if isinstance(wish, Ask):
-                return self.runner.perform(wish.request, cancel=cancel)
+                return self._ask(wish, tell, cancel) if stream else self.runner.perform(wish.request, cancel=cancel)
             if isinstance(wish, Stream):
                 return self.runner.perform_stream(wish.request, lambda it: tell(_delta(wish, it)), cancel=cancel)
             return self.dispatcher.run(wish.call.name, wish.args, wish.call.id)
 
-        return carry_out(self._run(user_text, history, max_turns, final_stream=final_stream), do)
+        return carry_out(self._run(user_text, history, max_turns, final_stream=final_stream and not stream), do)
+
+    def _ask(self, wish: Ask, tell: Callable[[Mapping[str, Any]], Any], cancel: Any) -> PromptResult:
+        heard: list[str] = []
+
+        def hear(piece: str) -> None:
+            heard.append(piece)
+            tell(_piece(wish, piece))
+
+        try:
+            result: PromptResult = self.runner.perform(wish.request, hear, cancel=cancel)
+        except (HttpError, ReplyError) as error:
+            raise _spoken(error, heard) from error
+        return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +254,7 @@ class AsyncToolLoopRunner(BaseToolLoop):
         *,
         max_turns: int = DEFAULT_MAX_TURNS,
         on_event: Handler | None = None,
+        stream: bool = False,
         final_stream: bool = False,
         cancel: Any = None,
     ) -> ToolLoopResult:
@@ -253,13 +272,38 @@ class AsyncToolLoopRunner(BaseToolLoop):
                 return await self.runner.build_request(**self._turn(wish))
             await check_cancelled_async(cancel)
             if isinstance(wish, Ask):
-                return await self.runner.perform(wish.request, cancel=cancel)
+                return await (
+                    self._ask(wish, tell, cancel) if stream else self.runner.perform(wish.request, cancel=cancel)
+                )
             if isinstance(wish, Stream):
                 return await self.runner.perform_stream(wish.request, lambda it: tell(_delta(wish, it)), cancel=cancel)
             work: Use = wish
             return await until_cancelled(self.dispatcher.run(work.call.name, work.args, work.call.id), cancel)
 
-        return await carry_out_async(self._run(user_text, history, max_turns, final_stream=final_stream), do)
+        streams_last = final_stream and not stream
+        return await carry_out_async(self._run(user_text, history, max_turns, final_stream=streams_last), do)
+
+    async def _ask(self, wish: Ask, tell: Callable[[Mapping[str, Any]], Any], cancel: Any) -> PromptResult:
+        heard: list[str] = []
+
+        async def hear(piece: str) -> None:
+            heard.append(piece)
+            await tell(_piece(wish, piece))
+
+        try:
+            result: PromptResult = await self.runner.perform(wish.request, hear, cancel=cancel)
+        except (HttpError, ReplyError) as error:
+            raise _spoken(error, heard) from error
+        return result
+
+
+def _piece(wish: Ask, text: str) -> dict[str, Any]:
+    return {"type": "text_delta", "turn": wish.turn, "delta": text}
+
+
+def _spoken(error: HttpError | ReplyError, heard: list[str]) -> ProviderError:
+    """An error of the provider's; once something was said, that of a stream that ended too early: nobody asks again then."""
+    return StreamCutError(error.message, partial="".join(heard)) if heard else error
 
 
 def _delta(wish: Stream, text: str) -> dict[str, Any]:

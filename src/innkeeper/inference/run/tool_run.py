@@ -32,6 +32,7 @@ __all__ = ["EVENTS", "THOUGHTS", "Ask", "Build", "Stream", "Tell", "ToolLoopResu
 
 EVENTS: Final = (
     "llm_request_start",
+    "text_delta",
     "llm_request_error",
     "llm_request_retry",
     "llm_request_end",
@@ -45,7 +46,10 @@ EVENTS: Final = (
     "final_stream_skipped",
     "final_stream_error",
 )
-"""The types of all events. Each is a mapping with ``type``, ``turn`` and figures of its own."""
+"""The types of all events. Each is a mapping with ``type``, ``turn`` and figures of its own.
+
+``text_delta`` (with ``delta``) is more of what the model says in a turn, where the run is streamed.
+"""
 
 
 class TurnTrace(msgspec.Struct, omit_defaults=True):
@@ -111,9 +115,10 @@ class Build(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Send a request."""
+    """Send a request; where the run is streamed, each piece of the answer is told as an event of the turn."""
 
     request: PromptRequest
+    turn: int
 
 
 class Stream(NamedTuple):
@@ -199,7 +204,7 @@ class ToolRun:
             self.check_results(request)
             yield _tell("llm_request_start", turn, **self.started(turn, request))
             try:
-                return (yield Ask(request))
+                return (yield Ask(request, turn))
             except (HttpError, ReplyError) as error:
                 yield _tell("llm_request_error", turn, error=error.kind, status=error.status)
                 if not (self.tools and self.config.tool_use_mode == "relaxed" and self.retries > 0):
