@@ -169,7 +169,7 @@ def dump_of(tmp_path: Path, lines: list[Any]) -> Path:
     return path
 
 
-HEAD = {"format": "innkeeper-backup", "schema": "0011"}
+HEAD = {"format": "innkeeper-backup", "schema": "0012"}
 
 
 @pytest.mark.parametrize(

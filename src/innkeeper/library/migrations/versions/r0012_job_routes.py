@@ -2,8 +2,8 @@
 
 from innkeeper.library.migrations.frozen import run_frozen
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 
 
 def upgrade() -> None:
