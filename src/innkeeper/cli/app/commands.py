@@ -92,6 +92,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "character-suggestions": CommandEntry(
                 "innkeeper.cli.tasks.talk:character_suggestions", "Suggest parts of a character."
             ),
+            "generate-scene": CommandEntry(
+                "innkeeper.cli.tasks.scene:generate_scene", "Make a picture of a moment of a story."
+            ),
             "queue-job": CommandEntry("innkeeper.cli.tasks.media:queue_job", "Have a picture or a video made."),
             "fal-image": CommandEntry("innkeeper.cli.tasks.media:fal_image", "Have one made at fal."),
             "replicate-image": CommandEntry("innkeeper.cli.tasks.media:replicate_image", "Have one made at Replicate."),

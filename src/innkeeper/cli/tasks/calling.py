@@ -51,11 +51,14 @@ def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, 
     sent = {**body, "contentType": options["content_mode"], **terms}
     sent = {name: value for name, value in sent.items() if value is not None}
     if options["remote"]:
-        return there(f"{options['remote'].rstrip('/')}/functions/v1/{function}", sent)
+        from innkeeper.service.tasks.functions import PATHS
+
+        return there(options["remote"].rstrip("/") + PATHS.get(function, f"/functions/v1/{function}"), sent)
     return asyncio.run(_here(function, sent, options["url"], options["age_record"]))
 
 
 async def _here(function: str, body: Mapping[str, Any], url: str | None, age_record: Path | None) -> dict[str, Any]:
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Gate, Ticket
     from innkeeper.service.record import CallRecord
@@ -73,7 +76,8 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
         await routing.refresh()
         ticket = Ticket(Gate(calls=1, volume=settings.max_body), "", CallRecord())
         ticket.grant = _grant(library, age_record)
-        answer = await FUNCTIONS[function](TaskCall(body, ticket, TextTasks(library, routing.routed), ""))
+        tasks = TextTasks(library, routing.routed)
+        answer = await FUNCTIONS[function](TaskCall(body, ticket, tasks, "", jobs=lambda: MediaJobs(library)))
         return dict(answer)
     finally:
         await routing.close()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.job import Job
     from innkeeper.inference.jobs.media_jobs import MediaJobs
 
-__all__ = ["ended", "job_routes", "submitted"]
+__all__ = ["job_routes", "seconds_to_wait", "submitted", "waited"]
 
 _LONGEST: Final = 60.0
 _LOOK: Final = 0.25
@@ -95,12 +95,12 @@ async def submitted(door: JobsDoor, web: WebRequest, wanted: Mapping[str, Any], 
     job = await asyncio.to_thread(submit)
     ticket.record.asks(operation="job", model=job.model_key, provider=job.backend)
     ticket.record.cost += job.cost_estimate or 0.0
-    return await ended(door, job, _wait(web))
+    return await waited(door.jobs(), job, seconds_to_wait(web.headers))
 
 
-def _wait(web: WebRequest) -> float:
+def seconds_to_wait(headers: Mapping[str, str]) -> float:
     """How long a caller wants to wait for the end of a job: ``Prefer: wait=10``, as Replicate has it (RFC 7240)."""
-    for part in web.headers.get("prefer", "").split(","):
+    for part in headers.get("prefer", "").split(","):
         name, _, value = part.strip().partition("=")
         if name == "wait":
             try:
@@ -110,12 +110,12 @@ def _wait(web: WebRequest) -> float:
     return 0.0
 
 
-async def ended(door: JobsDoor, job: Job, seconds: float) -> Job:
+async def waited(jobs: MediaJobs, job: Job, seconds: float) -> Job:
     """The job once it has ended, or as it is when the time is over."""
     until = monotonic() + seconds
     while not job.ended and monotonic() < until:
         await asyncio.sleep(_LOOK / 2)
-        job = await asyncio.to_thread(_fresh, door, job.id)
+        job = await asyncio.to_thread(jobs.get, job.id)
     return job
 
 

@@ -14,19 +14,23 @@ from starlette.responses import Response
 
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
 from innkeeper.service.answers import json_body, json_response, ticket_of, unless_gone
 from innkeeper.service.error_facts import error_headers, facts_of
 
 if TYPE_CHECKING:
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.inference.tasks.answer import TaskAnswer
     from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Ticket
 
-__all__ = ["Endpoint", "Opened", "Run", "TaskCall", "flag_of", "function", "service", "text_of"]
+__all__ = ["Endpoint", "Media", "Opened", "Run", "TaskCall", "flag_of", "function", "service", "text_of"]
 
 Endpoint = Callable[[WebRequest], Awaitable[Response]]
+Media = Callable[[], "MediaJobs"]
+"""Gives the jobs that make pictures, opening them where need be; it may wait for the database."""
 
 
 class TaskCall(NamedTuple):
@@ -36,6 +40,14 @@ class TaskCall(NamedTuple):
     ticket: Ticket
     tasks: TextTasks
     number: str
+    headers: Mapping[str, str] = EMPTY
+    jobs: Media | None = None
+
+    def media(self) -> MediaJobs:
+        """The jobs that make pictures. Raises `UnavailableError` where there are none."""
+        if self.jobs is None:
+            raise UnavailableError("nothing here makes pictures")
+        return self.jobs()
 
     @property
     def owner(self) -> str:
@@ -77,23 +89,29 @@ Run = Callable[[TaskCall], Awaitable[Mapping[str, Any]]]
 Opened = Callable[[], Awaitable["TextTasks"]]
 
 
-def function(opened: Opened, operation: str, run: Run) -> Endpoint:
-    """A function of the document: errors as ``{success: false, error, code}``."""
-    return _endpoint(opened, operation, run, _refusal)
+def function(opened: Opened, operation: str, run: Run, media: Media | None = None) -> Endpoint:
+    """A function of the document: errors as ``{success: false, error, code}``. ``media`` is for those that make pictures."""
+    return _endpoint(opened, operation, run, _refusal, media)
 
 
-def service(opened: Opened, operation: str, run: Run) -> Endpoint:
+def service(opened: Opened, operation: str, run: Run, media: Media | None = None) -> Endpoint:
     """A service of ours: errors as OpenAI has them, with ``innkeeper.route_trace`` where a model was asked."""
-    return _endpoint(opened, operation, run, _error)
+    return _endpoint(opened, operation, run, _error, media)
 
 
-def _endpoint(opened: Opened, operation: str, run: Run, told: Callable[[InnkeeperError], dict[str, Any]]) -> Endpoint:
+def _endpoint(
+    opened: Opened,
+    operation: str,
+    run: Run,
+    told: Callable[[InnkeeperError], dict[str, Any]],
+    media: Media | None,
+) -> Endpoint:
     async def call(web: WebRequest) -> Response:
         ticket = ticket_of(web)
         ticket.record.operation = operation
         try:
             body = await json_body(web)
-            made = TaskCall(body, ticket, await opened(), ticket.record.number)
+            made = TaskCall(body, ticket, await opened(), ticket.record.number, web.headers, media)
             reply = json_response(await unless_gone(web.receive, run(made)))
             ticket.carry(len(reply.body))
         except InnkeeperError as error:
@@ -123,7 +141,7 @@ def _error(error: InnkeeperError) -> dict[str, Any]:
     return {**body, "innkeeper": told} if told else body
 
 
-_TOLD: Final = ("route_trace", "categories", "reasons", "estimate", "left", "skipped", "limit", "allowed")
+_TOLD: Final = ("route_trace", "categories", "reasons", "estimate", "left", "skipped", "limit", "allowed", "refusal")
 """What of an error's details callers are told."""
 
 

@@ -8,10 +8,11 @@ from typing import Final
 
 from innkeeper.service.tasks.calls import Run
 from innkeeper.service.tasks.enhancement import enhanced
+from innkeeper.service.tasks.scenes import composed, made
 from innkeeper.service.tasks.suggestions import suggested
 from innkeeper.service.tasks.turns import played, spoken
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "PATHS"]
 
 FUNCTIONS: Final[Mapping[str, Run]] = MappingProxyType(
     {
@@ -19,5 +20,10 @@ FUNCTIONS: Final[Mapping[str, Run]] = MappingProxyType(
         "playground-chat": spoken,
         "roleplay-chat": played,
         "character-suggestions": suggested,
+        "generate-scene": made,
+        "compose-scene": composed,
     }
 )
+
+PATHS: Final[Mapping[str, str]] = MappingProxyType({"compose-scene": "/v1/scenes:compose"})
+"""Where a service answers those that the document has no function for."""

@@ -10,9 +10,12 @@ from starlette.routing import BaseRoute
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
+from innkeeper.service.tasks.calls import Media
 from innkeeper.service.tasks.description import TASKS
 from innkeeper.service.tasks.enhancement import enhancement_routes
 from innkeeper.service.tasks.questions import question_routes
+from innkeeper.service.tasks.scene_description import SCENES
+from innkeeper.service.tasks.scenes import scene_routes
 from innkeeper.service.tasks.stored import stored_routes
 from innkeeper.service.tasks.suggestions import suggestion_routes
 from innkeeper.service.tasks.talk_description import TALK
@@ -32,13 +35,14 @@ class TaskSurface:
         settings: what callers may do.
         library: what decides.
         routing: where requests go.
+        media: the jobs that make pictures.
     """
 
-    descriptions: Final[tuple[Description, ...]] = (TASKS, TALK)
+    descriptions: Final[tuple[Description, ...]] = (TASKS, TALK, SCENES)
     """What the OpenAPI document tells of it."""
 
-    def __init__(self, settings: Settings, library: SharedLibrary, routing: LibraryRouting) -> None:
-        self.settings, self.library, self.routing = settings, library, routing
+    def __init__(self, settings: Settings, library: SharedLibrary, routing: LibraryRouting, media: Media) -> None:
+        self.settings, self.library, self.routing, self.media = settings, library, routing, media
         self._tasks: TextTasks | None = None
 
     async def tasks(self) -> TextTasks:
@@ -54,4 +58,4 @@ class TaskSurface:
     def routes(self) -> list[BaseRoute]:
         """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
         rooms = (enhancement_routes, question_routes, turn_routes, suggestion_routes, stored_routes)
-        return [route for routes in rooms for route in routes(self.tasks)]
+        return [*(route for routes in rooms for route in routes(self.tasks)), *scene_routes(self.tasks, self.media)]

@@ -168,7 +168,7 @@ def compose(parts: SceneParts, budget: Budget, measure: Measure, *, apart: bool 
     )
 
 
-_COUNTS: Final = ("nobody is", "exactly one person is", "exactly two persons are")
+_COUNTS: Final = ("exactly one person is", "exactly two persons are")
 _NO: Final = "no mirror images of persons, no doubles, no bystanders"
 _UNWANTED: Final = "duplicate person, mirror image, bystanders"
 
@@ -192,7 +192,8 @@ class _Work:
             for member in parts.people:
                 yield from self._person(member)
             yield from self._around(text)
-        yield self._fixed(self._count())
+        if parts.people:  # of others nobody knows how many there are
+            yield self._fixed(self._count())
 
     def rules(self) -> str:
         """What is not to be seen, as a sentence of the prompt."""
@@ -269,7 +270,7 @@ class _Work:
 
     def _count(self) -> str:
         style, people = self.parts.style, self.parts.people
-        counted = f"{_COUNTS[min(len(people), len(_COUNTS) - 1)]} in the picture"
+        counted = f"{_COUNTS[min(len(people), len(_COUNTS)) - 1]} in the picture"
         if style is not Style.POV:
             return counted
         viewer = self._own(self.parts.viewer) or "the viewer"

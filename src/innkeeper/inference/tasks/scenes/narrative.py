@@ -44,7 +44,7 @@ class Narrative(msgspec.Struct, frozen=True):
 
 
 _TAG: Final = re.compile(r"\[[ \t]*SCENE_(?P<kind>NAME|DESC)[ \t]*:(?P<text>[^\[\]\n]*)\]?", re.IGNORECASE)
-_MARKUP: Final = re.compile(r"[*_`#]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+_MARKUP: Final = re.compile(r"(?<!\w)[*_`#]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|「[^」\n]*」")
 _FIRST: Final = re.compile(r"(?<![\w'’])(?:I|I['’](?:m|ve|d|ll)|me|my|mine|myself)(?![\w'’-])")
 _SENTENCES: Final = re.compile(r"[^.!?…]+(?:[.!?…]+[\"”'’)]*|$)\s*")

@@ -49,8 +49,11 @@ _LINES: Final = 10
 _LONGEST_LINES: Final = 4_000
 
 
-class SceneRefusedError(ProviderError):
+class SceneRefusedError(InnkeeperError):
     """A model that would not tell a scene; ``refusal`` is what it said, word for word."""
+
+    exit_code = 65
+    http_status = 422
 
     def __init__(self, refusal: str) -> None:
         hint = "say yourself what is to be seen, as scene_prompt_override"

@@ -1,0 +1,99 @@
+"""``innkeeper generate-scene``: a moment of a story made into a prompt with numbered figures, and into a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from innkeeper.cli.app.commands import examples
+from innkeeper.cli.keep.library import opened
+from innkeeper.cli.tasks.calling import called, shown, task_options
+
+__all__ = ["generate_scene"]
+
+_NAMES: Final = {
+    "conversation": "conversation_id",
+    "character": "character_id",
+    "persona": "user_character_id",
+    "template": "scene_template_id",
+    "style": "scene_style",
+    "name": "scene_name",
+    "override": "scene_prompt_override",
+    "clothing": "scene_default_clothing",
+    "previous": "previous_scene_id",
+    "change": "current_scene_id",
+    "negative": "negative_prompt",
+    "model": "selected_image_model",
+    "i2i_model": "selected_i2i_model",
+}
+_STYLES: Final = ("character_only", "pov", "both_characters")
+
+
+@click.command(
+    "generate-scene",
+    epilog=examples(
+        'innkeeper generate-scene "*She opens the door of a dim kitchen.*" --told Mira --out scene.png',
+        "innkeeper generate-scene --conversation 01ABC --style both_characters",
+        'innkeeper generate-scene --change 01DEF --override "make it night"',
+    ),
+)
+@click.argument("message", default="")
+@click.option(
+    "--conversation", help="The conversation whose moment is shown; its newest message where MESSAGE is left out."
+)
+@click.option("--character", help="The id of the character.")
+@click.option("--persona", help="The id of the character that the user plays.")
+@click.option("--told", metavar="NAME", help="The name of a character that has no id.")
+@click.option("--template", help="The id of a template of scenes.")
+@click.option("--style", type=click.Choice(_STYLES), help="Who is seen, and by whom.")
+@click.option("--name", help="What the scene is called.")
+@click.option("--override", help="What is to be seen, or changed, in your own words.")
+@click.option("--clothing", help="What is worn, where the story does not say it.")
+@click.option("--previous", help="The id of the scene to go on from; the newest of the conversation where left out.")
+@click.option("--change", help="The id of the scene whose picture --override changes.")
+@click.option("--negative", help="What should not be in it.")
+@click.option("--model", help="The model that makes it from text.")
+@click.option("--i2i-model", help="The model that makes it from pictures.")
+@click.option("--seed", type=click.IntRange(0), help="What chance is drawn from.")
+@click.option("--compose", "only", is_flag=True, help="Only compose the prompt; nothing is stored or made.")
+@click.option("--no-wait", is_flag=True, help="Only queue it; a service or `job work` carries it out.")
+@click.option("--out", type=click.Path(path_type=Path), help="Where the picture goes; nowhere where left out.")
+@task_options
+def generate_scene(message: str, *, as_json: bool, **options: Any) -> int:
+    """Show the moment that MESSAGE tells, or a conversation's newest: compose its prompt and have its picture made.
+
+    Without a model in the library's catalogue, `tiny-seed-picture` draws it by arithmetic: it shows the way, not the prompt.
+    """
+    only, no_wait, out, told, seed = (options.pop(name) for name in ("only", "no_wait", "out", "told", "seed"))
+    body: dict[str, Any] = {
+        "message": message or None,
+        **{name: options.pop(option) for option, name in _NAMES.items()},
+    }
+    body["character"] = None if told is None else {"name": told}
+    body["consistency_settings"] = None if seed is None else {"seed_value": seed}
+    answer = called("compose-scene" if only else "generate-scene", body, **options)
+    if not (only or no_wait or options["remote"]):
+        answer |= _drawn(answer, options["url"], out)
+    return shown(answer, answer["scene_prompt"], as_json)
+
+
+def _drawn(answer: dict[str, Any], url: str | None, out: Path | None) -> dict[str, Any]:
+    """Have the picture made in this process, and write it."""
+    from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.inference.jobs.runner import Runner
+
+    with opened(url) as library:
+        jobs = MediaJobs(library)
+        try:
+            Runner(jobs).drain(DEADLINE_SECONDS, until=answer["job_id"])
+            job = jobs.get(answer["job_id"])
+            if out is not None and job.results:
+                out.write_bytes(jobs.assets.get(job.results[0].name))
+        finally:
+            jobs.wire.close()
+    status = "completed" if job.state == "succeeded" else job.state.value
+    made = {"imageUrl": f"/v1/scenes/{answer['scene_id']}/image"} if job.results else {}
+    return {"status": status, "success": job.error_kind is None, "error": job.error_message, **made}
