@@ -120,9 +120,10 @@ class Detector:
         failed: list[str] = []
         try:
             alone = {*self._mentions(tail, failed)}
+            begins = self._mentions(head, failed)
             for glue in ("", " "):
                 cut = len(tail) + len(glue)
-                alone.update(_moved(each, cut) for each in self._mentions(head, failed))
+                alone.update(_moved(each, cut) for each in begins)
                 found += [
                     each._replace(start=max(0, each.start - cut), end=max(1, each.end - cut))
                     for each in self._mentions(f"{tail}{glue}{head}", failed)

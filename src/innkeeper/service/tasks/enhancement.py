@@ -31,7 +31,7 @@ def enhancement_routes(opened: Opened) -> list[BaseRoute]:
 
 async def enhanced(call: TaskCall) -> Mapping[str, Any]:
     """``enhance-prompt``. Raises what `enhance` raises, and `UsageError` for a body that does not fit."""
-    wanted = enhancement_fields(call.body, owner=call.owner, ceilings=call.ceilings)
+    wanted = enhancement_fields(call.body, owner=call.owner, ceilings=call.ceilings, number=call.number)
     scene = wanted.job_type in SCENE_TEXTS
     answer = await (scene_text if scene else enhance)(call.tasks, wanted, **call.terms())
     call.charge(answer)
@@ -49,7 +49,9 @@ _OVERLAYS: Final[Mapping[str, tuple[str, ...]]] = {
 """What a screen adds to the prompt afterwards: room is kept for it."""
 
 
-def enhancement_fields(body: Mapping[str, Any], *, owner: str = "", ceilings: Ceilings | None = None) -> Enhancement:
+def enhancement_fields(
+    body: Mapping[str, Any], *, owner: str = "", ceilings: Ceilings | None = None, number: str = ""
+) -> Enhancement:
     """What a body asks for. Raises `UsageError` for a field of another type."""
     more = body.get("metadata")
     if not isinstance(more, (Mapping, type(None))):
@@ -73,6 +75,7 @@ def enhancement_fields(body: Mapping[str, Any], *, owner: str = "", ceilings: Ce
         quality=text_of(both, "quality"),
         format=text_of(both, "format"),
         user_id=owner or None,
+        request_id=number or None,
     )
 
 
