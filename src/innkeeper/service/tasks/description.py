@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from innkeeper.library.tiers.gate import TextKind
 from innkeeper.service.openapi.document import Description, named, operation, record
 
 __all__ = ["OUTCOME", "TASKS", "function_path", "service_path"]
@@ -54,7 +55,8 @@ def service_path(summary: str, body: dict[str, Any], reply: dict[str, Any]) -> d
 
 
 _ENHANCE: Final = record(
-    prompt=_TEXT,
+    ("prompt",),
+    prompt={"type": "string", "pattern": r"\S"},
     jobType=_TEXT,
     selectedModel=_TEXT,
     model_id=_TEXT,
@@ -64,7 +66,12 @@ _ENHANCE: Final = record(
     strict={"type": "boolean"},
     max_cost={"type": ["number", "null"], "minimum": 0},
 )
-_TIER: Final = record(text=_TEXT, texts={"type": ["object", "null"]}, content_mode=_ANY)
+_ENTRIES: Final = f"^({'|'.join(TextKind)})(:.*)?$"
+_TIER: Final = record(
+    text=_TEXT,
+    texts={"type": ["object", "null"], "propertyNames": {"pattern": _ENTRIES}, "additionalProperties": _TEXT},
+    content_mode=_ANY,
+)
 _TEMPLATE: Final = record(
     ("use_case",),
     use_case={"type": "string", "minLength": 1},
