@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,7 @@ def direct_request(port: int, number: int) -> bytes:
     return _request(port, "/v1/chat/completions", {"model": "m", "messages": messages, "max_tokens": 120})
 
 
-def _request(port: int, path: str, body: dict[str, object]) -> bytes:
+def _request(port: int, path: str, body: Mapping[str, object]) -> bytes:
     content = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
     return f"{head}content-length: {len(content)}\r\n\r\n".encode() + content

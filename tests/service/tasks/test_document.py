@@ -37,5 +37,5 @@ def test_the_examples_of_the_page(tmp_path: Path) -> None:
             assert reply.status_code == 200, (path, reply.text)
             assert reply.json().get("success", True)
 
-    with EchoServer(answer) as server:
+    with EchoServer(*[answer] * 20) as server:
         served(entered(tmp_path / "library.db", server), ask)
