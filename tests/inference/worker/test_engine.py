@@ -16,8 +16,9 @@ from innkeeper.inference.errors import ProviderTimeoutError
 from innkeeper.inference.fake import EchoServer, FakeReply, Fault
 from innkeeper.inference.routing.models import ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route, Routes
-from innkeeper.inference.worker.engine import MAX_QUEUE, WorkerDrainingError, WorkerEngine, WorkerQueueError
+from innkeeper.inference.worker.engine import WorkerEngine
 from innkeeper.inference.worker.protocol import WorkerMessage, WorkerRequest, messages_sha256
+from innkeeper.inference.worker.slots import MAX_QUEUE, WorkerDrainingError, WorkerQueueError
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,6 +12,7 @@ from innkeeper.cli.app.commands import examples, json_option
 
 if TYPE_CHECKING:
     from innkeeper.inference.routing.route import Route
+    from innkeeper.inference.worker.media_engine import MediaPlace
     from innkeeper.service.workers.agent import Membership
 
 __all__ = ["INVITATION", "worker"]
@@ -24,17 +25,22 @@ INVITATION: Final = "INNKEEPER_WORKER_INVITATION"
     epilog=examples(
         "innkeeper worker",
         "innkeeper worker --model big=http://127.0.0.1:8080:qwen --slots 4",
+        "innkeeper worker --kind image --model sdxl=a1111:http://127.0.0.1:7860",
         "INNKEEPER_WORKER_INVITATION=... innkeeper worker --join http://inn.lan:8050 --host 10.0.0.5",
     )
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=7861, show_default=True, help="0 takes any free one.")
 @click.option(
+    "--kind", type=click.Choice(["chat", "image", "video"]), default="chat", show_default=True, help="What it makes."
+)
+@click.option(
     "--model",
     "models",
     metavar="NAME=PROVIDER:MODEL",
     multiple=True,
-    help="A model that is executed; the one on this machine where left out. Repeatable.",
+    help="A model that is executed; the one on this machine where left out. Repeatable. For pictures and videos: "
+    "NAME=BACKEND:URL of a1111 or comfyui; the tiny picture where left out.",
 )
 @click.option("--slots", type=click.IntRange(1, 1000), default=1, show_default=True, help="Requests at once.")
 @click.option(
@@ -51,6 +57,7 @@ def worker(  # noqa: PLR0913 - one argument an option
     *,
     host: str,
     port: int,
+    kind: str,
     models: tuple[str, ...],
     slots: int,
     service: str | None,
@@ -60,6 +67,7 @@ def worker(  # noqa: PLR0913 - one argument an option
 ) -> None:
     """Execute messages exactly as they are sent, and prove it by their hash: /chat, /enhance, /generate, /health, /worker/info.
 
+    With --kind image or video it makes pictures or videos of exactly the input that it is sent: /generate.
     A worker has no template, preset or default of its own, and refuses what it does not know. Callers need the key in
     INNKEEPER_SERVICE_KEY; with --join that of the membership, and INNKEEPER_SERVICE_KEY is what the service is asked with.
     """
@@ -71,14 +79,19 @@ def worker(  # noqa: PLR0913 - one argument an option
     from innkeeper.inference.routing.models import RouteModels
     from innkeeper.inference.routing.route import Routes
     from innkeeper.inference.worker.engine import WorkerEngine
+    from innkeeper.inference.worker.media_engine import MediaEngine
     from innkeeper.service.settings import Settings, read_keys
     from innkeeper.service.workers.serve import serve_worker
 
     own = OwnSettings.read()
-    backends = _backends(models, {name: str(address) for name, address in own.table("providers").items()})
     local = LocalModels(bare=True)
-    routes = RouteModels(Routes(), secrets_of(own, Routes(*backends.values())), local=local)
-    engine = WorkerEngine(backends, routes, slots=slots, revisions=_revisions(backends))
+    engine: WorkerEngine | MediaEngine
+    if kind == "chat":
+        backends = _backends(models, {name: str(address) for name, address in own.table("providers").items()})
+        routes = RouteModels(Routes(), secrets_of(own, Routes(*backends.values())), local=local)
+        engine = WorkerEngine(backends, routes, slots=slots, revisions=_revisions(backends))
+    else:
+        engine = MediaEngine(kind, _places(kind, models), slots=slots)
     settings = Settings(host=host, port=port, keys=read_keys(None, os.environ))
 
     def ready(at: str) -> None:
@@ -86,7 +99,8 @@ def worker(  # noqa: PLR0913 - one argument an option
         click.echo(json.dumps({"listening": at}) if as_json else words)
 
     def join(at: str) -> Membership:
-        return _membership(str(service).rstrip("/"), (url or at).rstrip("/"), membership, engine.slots)
+        report = {"state": "starting", "slots": engine.slots, "kind": kind}
+        return _membership(str(service).rstrip("/"), (url or at).rstrip("/"), membership, report)
 
     try:
         serve_worker(engine, settings, ready, None if service is None else join)
@@ -102,6 +116,33 @@ def _backends(said: tuple[str, ...], addresses: dict[str, str]) -> dict[str, Rou
     return {name.strip(): Route.of(name.strip(), target.strip(), addresses) for name, target in targets}
 
 
+def _places(kind: str, said: tuple[str, ...]) -> dict[str, MediaPlace]:
+    """The models of a worker for pictures or videos, at servers of one's own. Raises `ConfigError`."""
+    from innkeeper.inference.jobs.backends.registry import backend_of, backends
+    from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
+    from innkeeper.inference.jobs.wire import MediaWire
+    from innkeeper.inference.worker.media_engine import MediaPlace
+    from innkeeper.prompt.errors import ConfigError
+    from innkeeper.prompt.machine import Secret
+
+    known = {one.name: one for one in backends(MediaWire(), lambda _: Secret("")) if one.name in _OWN}
+    tasks = ("t2i", "i2i") if kind == "image" else ("t2v", "i2v")
+    places = {}
+    for text in said or (NAME,):
+        name, sign, target = text.partition("=")
+        backend, _, url = (target if sign else name).partition(":")
+        found = backend_of(backend, known)
+        if found is None or (url and "://" not in url) or bool(url) is (found == NAME):
+            hint = f"write it like NAME=a1111:http://127.0.0.1:7860; backends: {', '.join(sorted(known))}"
+            raise ConfigError(f"{text!r:.80} is no model of a worker for {kind}s", hint=hint)
+        places[name.strip()] = MediaPlace(known[found], name.strip(), tasks, url.rstrip("/"))
+    return places
+
+
+_OWN: Final = ("a1111", "comfyui", "tiny-seed-picture")
+"""Backends that a worker may stand in front of: machines of one's own."""
+
+
 def _revisions(backends: dict[str, Route]) -> dict[str, str]:
     """What tells the weights of models on this machine from others: the beginning of their checksum."""
     from innkeeper.inference.local.shared import LOCAL
@@ -112,7 +153,7 @@ def _revisions(backends: dict[str, Route]) -> dict[str, str]:
     return {key: (find_model(file, check=False).sha256 or "")[:16] for key, file in files.items()}
 
 
-def _membership(service: str, url: str, path: Path | None, slots: int) -> Membership:
+def _membership(service: str, url: str, path: Path | None, report: dict[str, Any]) -> Membership:
     """The membership that was kept for this service and address, else a new one by the invitation of the environment."""
     from innkeeper.prompt.errors import UsageError
     from innkeeper.prompt.machine import home
@@ -126,6 +167,6 @@ def _membership(service: str, url: str, path: Path | None, slots: int) -> Member
     if not invitation:
         hint = f"`innkeeper library worker invite` makes one; put it into {INVITATION}"
         raise UsageError("an invitation is needed to join a service", hint=hint)
-    made = enrol(service, url, invitation, {"state": "starting", "slots": slots})
+    made = enrol(service, url, invitation, report)
     made.keep(file)
     return made

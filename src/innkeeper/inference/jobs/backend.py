@@ -56,6 +56,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     sync: bool = False
     picture: bytes = b""
     """The picture that it starts from, where that is a stored one."""
+    mode: str = "t2i"
     hosts: tuple[str, ...] | None = None
     """Of a worker: where it may be beside the open internet; None where the operator said the address."""
 

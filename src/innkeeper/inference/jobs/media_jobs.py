@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -26,6 +27,7 @@ from innkeeper.inference.jobs.routing import MediaRoutes, Target
 from innkeeper.inference.jobs.store import JobStore, later
 from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.inference.routing.router import NoRouteError
+from innkeeper.library.errors import NotFoundError
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
@@ -354,14 +356,13 @@ class MediaJobs:
         from innkeeper.library.workers.store import WorkerStore
 
         store, name = WorkerStore(self.store.db), target.deployment.worker
+        told: dict[str, Any] = {}
+        with suppress(NotFoundError):  # one that was taken out: it is not asked
+            row = store.get(name)
+            told = {"base_url": str(row["url"]), "hosts": tuple(row["hosts"]), "key": Secret(store.call_key(name))}
+        picture = self._picture(job, fetched=True)
         return Call(
-            job_id=job.id,
-            model=job.model_key,
-            body=job.body,
-            base_url=str(store.get(name)["url"]),
-            hosts=tuple(store.get(name)["hosts"]),
-            key=Secret(store.call_key(name)),
-            picture=self._picture(job, fetched=True),
+            job_id=job.id, model=job.model_key, body=self._body(job, b""), mode=job.mode.value, picture=picture, **told
         )
 
     def webhook_secret(self, backend: str) -> Secret:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from innkeeper.inference.jobs.backend import WORKER
 from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.inference.jobs.media import PICTURES, Built, MediaNote, MediaRequest, MediaRequestError, build
 from innkeeper.inference.jobs.routing import MediaRoutes, Target
+from innkeeper.inference.routing.deployment import Price
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import TextKind
@@ -113,7 +115,9 @@ class Planner:
                 break
             decision = again
         kept = msgspec.structs.replace(wanted, seed=_sent_seed(built.body, seed))
-        return Plan(kept, target, decision.effective, built, _estimate(target.model, wanted))
+        estimate = _estimate(target.model, wanted)
+        free = estimate is None and target.deployment.price == Price()
+        return Plan(kept, target, decision.effective, built, 0.0 if free else estimate)
 
     def _ceilings(self, target: Target, wanted: MediaRequest, ceilings: Ceilings) -> Ceilings:
         """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
@@ -130,7 +134,7 @@ class Planner:
         seed = wanted.seed if wanted.seed is not None else _seed(target)
         sent = msgspec.structs.replace(wanted, seed=seed, negative_prompt=negative)
         built = build(sent, target.model, tier)
-        more = _workflow(target.model) if target.backend == "comfyui" else {}
+        more = _workflow(target.model) if target.backend in {"comfyui", WORKER} else {}
         return Built({**built.body, **more}, (*dropped, *built.notes)), seed
 
     def _require_fits(self, target: Target, request: MediaRequest) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from innkeeper.inference.jobs.backend import WORKER, Backend, Failure
 from innkeeper.inference.jobs.backends.registry import backend_of
 from innkeeper.inference.jobs.backends.tiny_seed_picture import MODEL, NAME
+from innkeeper.inference.jobs.job import JobRoute
 from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.inference.routing.deployment import Deployment, Price, model_deployments, worker_deployments
 from innkeeper.inference.routing.failures import CONSEQUENCES
@@ -32,6 +33,7 @@ from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameErro
 from innkeeper.prompt.machine import fresh_seed
 
 if TYPE_CHECKING:
+    from innkeeper.inference.jobs.job import Job
     from innkeeper.library.library import Library
 
 __all__ = ["REFRESH_SECONDS", "MediaRoutes", "Target", "kind_of", "may_go_elsewhere", "media_deployments"]
@@ -175,6 +177,11 @@ class MediaRoutes:
         busy = bool(one.worker) and self.router.is_full(one)
         return not busy and self.router.health(name).closed_to(now) is None
 
+    def is_there(self, job: Job) -> bool:
+        """Whether a job may be handed over at all: what is for a worker only while that holds its lease."""
+        one = self._named.get(JobRoute.of(job).deployment)
+        return job.backend != WORKER or (one is not None and (one.lease_until or 0.0) > monotonic())
+
     def _open(self, journey: Journey, now: float) -> Iterator[Deployment]:
         while (attempt := journey.next(now)) is not None:
             journey.left(attempt)
@@ -278,6 +285,7 @@ class MediaRoutes:
 _KINDS: Final[Mapping[str, Kind]] = {
     **{kind.value: kind for kind in Kind},
     "bad_answer": Kind.UNAVAILABLE,
+    "bad_result": Kind.UNAVAILABLE,
     "provider_policy_refusal": Kind.POLICY_REFUSAL,
     "too_large": Kind.INVALID_REQUEST,
 }

@@ -41,6 +41,8 @@ _TAKEN: Final = frozenset({"not_found", "bad_answer"})
 """Failures of a job that a provider has taken and may charge for: it is not asked for again by itself."""
 
 _DATABASE_SECONDS: Final = 60.0
+_LONGEST_ABSENCE: Final = 30.0
+"""Seconds between two looks whether there is a worker."""
 _FREE: Final[Mapping[str, Any]] = {"lease": None, "lease_until": None}
 
 
@@ -70,6 +72,9 @@ class Steps:
         step = _step_of(job)
         try:
             held = self._surely(lambda: self.jobs.directed(job)) if step is Steps.submit else job
+            if step is Steps.submit and not self.jobs.routes.is_there(held):
+                self._wait_for_worker(held)
+                return
             backend, call = self.jobs.call_of(held)
         except (DatabaseError, JobChangedError):
             raise
@@ -80,6 +85,12 @@ class Steps:
             self._end(job, Failure("configuration", error.message, retryable=True))
             return
         step(self, held, backend, call)
+
+    def _wait_for_worker(self, job: Job) -> None:
+        """Put a job back that no worker can take now. That is no attempt."""
+        now = self.store.db.now()
+        wait = min(_LONGEST_ABSENCE, max(self._first, (_seconds(job.created_at, now) or 0) / 10))
+        self._queue(job, "waits_for_worker", EMPTY, due_at=later(now, wait), attempt=job.attempt - 1)
 
     # ------------------------------------------------------------------------------------------------------------ hand over
 
@@ -177,9 +188,12 @@ class Steps:
             self.keep(self._surely(lambda: self.store.move(job, State.STORING, **known)), backend, call)
             return
         try:
-            results = tuple(self._kept(one) for one in outputs)
+            results = self._kept_all(outputs, 1 if backend.repeatable else MAX_ATTEMPTS)
         except (InnkeeperError, OSError) as error:
-            self._failed(job, backend, _storage(error))
+            if backend.repeatable:
+                self._failed(job, backend, _storage(error))
+            else:  # it is paid: asking anew is not for us to say
+                self._end(job, msgspec.structs.replace(_storage(error), retryable=True))
             return
         both = (Step(State.STORING), _succeeded(results))
         self._surely(lambda: self._succeed(job, both, results, known))
@@ -193,6 +207,15 @@ class Steps:
             self._store_later(job, _storage(error))
             return
         self._surely(lambda: self._succeed(job, (_succeeded(results),), results, {}))
+
+    def _kept_all(self, outputs: tuple[Output, ...], tries: int) -> tuple[Stored, ...]:
+        """Keep results that are here; a store that refuses is asked again so often. Raises what it raises at last."""
+        for number in range(1, tries):
+            try:
+                return tuple(self._kept(one) for one in outputs)
+            except OSError:
+                self._sleep(self._first * 2.0 ** (number - 1))
+        return tuple(self._kept(one) for one in outputs)
 
     def _kept(self, output: Output) -> Stored:
         whole_or_refused(output.data, sha256=output.sha256, size=output.size)

@@ -37,7 +37,7 @@ class MediaWire:
         self._transport = transport
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._clients: dict[bool, httpx.Client] = {}
+        self._clients: dict[tuple[str, ...] | None, httpx.Client] = {}
 
     def call(
         self,
@@ -48,13 +48,19 @@ class MediaWire:
         json: Any = None,
         seconds: float | None = None,
         key: Secret | None = None,
+        hosts: tuple[str, ...] | None = None,
     ) -> Any:
-        """One call of a provider: its body. Raises `ProviderError` and its kin, with the key taken out of what they say."""
+        """One call of a provider: its body. Raises `ProviderError` and its kin, with the key taken out of what they say.
+
+        ``hosts`` is where one whose address is its own word may be beside the open internet (`AddressRefusedError`).
+        """
         endpoint = _endpoint(url, key)
+        if hosts is not None:
+            self._egress_of(hosts).check(url)
         content = None if json is None else encoded(json)
         sent = {"accept": "application/json", **({} if content is None else {"content-type": "application/json"})}
         try:
-            response = self._client(guarded=False).request(
+            response = self._client(None if hosts is None else self._egress_of(hosts)).request(
                 method, url, content=content, headers={**sent, **(headers or {})}, timeout=seconds or self._seconds
             )
         except transport_errors() as error:
@@ -73,7 +79,7 @@ class MediaWire:
         if guarded:
             self.egress.check(url)
         try:
-            with self._client(guarded=guarded).stream("GET", url) as response:
+            with self._client(self.egress if guarded else None).stream("GET", url) as response:
                 if response.status_code not in _SUCCESS:
                     raise_for_status(response.status_code, dict(response.headers), response.read()[:4096], endpoint)
                 return joined(response.iter_bytes())
@@ -85,7 +91,7 @@ class MediaWire:
         self.egress.check(url)
         try:
             return int(
-                self._client(guarded=True).post(url, content=body, headers=dict(headers), timeout=seconds).status_code
+                self._client(self.egress).post(url, content=body, headers=dict(headers), timeout=seconds).status_code
             )
         except transport_errors() as error:
             raise broken(error, _endpoint(url, None)) from error
@@ -97,19 +103,24 @@ class MediaWire:
                 client.close()
             self._clients.clear()
 
-    def _client(self, *, guarded: bool) -> httpx.Client:
-        with self._lock:
-            if guarded not in self._clients:
-                self._clients[guarded] = self._opened(guarded=guarded)
-            return self._clients[guarded]
+    def _egress_of(self, hosts: tuple[str, ...]) -> Egress:
+        return Egress((*hosts, *self.egress.allowed))
 
-    def _opened(self, *, guarded: bool) -> httpx.Client:
+    def _client(self, egress: Egress | None) -> httpx.Client:
+        """The client whose connections go where ``egress`` lets them; None: wherever the operator says."""
+        name = None if egress is None else egress.allowed
+        with self._lock:
+            if name not in self._clients:
+                self._clients[name] = self._opened(egress)
+            return self._clients[name]
+
+    def _opened(self, egress: Egress | None) -> httpx.Client:
         import httpx
 
         times = httpx.Timeout(self._seconds, connect=DEFAULT_OPEN_TIMEOUT)
         limits = httpx.Limits(max_connections=256, max_keepalive_connections=32)
-        client = httpx.Client(transport=self._transport, timeout=times, limits=limits, trust_env=not guarded)
-        return guard_connections(client, self.egress) if guarded and self._transport is None else client
+        client = httpx.Client(transport=self._transport, timeout=times, limits=limits, trust_env=egress is None)
+        return client if egress is None or self._transport is not None else guard_connections(client, egress)
 
 
 def _endpoint(url: str, key: Secret | None) -> Endpoint:

@@ -21,42 +21,23 @@ from innkeeper.inference.errors import ProviderTimeoutError
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.response.events import Finished, ModelEvent, RefusalDelta, Started, TextDelta, UsageReport
 from innkeeper.inference.response.response import FinishReason, Usage
-from innkeeper.inference.routing.failures import CONSEQUENCES, failure_of
 from innkeeper.inference.routing.models import ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.worker.protocol import PROTOCOL, WorkerAnswer, WorkerRequest, messages_sha256
+from innkeeper.inference.worker.slots import WorkerSlots
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import WorkerReport
-from innkeeper.prompt.errors import ConfigError, LimitError, UnavailableError
+from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import random_bytes
 
-__all__ = ["MAX_QUEUE", "Execution", "WorkerDrainingError", "WorkerEngine", "WorkerQueueError"]
-
-MAX_QUEUE: Final = 16
-"""Requests that wait for a free slot of a worker (`WorkerQueueError`)."""
+__all__ = ["Execution", "WorkerEngine"]
 
 _SPEAKING: Final = frozenset({"openai-chat", LOCAL})
 _LOCAL_NAMES: Final = {"repetition_penalty": "repeat_penalty"}
 """What the engine on this machine calls an option."""
 
-_DEGRADED_AFTER: Final = 2
-"""Failures in a row after which a worker says that it is degraded."""
 
-
-class WorkerQueueError(LimitError):
-    """More requests wait for this worker than it takes; nothing was done."""
-
-    http_status = 503
-    HINT = "try again, or ask another worker"
-
-
-class WorkerDrainingError(UnavailableError):
-    """The worker finishes what it has, and takes nothing more."""
-
-    HINT = "ask another worker"
-
-
-class WorkerEngine:
+class WorkerEngine(WorkerSlots):
     """The requests of one worker. One instance belongs to one event loop.
 
     Args:
@@ -82,14 +63,9 @@ class WorkerEngine:
         if strange or not backends:
             hint = "name one like local, or NAME=http://127.0.0.1:8080:MODEL"
             raise ConfigError(f"a worker's backends speak chat completions, not {strange or 'nothing'}", hint=hint)
-        self.backends, self.slots = dict(backends), slots
-        self.state = WorkerState.STARTING
-        self.revisions = dict(revisions or {})
-        self.stats = {"requests_served": 0, "failures": 0, "model_loads": 0}
-        self.began = clock()
-        self._routes, self._clock = routes, clock
-        self._free = asyncio.Semaphore(slots)
-        self._waiting = self._running = self._failed = 0
+        super().__init__(slots, clock)
+        self.backends, self.revisions = dict(backends), dict(revisions or {})
+        self._routes = routes
         self._loaded: set[str] = set()
 
     async def start(self) -> None:
@@ -103,15 +79,6 @@ class WorkerEngine:
         self.state = WorkerState.DEAD
         await self._routes.close()
 
-    def drain(self) -> None:
-        """Take nothing more."""
-        self.state = self.state.told(WorkerState.DRAINING)
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is under way."""
-        return not (self._running or self._waiting)
-
     async def execute(self, request: WorkerRequest) -> WorkerAnswer:
         """The whole answer. Raises `WorkerDrainingError`, `WorkerQueueError`, `ModelNotFoundError`, `ProviderError`."""
         execution = self.begin(request)
@@ -121,13 +88,10 @@ class WorkerEngine:
 
     def begin(self, request: WorkerRequest) -> Execution:
         """A request that is executed when its pieces are asked for. Raises what `execute` raises before a model is asked."""
-        if not (self.state.working or self.state is WorkerState.STARTING):
-            raise WorkerDrainingError(f"the worker is {self.state}")
+        self.require_open()
         key = next(iter(self.backends)) if request.model is UNSET else request.model
         if key not in self.backends:
             raise ModelNotFoundError(key, self.backends)
-        if self._waiting >= MAX_QUEUE:
-            raise WorkerQueueError("waiting requests", limit="MAX_QUEUE", allowed=MAX_QUEUE, retry_after=1)
         return Execution(self, key, request)
 
     def report(self) -> WorkerReport:
@@ -138,32 +102,6 @@ class WorkerEngine:
         return WorkerReport(self.state, {**capabilities, "protocol": PROTOCOL}, self.slots)
 
     # ------------------------------------------------------------------------------------------ for its own executions
-
-    def now(self) -> float:
-        """Seconds."""
-        return self._clock()
-
-    async def enter(self) -> None:
-        """Wait for a free slot."""
-        self._waiting += 1
-        try:
-            await self._free.acquire()
-        finally:
-            self._waiting -= 1
-        self._running += 1
-
-    def leave(self, error: BaseException | None) -> None:
-        """Give the slot back; what the answer tells of the backend is remembered."""
-        self._running -= 1
-        self._free.release()
-        if error is None:
-            self._failed = 0
-            self.stats["requests_served"] += 1
-        elif isinstance(error, Exception):
-            self._failed += CONSEQUENCES[failure_of(error)].strikes
-            self.stats["failures"] += 1
-        well = self._failed < _DEGRADED_AFTER
-        self.state = self.state.told(WorkerState.READY if well else WorkerState.DEGRADED)
 
     async def ask(self, key: str, sent: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """The events of a backend."""

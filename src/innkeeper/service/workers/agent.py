@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.inference.worker.engine import WorkerEngine
+from innkeeper.inference.worker.media_engine import MediaEngine
 from innkeeper.library.private import write_private
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import BEAT_SECONDS, call_key, digest
@@ -93,7 +94,12 @@ class WorkerAgent:
     """
 
     def __init__(
-        self, engine: WorkerEngine, membership: Membership, post: Post | None = None, *, seconds: float = BEAT_SECONDS
+        self,
+        engine: WorkerEngine | MediaEngine,
+        membership: Membership,
+        post: Post | None = None,
+        *,
+        seconds: float = BEAT_SECONDS,
     ) -> None:
         self._engine, self._membership, self._seconds = engine, membership, seconds
         self._post = post or post_to(membership.service)

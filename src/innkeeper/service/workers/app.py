@@ -1,5 +1,6 @@
 """The worker's own service: ``/chat``, ``/enhance``, ``/generate``, ``/health`` and ``/worker/info``, behind the same guard.
 
+A worker that makes pictures or videos has ``/generate`` alone beside the last two.
 ``/chat`` streams where that is asked for: the first event repeats the hash of the messages, the last says why it ended.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request as WebRequest
@@ -18,6 +20,8 @@ from starlette.routing import Route
 
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.inference.worker.engine import Execution, WorkerEngine
+from innkeeper.inference.worker.media_engine import MediaEngine
+from innkeeper.inference.worker.media_protocol import MediaWork, read_work
 from innkeeper.inference.worker.protocol import PROTOCOL, LegacyRequest, WorkerAnswer, WorkerRequest, read_request
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import failure, json_response, unless_gone
@@ -37,11 +41,16 @@ _ENDPOINTS: Final = {
     "/health": "GET: whether it is well",
     "/worker/info": "GET: this",
 }
+_MEDIA_ENDPOINTS: Final = {
+    "/generate": "POST: makes a picture or a video of exactly the input",
+    **{path: _ENDPOINTS[path] for path in ("/health", "/worker/info")},
+}
 _EXAMPLE: Final = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 100}
+_MEDIA_EXAMPLE: Final = {"mode": "t2i", "input": {"prompt": "a red barn", "seed": 7}}
 _Around = Callable[[], Any]
 
 
-def worker_app(engine: WorkerEngine, settings: Settings, around: _Around | None = None) -> Starlette:
+def worker_app(engine: WorkerEngine | MediaEngine, settings: Settings, around: _Around | None = None) -> Starlette:
     """The service of a worker as an ASGI application.
 
     Args:
@@ -63,15 +72,10 @@ def worker_app(engine: WorkerEngine, settings: Settings, around: _Around | None 
         finally:
             await engine.close()
 
-    pages = _Pages(engine)
+    pages = _ChatPages(engine) if isinstance(engine, WorkerEngine) else _MediaPages(engine)
+    shown = {"/health": pages.health, "/worker/info": pages.info}
     app = Starlette(
-        routes=[
-            Route("/chat", pages.chat, methods=["POST"]),
-            Route("/enhance", pages.enhance, methods=["POST"]),
-            Route("/generate", pages.generate, methods=["POST"]),
-            Route("/health", pages.health, methods=["GET"]),
-            Route("/worker/info", pages.info, methods=["GET"]),
-        ],
+        routes=[*pages.routes(), *(Route(path, page, methods=["GET"]) for path, page in shown.items())],
         middleware=[Middleware(Guard, settings=settings, gate=gate)],
         exception_handlers={404: missing, 405: missing},
         lifespan=lifespan,
@@ -93,8 +97,79 @@ def _told(endpoint: Callable[[Any, WebRequest], Awaitable[Response]]) -> Any:
 
 
 class _Pages:
-    def __init__(self, engine: WorkerEngine) -> None:
+    """What every worker shows."""
+
+    endpoints: Mapping[str, str]
+    fields: tuple[str, ...]
+    example: Mapping[str, Any]
+
+    def __init__(self, engine: Any) -> None:
         self._engine = engine
+
+    def routes(self) -> list[Route]:
+        """The routes."""
+        raise NotImplementedError
+
+    async def health(self, _: WebRequest) -> Response:
+        engine = self._engine
+        facts: dict[str, Any] = {
+            "status": "healthy" if engine.state.working else engine.state.value,
+            "state": engine.state.value,
+            "model_loaded": bool(engine.stats["model_loads"]),
+            "uptime": round(engine.now() - engine.began, 3),
+            "stats": engine.stats,
+            "worker_type": TYPE,
+            "no_hardcoded_prompts": True,
+            "protocol": PROTOCOL,
+        }
+        return json_response(facts, 200 if engine.state.working else 503)
+
+    async def info(self, _: WebRequest) -> Response:
+        engine = self._engine
+        needed, *optional = self.fields
+        return json_response(
+            {
+                "worker_type": TYPE,
+                "protocol": PROTOCOL,
+                "state": engine.state.value,
+                "model": next(iter(engine.backends)),
+                "capabilities": dict(engine.report().capabilities),
+                "models_loaded": dict.fromkeys(engine.backends, bool(engine.stats["model_loads"])),
+                "slots": engine.slots,
+                "endpoints": self.endpoints,
+                "message_format": {"required": [needed], "optional": optional, "example": self.example},
+            }
+        )
+
+
+class _MediaPages(_Pages):
+    """A worker that makes pictures or videos."""
+
+    endpoints = _MEDIA_ENDPOINTS
+    fields = MediaWork.__struct_fields__
+    example = _MEDIA_EXAMPLE
+
+    def routes(self) -> list[Route]:
+        """The routes."""
+        return [Route("/generate", self.generate, methods=["POST"])]
+
+    @_told
+    async def generate(self, web: WebRequest) -> Response:
+        answer = await unless_gone(web.receive, self._engine.execute(read_work(await web.body())))
+        return json_response(msgspec.to_builtins(answer))
+
+
+class _ChatPages(_Pages):
+    """A worker that executes messages."""
+
+    endpoints = _ENDPOINTS
+    fields = WorkerRequest.__struct_fields__
+    example = _EXAMPLE
+
+    def routes(self) -> list[Route]:
+        """The routes."""
+        pages = {"/chat": self.chat, "/enhance": self.enhance, "/generate": self.generate}
+        return [Route(path, page, methods=["POST"]) for path, page in pages.items()]
 
     @_told
     async def chat(self, web: WebRequest) -> Response:
@@ -119,37 +194,6 @@ class _Pages:
         answer = await unless_gone(web.receive, self._engine.execute(asked))
         name = "generated_text" if isinstance(request, LegacyRequest) else "response"
         return json_response({"success": True, name: answer.output, **_generation(answer)})
-
-    async def health(self, _: WebRequest) -> Response:
-        engine = self._engine
-        facts: dict[str, Any] = {
-            "status": "healthy" if engine.state.working else engine.state.value,
-            "state": engine.state.value,
-            "model_loaded": bool(engine.stats["model_loads"]),
-            "uptime": round(engine.now() - engine.began, 3),
-            "stats": engine.stats,
-            "worker_type": TYPE,
-            "no_hardcoded_prompts": True,
-            "protocol": PROTOCOL,
-        }
-        return json_response(facts, 200 if engine.state.working else 503)
-
-    async def info(self, _: WebRequest) -> Response:
-        engine = self._engine
-        fields = WorkerRequest.__struct_fields__
-        return json_response(
-            {
-                "worker_type": TYPE,
-                "protocol": PROTOCOL,
-                "state": engine.state.value,
-                "model": next(iter(engine.backends)),
-                "capabilities": dict(engine.report().capabilities),
-                "models_loaded": dict.fromkeys(engine.backends, bool(engine.stats["model_loads"])),
-                "slots": engine.slots,
-                "endpoints": _ENDPOINTS,
-                "message_format": {"required": ["messages"], "optional": [*fields[1:]], "example": _EXAMPLE},
-            }
-        )
 
     async def _stream(self, request: WorkerRequest) -> Response:
         """A stream whose status is known: the first piece is there before anything is sent."""

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from innkeeper.inference.worker.engine import WorkerEngine
+from innkeeper.inference.worker.media_engine import MediaEngine
 from innkeeper.service.app import address, library, listen, server_config
 from innkeeper.service.settings import Keys, Settings
 from innkeeper.service.workers.agent import Membership, WorkerAgent
@@ -19,7 +20,7 @@ __all__ = ["serve_worker"]
 
 
 def serve_worker(
-    engine: WorkerEngine,
+    engine: WorkerEngine | MediaEngine,
     settings: Settings,
     ready: Callable[[str], None],
     join: Callable[[str], Membership] | None = None,
@@ -54,6 +55,6 @@ def serve_worker(
     server.run(sockets=[door])
 
 
-def _stop(server: Any, engine: WorkerEngine) -> None:
+def _stop(server: Any, engine: WorkerEngine | MediaEngine) -> None:
     engine.drain()
     server.should_exit = True

@@ -11,6 +11,7 @@ from innkeeper.inference.jobs.backends.comfyui import ComfyUI
 from innkeeper.inference.jobs.backends.fal import Fal
 from innkeeper.inference.jobs.backends.replicate import Replicate
 from innkeeper.inference.jobs.backends.tiny_seed_picture import TinySeedPicture
+from innkeeper.inference.jobs.backends.worker import MediaWorkers
 from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.prompt.machine import Secret
 
@@ -31,7 +32,7 @@ _NAMES: Final = {
 def backends(wire: MediaWire, webhook_secret: Callable[[str], Secret]) -> tuple[Backend, ...]:
     """All backends of Innkeeper; ``webhook_secret`` gives the secret that a provider shares with us, by its name."""
     replicate = Replicate(wire, lambda: webhook_secret("replicate"))
-    return TinySeedPicture(), Fal(wire), replicate, A1111(wire), ComfyUI(wire)
+    return TinySeedPicture(), Fal(wire), replicate, A1111(wire), ComfyUI(wire), MediaWorkers(wire)
 
 
 def backend_of(provider: str, known: Iterable[str]) -> str | None:
