@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from innkeeper.library.db.rows import AuditStore
 from innkeeper.service import Keys
 from innkeeper.service.guard.grants import Grant
 from tests.service.tasks.served import entered, served
+from tests.shared import ROOT
 
 ANN, BOB, COUSIN = "key-of-ann", "key-of-bob", "key-of-a-cousin"
 KEYS = Keys(ANN, BOB, COUSIN, grants={COUSIN: Grant(tenant="elsewhere"), ANN: Grant(), BOB: Grant()})
@@ -223,3 +225,27 @@ def test_hostile(tmp_path: Path) -> None:
     served(path, ask)
     with Database.open(path) as db:
         assert len(AuditStore(db).newest(50, action="tier.block")) == 2
+
+
+_EXAMPLE = re.compile(
+    r"^\$ curl -s localhost:8050(?P<path>/\S+)(?: -H '(?P<header>[^']+)')?(?: -d '(?P<body>[^']+)')?$", re.MULTILINE
+)
+
+
+def test_the_examples_of_the_page(tmp_path: Path) -> None:
+    """Every example of the page that needs nothing from another runs as written, on a machine without a key."""
+    text = (ROOT / "docs" / "scenes.md").read_text("utf-8")
+    examples = [one for one in _EXAMPLE.finditer(text) if "$TALK" not in one["path"]]
+    assert len(examples) == 5
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        for one in examples:
+            headers = dict([one["header"].split(": ")]) if one["header"] else {}
+            method = "POST" if one["body"] else "GET"
+            reply = await client.request(method, one["path"], content=one["body"], headers=headers)
+            assert reply.status_code < 300, (one[0], reply.text)
+            if "Prefer" in headers:
+                assert reply.json()["status"] == "completed"
+        assert len((await client.get("/v1/scenes")).json()["data"]) == 2
+
+    served(tmp_path / "new.db", ask, job_threads=2)
