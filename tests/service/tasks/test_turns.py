@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -298,3 +299,67 @@ def test_blocks_refusals_and_faults(tmp_path: Path) -> None:
     with EchoServer(*answers) as server:
         served(entered(tmp_path / "library.db", server), ask)
         assert len(server.requests) == 3
+
+
+def events_of(text: str) -> list[tuple[str, Any]]:
+    """The server-sent events in a body: names, and data."""
+    blocks = [block.split("\n") for block in text.strip().split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+LONG = (
+    "Mira: The river is high tonight. Mind the third plank. "
+    + "It has been raining for days, and the rope is wet. " * 8
+)
+
+
+@pytest.mark.parametrize("path", [ROLEPLAY, "/v1/chat"])
+def test_as_it_comes(tmp_path: Path, path: str) -> None:
+    """Pieces as they are written, without the label; then the whole reply, which is what they make together, and what is kept."""
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        turn = {"message": "Hello", "character": CARD, "client_msg_id": "1", "stream": True}
+        reply = await client.post(path, json=turn)
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        *deltas, (name, done) = events_of(reply.text)
+        assert name == "done", done
+        assert [kind for kind, _ in deltas] == ["delta"] * len(deltas)
+        assert "".join(data["text"] for _, data in deltas) == done["response"] == LONG.removeprefix("Mira: ").strip()
+        assert len(deltas) > 1
+        assert done["context"]["used"] > 0
+        kept = await client.get(f"/v1/conversations/{done['conversation_id']}/messages")
+        assert [row["content"] for row in kept.json()["data"]] == ["Hello", done["response"]]
+        again = events_of((await client.post(path, json=turn)).text)
+        assert [kind for kind, _ in again] == ["delta", "done"]
+        assert (again[-1][1]["replayed"], again[0][1]["text"]) == (True, done["response"])
+
+    with EchoServer(FakeReply(content=LONG.strip())) as server:
+        served(entered(tmp_path / "library.db", server), ask)
+        assert server.requests[0].body["stream"]
+
+
+def test_what_goes_wrong_as_it_comes(tmp_path: Path) -> None:
+    """Before the first piece an error is a status; later it is an event; of what is blocked nothing is passed on or kept."""
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        turn = {"message": "Hello", "stream": True}
+        early = await client.post(ROLEPLAY, json=turn)
+        assert (early.status_code, early.json()["success"]) == (502, False)
+        *deltas, (name, told) = events_of((await client.post(ROLEPLAY, json=turn)).text)
+        assert (name, told["code"]) == ("error", "tier_blocked")
+        passed = "".join(data["text"] for _, data in deltas)
+        assert passed.startswith("The river")
+        assert "12" not in passed
+        assert told["categories"]
+        refused = events_of((await client.post(ROLEPLAY, json=turn)).text)
+        assert (refused[-1][1]["response"], refused[-1][1]["finish_reason"]) == ("I will not.", "content_filter")
+        assert (await client.post(ROLEPLAY, json={"message": "", "stream": True})).status_code == 400
+        rows = [row for talk in (await client.get("/v1/conversations")).json()["data"]
+                for row in (await client.get(f"/v1/conversations/{talk['id']}/messages")).json()["data"]]  # fmt: skip
+        assert sorted(row["content"] for row in rows if row["role"] == "assistant") == ["I will not."]
+
+    bad = LONG.removeprefix("Mira: ") + "She is a 12 year old girl and they have sex. And then some more of it all."
+    answers = (Answer(status=500), FakeReply(content=bad),
+               FakeReply(content="I will not.", finish_reason="content_filter"))  # fmt: skip
+    with EchoServer(*answers) as server:
+        served(entered(tmp_path / "library.db", server), ask)

@@ -31,7 +31,7 @@ from innkeeper.prompt.text import scalar_text
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["CONTINUE", "KICKOFF", "Turn", "TurnAnswer", "TurnRequest", "Turns"]
+__all__ = ["CONTINUE", "KICKOFF", "Turn", "TurnAnswer", "TurnRequest", "Turns", "processed_of"]
 
 KICKOFF: Final = "(The story begins here. Open the scene in character, and let the other one speak next.)"
 """What stands in the place of the user's words where nobody has spoken yet."""
@@ -163,7 +163,7 @@ class Turns:
         try:
             written = await self.tasks.write(turn.task)
         except TierBlockedError:
-            await asyncio.to_thread(self._take_back, turn)
+            await asyncio.to_thread(self.take_back, turn)
             raise
         processed = processed_of(written.prepared.resolution.template, written.text, turn.cast, refused=written.refused)
         done = await self.tasks.finish(turn.task, written, text=processed.text)
@@ -342,7 +342,7 @@ class Turns:
             tier=granted.value,
         )
 
-    def _take_back(self, turn: Turn) -> None:
+    def take_back(self, turn: Turn) -> None:
         """Take out what the user said, since together with what was said before it does not pass."""
         if turn.said is not None:
             self.library.conversations_of(self.owner).delete_message(turn.said["id"])

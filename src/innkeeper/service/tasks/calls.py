@@ -26,7 +26,20 @@ if TYPE_CHECKING:
     from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Ticket
 
-__all__ = ["Endpoint", "Media", "Opened", "Run", "TaskCall", "flag_of", "function", "service", "text_of"]
+__all__ = [
+    "Endpoint",
+    "Media",
+    "Opened",
+    "Run",
+    "Served",
+    "TaskCall",
+    "flag_of",
+    "function",
+    "refused",
+    "service",
+    "spent_on",
+    "text_of",
+]
 
 Endpoint = Callable[[WebRequest], Awaitable[Response]]
 Media = Callable[[], "MediaJobs"]
@@ -86,15 +99,18 @@ class TaskCall(NamedTuple):
 
 
 Run = Callable[[TaskCall], Awaitable[Mapping[str, Any]]]
+Served = Callable[[TaskCall], Awaitable[Mapping[str, Any] | Response]]
+"""What answers a call over HTTP: with a reply, or with one that is given as it comes."""
+
 Opened = Callable[[], Awaitable["TextTasks"]]
 
 
-def function(opened: Opened, operation: str, run: Run, media: Media | None = None) -> Endpoint:
+def function(opened: Opened, operation: str, run: Served, media: Media | None = None) -> Endpoint:
     """A function of the document: errors as ``{success: false, error, code}``. ``media`` is for those that make pictures."""
-    return _endpoint(opened, operation, run, _refusal, media)
+    return _endpoint(opened, operation, run, refused, media)
 
 
-def service(opened: Opened, operation: str, run: Run, media: Media | None = None) -> Endpoint:
+def service(opened: Opened, operation: str, run: Served, media: Media | None = None) -> Endpoint:
     """A service of ours: errors as OpenAI has them, with ``innkeeper.route_trace`` where a model was asked."""
     return _endpoint(opened, operation, run, _error, media)
 
@@ -102,7 +118,7 @@ def service(opened: Opened, operation: str, run: Run, media: Media | None = None
 def _endpoint(
     opened: Opened,
     operation: str,
-    run: Run,
+    run: Served,
     told: Callable[[InnkeeperError], dict[str, Any]],
     media: Media | None,
 ) -> Endpoint:
@@ -112,10 +128,13 @@ def _endpoint(
         try:
             body = await json_body(web)
             made = TaskCall(body, ticket, await opened(), ticket.record.number, web.headers, media)
-            reply = json_response(await unless_gone(web.receive, run(made)))
+            answer = await unless_gone(web.receive, run(made))
+            if isinstance(answer, Response):  # one that is given as it comes
+                return answer
+            reply = json_response(answer)
             ticket.carry(len(reply.body))
         except InnkeeperError as error:
-            _spent(ticket, error)
+            spent_on(ticket, error)
             ticket.record.error = error.kind
             return json_response(told(error), facts_of(error).status, error_headers(error))
         return reply
@@ -123,12 +142,13 @@ def _endpoint(
     return call
 
 
-def _spent(ticket: Ticket, error: InnkeeperError) -> None:
+def spent_on(ticket: Ticket, error: InnkeeperError) -> None:
     """Take down what was spent on a call that failed."""
     ticket.record.cost += float((error.details.get("route_trace") or {}).get("spent") or 0.0)
 
 
-def _refusal(error: InnkeeperError) -> dict[str, Any]:
+def refused(error: InnkeeperError) -> dict[str, Any]:
+    """An error as the document's functions tell it."""
     facts = error.to_dict()
     known = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
     return {**known, **{name: facts["details"][name] for name in _TOLD if name in facts.get("details", {})}}

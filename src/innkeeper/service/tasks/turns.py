@@ -8,54 +8,88 @@ for keys with the scope ``admin``, and stands in the audit (dynamic-prompting re
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from innkeeper.inference.response.views.view import json_bytes
 from innkeeper.inference.tasks.chat import playground_reply
 from innkeeper.inference.tasks.opening import Opening, opened
 from innkeeper.inference.tasks.roleplay import roleplay_reply, scene_of
 from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest, Turns
+from innkeeper.inference.tasks.turn_stream import TurnStream
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.service.answers import EventStream
 from innkeeper.service.errors import ScopeError
-from innkeeper.service.tasks.calls import Opened, TaskCall, flag_of, function, service, text_of
+from innkeeper.service.tasks.calls import (
+    Endpoint,
+    Opened,
+    Served,
+    TaskCall,
+    flag_of,
+    function,
+    refused,
+    service,
+    spent_on,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["opening_of", "owner_of", "played", "spoken", "turn_fields", "turn_routes"]
+__all__ = ["opening_of", "owner_of", "played", "playground", "roleplay", "spoken", "turn_fields", "turn_routes"]
 
 
 def turn_routes(tasks: Opened) -> list[BaseRoute]:
     """The routes."""
     return [
-        Route("/functions/v1/playground-chat", function(tasks, "chat", spoken), methods=["POST"]),
-        Route("/functions/v1/roleplay-chat", function(tasks, "roleplay", played), methods=["POST"]),
-        Route("/v1/chat", service(tasks, "chat", spoken), methods=["POST"]),
-        Route("/v1/roleplay", service(tasks, "roleplay", played), methods=["POST"]),
+        Route("/functions/v1/playground-chat", _either(tasks, "chat", function, playground), methods=["POST"]),
+        Route("/functions/v1/roleplay-chat", _either(tasks, "roleplay", function, roleplay), methods=["POST"]),
+        Route("/v1/chat", _either(tasks, "chat", service, playground), methods=["POST"]),
+        Route("/v1/roleplay", _either(tasks, "roleplay", service, roleplay), methods=["POST"]),
     ]
+
+
+Reply = Callable[[TaskCall, TurnAnswer, float], Mapping[str, Any]]
+"""The reply to a turn that took so many milliseconds."""
+
+
+def playground(call: TaskCall, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
+    """The reply of ``playground-chat``."""
+    return playground_reply(answer, took_ms=took_ms, cache_read=_catalogue_read(call.tasks.library))
+
+
+def roleplay(_call: TaskCall, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
+    """The reply of ``roleplay-chat``."""
+    return roleplay_reply(answer, took_ms=took_ms)
 
 
 async def spoken(call: TaskCall) -> Mapping[str, Any]:
     """A turn, with the reply of ``playground-chat``."""
-    began = perf_counter()
-    answer = await _taken(call)
-    read = _catalogue_read(call.tasks.library)
-    return playground_reply(answer, took_ms=(perf_counter() - began) * 1000, cache_read=read)
+    return await _taken(call, playground)
 
 
 async def played(call: TaskCall) -> Mapping[str, Any]:
     """A turn, with the reply of ``roleplay-chat``."""
-    began = perf_counter()
-    answer = await _taken(call)
-    return roleplay_reply(answer, took_ms=(perf_counter() - began) * 1000)
+    return await _taken(call, roleplay)
+
+
+def _either(tasks: Opened, operation: str, shape: Callable[[Opened, str, Served], Endpoint], reply: Reply) -> Endpoint:
+    """An endpoint that answers as a whole, or, where the body says ``stream``, as it comes."""
+
+    async def told(call: TaskCall) -> Mapping[str, Any] | Response:
+        return await (_streamed if flag_of(call.body, "stream") else _taken)(call, reply)
+
+    return shape(tasks, operation, told)
 
 
 def _catalogue_read(library: Library) -> str | None:
@@ -69,7 +103,50 @@ def owner_of(call: TaskCall) -> Owner:
     return Owner(call.owner, call.ticket.grant.tenant)
 
 
-async def _taken(call: TaskCall) -> TurnAnswer:
+async def _taken(call: TaskCall, reply: Reply) -> Mapping[str, Any]:
+    began = perf_counter()
+    turns, request = await _asked(call)
+    answer = await turns.take(request)
+    _charged(call, answer)
+    return reply(call, answer, (perf_counter() - began) * 1000)
+
+
+async def _streamed(call: TaskCall, reply: Reply) -> Response:
+    """The answer as server-sent events: ``delta`` with what is new, then ``done`` with the whole reply, or ``error``."""
+    began = perf_counter()
+    turns, request = await _asked(call)
+    stream = await TurnStream.begin(turns, request)
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(stream.texts()) as texts:
+                async for text in texts:
+                    yield _event("delta", {"text": text})
+        except InnkeeperError as error:
+            spent_on(call.ticket, error)
+            yield _event("error", refused(error))
+            return
+        assert stream.answer is not None  # noqa: S101 - the texts have ended
+        _charged(call, stream.answer)
+        yield _event("done", reply(call, stream.answer, (perf_counter() - began) * 1000))
+
+    async def over() -> None:
+        return
+
+    return EventStream(pieces(), {}, asyncio.Event(), over)
+
+
+def _event(name: str, data: Mapping[str, Any]) -> bytes:
+    return f"event: {name}\ndata: ".encode() + json_bytes(data) + b"\n\n"
+
+
+def _charged(call: TaskCall, answer: TurnAnswer) -> None:
+    if answer.answer is not None:
+        call.charge(answer.answer)
+
+
+async def _asked(call: TaskCall) -> tuple[Turns, TurnRequest]:
+    """Whose turns they are, and which is wanted; its conversation is there."""
     turns = Turns(call.tasks, owner_of(call))
     opening = opening_of(call.body)
     fields = turn_fields(call.body)
@@ -77,10 +154,7 @@ async def _taken(call: TaskCall) -> TurnAnswer:
     row = await asyncio.to_thread(opened, call.tasks.library, turns.owner, opening)
     fields["model"] = _model_key(call, fields["model"])
     terms = {**call.terms(), "ceilings": call.ceilings, "request_id": call.number or None}
-    answer = await turns.take(TurnRequest(conversation_id=row["id"], **fields, **terms))
-    if answer.answer is not None:
-        call.charge(answer.answer)
-    return answer
+    return turns, TurnRequest(conversation_id=row["id"], **fields, **terms)
 
 
 # ------------------------------------------------------------------------------------------------------------------- reading
