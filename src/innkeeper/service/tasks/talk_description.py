@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from innkeeper.inference.tasks.suggestions import KEYS, SUGGESTION_TYPES
@@ -73,6 +73,13 @@ _SUGGEST: Final = record(
 _SUGGESTED: Final = {name: _TEXT if not shape.most else listed(_TEXT) for name, shape in KEYS.items()}
 
 
+def _turn(path: Callable[..., dict[str, Any]], summary: str, reply: str) -> dict[str, Any]:
+    """A path that takes turns, whose reply may come as it is written."""
+    made = path(summary, _ASKED, named(reply))
+    made["post"]["responses"]["200"]["content"]["text/event-stream"] = {}
+    return made
+
+
 def _stored(summary: str, reply: dict[str, Any], body: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     made = operation(summary, _TAG, reply=reply, error="OpenAIError", body=body, **more)
     made["responses"]["404"]["description"] = "there is no such thing, or it is somebody else's"
@@ -105,15 +112,13 @@ _TALK: Final = "/v1/conversations/{conversation_id}"
 
 TALK: Final = Description(
     {
-        "/functions/v1/playground-chat": function_path(
-            "Take a turn of a conversation.", _ASKED, named("PlaygroundTurn")
-        ),
-        "/functions/v1/roleplay-chat": function_path("Take a turn with a character.", _ASKED, named("RoleplayTurn")),
+        "/functions/v1/playground-chat": _turn(function_path, "Take a turn of a conversation.", "PlaygroundTurn"),
+        "/functions/v1/roleplay-chat": _turn(function_path, "Take a turn with a character.", "RoleplayTurn"),
         "/functions/v1/character-suggestions": function_path(
             "Suggest parts of a character.", _SUGGEST, named("Suggestions")
         ),
-        "/v1/chat": service_path("Take a turn of a conversation.", _ASKED, named("PlaygroundTurn")),
-        "/v1/roleplay": service_path("Take a turn with a character.", _ASKED, named("RoleplayTurn")),
+        "/v1/chat": _turn(service_path, "Take a turn of a conversation.", "PlaygroundTurn"),
+        "/v1/roleplay": _turn(service_path, "Take a turn with a character.", "RoleplayTurn"),
         "/v1/characters:suggest": service_path("Suggest parts of a character.", _SUGGEST, named("Suggestions")),
         "/v1/conversations": {
             "get": _stored("List your conversations, the one used last first.", _LIST, parameters=_LIMIT),
