@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.routing.models import RouteModels
@@ -36,9 +37,10 @@ class AnyRoute(Routes):
 
 def run_service() -> None:
     """Answer on any free port, whose address is printed."""
-    with EchoServer() as provider:
+    with EchoServer() as provider, TemporaryDirectory() as folder:
         routes = AnyRoute(Route.of("fake", f"{provider.base_url}:fake"))
-        serve(Settings(port=0), lambda address: print(address, flush=True), models=RouteModels(routes))
+        settings = Settings(port=0, database=str(Path(folder) / "library.db"), stored_profiles=True)
+        serve(settings, lambda address: print(address, flush=True), models=RouteModels(routes))
 
 
 def main(program: str, *options: str) -> int:

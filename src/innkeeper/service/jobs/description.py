@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record, text_reply
 
-__all__ = ["JOBS"]
+__all__ = ["JOBS", "JOB_TYPES"]
+
+JOB_TYPES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("sdxl_image", "sdxl_image_fast", "sdxl_image_high", "image", "image_fast", "image_high"), "i"),
+    **dict.fromkeys(("video", "video_fast", "video_high", "wan_video", "wan_video_fast", "wan_video_high"), "v"),
+    **dict.fromkeys(("fal_image", "fal_video", "replicate_image", "rv51_fast", "rv51_high"), "i"),
+    "fal_video": "v",
+}
+"""The document's kinds of jobs: what they make."""
 
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _OBJECT: Final[dict[str, Any]] = {"type": "object"}
@@ -18,7 +27,14 @@ _BODY: Final = record(
     mode={"enum": ["t2i", "i2i", "t2v", "i2v"]},
     model={"type": ["string", "null"]},
 )
-_ASKED: Final = record(prompt=_TEXT, job_type=_TEXT, apiModelId=_TEXT, input=_OBJECT, metadata=_OBJECT)
+_SAID: Final[dict[str, Any]] = {"type": "string", "pattern": "\\S"}
+_ASKED: Final = {
+    "prompt": _SAID,
+    "job_type": {"enum": [*JOB_TYPES]},
+    "apiModelId": _SAID,
+    "input": _OBJECT,
+    "metadata": _OBJECT,
+}
 
 
 def _one(summary: str, *, streams: bool = False, reply: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -39,8 +55,10 @@ _REFUSED: Final = {
 }
 
 
-def _function(summary: str) -> dict[str, Any]:
-    made = operation(summary, _TAG, body=_ASKED, reply=named("QueuedJob"), error="JobRefusal")
+def _function(summary: str, *needed: str) -> dict[str, Any]:
+    made = operation(
+        summary, _TAG, body=record(("prompt", *needed), **_ASKED), reply=named("QueuedJob"), error="JobRefusal"
+    )
     return {"post": _more(made, **_REFUSED)}
 
 
@@ -77,9 +95,9 @@ JOBS: Final = Description(
         "/v1/jobs/{job_id}/events": {"get": _one("What happens to a job, as it happens.", streams=True, reply=_OBJECT)},
         "/v1/jobs/{job_id}/results/{index}": {"get": _RESULT},
         "/v1/jobs/webhooks/{backend}/{job_id}": {"post": _HOOK},
-        "/functions/v1/queue-job": _function("Queue a picture or a video."),
+        "/functions/v1/queue-job": _function("Queue a picture or a video.", "job_type"),
         "/functions/v1/fal-image": _function("Have fal make a picture or a video."),
-        "/functions/v1/replicate-image": _function("Have Replicate make a picture."),
+        "/functions/v1/replicate-image": _function("Have Replicate make a picture.", "apiModelId"),
     },
     {
         "Job": record(

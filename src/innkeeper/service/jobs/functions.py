@@ -18,18 +18,11 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.service.answers import json_body, json_response
 from innkeeper.service.error_facts import error_headers
+from innkeeper.service.jobs.description import JOB_TYPES
 from innkeeper.service.jobs.door import JobsDoor
 from innkeeper.service.jobs.routes import number, submitted
 
-__all__ = ["JOB_TYPES", "function_reply", "function_routes", "media_fields"]
-
-JOB_TYPES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("sdxl_image", "sdxl_image_fast", "sdxl_image_high", "image", "image_fast", "image_high"), "i"),
-    **dict.fromkeys(("video", "video_fast", "video_high", "wan_video", "wan_video_fast", "wan_video_high"), "v"),
-    **dict.fromkeys(("fal_image", "fal_video", "replicate_image", "rv51_fast", "rv51_high"), "i"),
-    "fal_video": "v",
-}
-"""The document's kinds of jobs: what they make."""
+__all__ = ["function_reply", "function_routes", "media_fields"]
 
 _STEPS: Final = {"fast": 15, "high": 30}
 _SECONDS: Final = 5

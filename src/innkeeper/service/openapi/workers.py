@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from innkeeper.service.openapi.document import Description, listed, named, operation, record
+from innkeeper.service.openapi.document import Description, closed, listed, named, operation, record
 
 __all__ = ["WORKERS"]
 
@@ -39,18 +39,20 @@ WORKERS: Final = Description(
     },
     {
         "WorkerList": record(("object", "data"), object={"const": "list"}, data=listed(_OBJECT)),
-        "WorkerEnrolment": record(
-            ("token", "url"),
-            token=_TEXT,
-            url=_TEXT,
-            kind=_TYPE,
-            state=_STATE,
-            capabilities=_OBJECT,
-            slots=_SLOTS,
+        "WorkerEnrolment": closed(
+            record(
+                ("token", "url"),
+                token=_TEXT,
+                url=_TEXT,
+                kind=_TYPE,
+                state=_STATE,
+                capabilities=_OBJECT,
+                slots=_SLOTS,
+            )
         ),
         "WorkerEnrolled": record(("id", "token"), id=_TEXT, token=_TEXT, lease_seconds=_NUMBER, beat_seconds=_NUMBER),
-        "WorkerHeartbeat": record(
-            ("id", "token"), id=_TEXT, token=_TEXT, state=_STATE, capabilities=_OBJECT, slots=_SLOTS
+        "WorkerHeartbeat": closed(
+            record(("id", "token"), id=_TEXT, token=_TEXT, state=_STATE, capabilities=_OBJECT, slots=_SLOTS)
         ),
         "WorkerLease": record(("state",), state=_STATE, lease_seconds=_NUMBER),
         "WorkerRegistration": record(("worker_url", "token"), worker_url=_TEXT, token=_TEXT, auto_registered=_FLAG),
