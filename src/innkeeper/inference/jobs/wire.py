@@ -6,6 +6,7 @@ job goes, somebody else has said: there only the open internet is called (`Egres
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -17,13 +18,15 @@ from innkeeper.inference.client.wire import broken, encoded, public_headers, rai
 from innkeeper.inference.errors import DEFAULT_OPEN_TIMEOUT, DecodeError
 from innkeeper.inference.jobs.assets import joined
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.errors import InputError
+from innkeeper.prompt.errors import InputError, ProviderError
 from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
     import httpx
 
 __all__ = ["MediaWire"]
+
+LOG: Final = logging.getLogger("innkeeper.jobs")
 
 _SECONDS: Final = 60.0
 _SUCCESS: Final = range(200, 300)
@@ -64,7 +67,7 @@ class MediaWire:
                 method, url, content=content, headers={**sent, **(headers or {})}, timeout=seconds or self._seconds
             )
         except transport_errors() as error:
-            raise broken(error, endpoint) from error
+            raise _broken(error, endpoint) from error
         if response.status_code in _SUCCESS and not response.content:
             return {}
         raise_for_status(response.status_code, public_headers(response.headers, endpoint), response.content, endpoint)
@@ -84,7 +87,7 @@ class MediaWire:
                     raise_for_status(response.status_code, dict(response.headers), response.read()[:4096], endpoint)
                 return joined(response.iter_bytes())
         except transport_errors() as error:
-            raise broken(error, endpoint) from error
+            raise _broken(error, endpoint) from error
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float = 10.0) -> int:
         """A message to an address that somebody else has said; its status. Raises `ProviderError`, `AddressRefusedError`."""
@@ -94,7 +97,7 @@ class MediaWire:
                 self._client(self.egress).post(url, content=body, headers=dict(headers), timeout=seconds).status_code
             )
         except transport_errors() as error:
-            raise broken(error, _endpoint(url, None)) from error
+            raise _broken(error, _endpoint(url, None)) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -124,9 +127,16 @@ class MediaWire:
 
 
 def _endpoint(url: str, key: Secret | None) -> Endpoint:
-    """An endpoint for errors to name, and to take the key out of what they quote; never with the query of an address."""
+    """An endpoint to take the key and the address out of what errors quote: they are kept with jobs, which their owners read."""
     plain = url.partition("?")[0]
-    return Endpoint(base_url=plain, api_prefix="", secrets=() if not key else (key,))
+    return Endpoint(base_url=plain, api_prefix="", secrets=() if not key else (key,), name="this job")
+
+
+def _broken(error: Exception, endpoint: Endpoint) -> ProviderError:
+    """Our error for one of the transport's; the log has the address."""
+    failure = broken(error, endpoint)
+    LOG.warning("%s", failure.origin)
+    return failure
 
 
 Clock = Callable[[], float]
