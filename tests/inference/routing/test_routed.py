@@ -257,6 +257,8 @@ def test_as_a_model(two: Make) -> None:
 
     answer, events = asyncio.run(ask())
     assert answer.headers["x-innkeeper-route"] == "first"
+    trace = json.loads(answer.headers["x-innkeeper-route-trace"])
+    assert trace == [{"deployment": "first", "outcome": "answering"}]
     assert answer.asked == {"route": "first", "provider": "own", "model": "m-first"}
     assert response_of(events, response_id="r", model="m", created=0).text == "The first."
     assert json.loads(answer.sent.content)["model"] == "m-first"

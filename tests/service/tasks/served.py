@@ -1,4 +1,4 @@
-"""An application with a fake provider in its catalogue, and a client of it."""
+"""Tasks behind the guard with a fake provider in their catalogue, and a client of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
 from innkeeper.inference.fake import EchoServer
+from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.route import Routes
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ModelStore, ProviderStore
-from innkeeper.service import Settings, create_app
+from innkeeper.service.guard.guard import Guard
+from innkeeper.service.guard.work import Gate
+from innkeeper.service.library_surfaces import LibrarySurfaces
+from innkeeper.service.settings import Settings
 
 __all__ = ["Ask", "entered", "served"]
 
@@ -37,14 +44,16 @@ def entered(path: Path, server: EchoServer, models: Iterable[Mapping[str, Any]] 
 
 
 def served(path: Path, ask: Ask, **settings: Any) -> Any:
-    """What a function gives that asks an application over this database."""
-    checked = Settings(database=str(path), grpc_port=None, **settings)
+    """What a function gives that asks tasks and jobs over this database, behind the guard; no process is begun for it."""
+    checked = Settings(database=str(path), grpc_port=None, **settings).checked()
+    kept = LibrarySurfaces(checked, RouteModels(Routes()))
+    gate = Gate(calls=checked.max_calls, volume=checked.max_bodies, keys=checked.keys)
+    app = Starlette(routes=kept.routes(), middleware=[Middleware(Guard, settings=checked, gate=gate)])
 
     async def run() -> Any:
-        app = create_app(checked)
         transport = httpx.ASGITransport(app=app)
         client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60)
-        async with app.router.lifespan_context(app), client:
+        async with kept.served(), client:
             return await ask(client)
 
     return asyncio.run(run())

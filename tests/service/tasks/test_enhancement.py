@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import httpx
 import pytest
 
 from innkeeper.inference.fake import EchoServer, FakeReply, Fault
+from innkeeper.library.db.engine import Database
+from innkeeper.library.tiers.documents import PolicyStore
 from innkeeper.service import Keys
 from innkeeper.service.guard.grants import Grant
 from tests.service.tasks.served import entered, served
@@ -215,6 +219,32 @@ def test_scopes_and_routes(tmp_path: Path) -> None:
         served(entered(tmp_path / "library.db", server), ask, keys=keys)
 
 
+def test_the_adult_tier_is_the_operators_word(tmp_path: Path) -> None:
+    """Where the policy has it, the key's word and the models' rows grant it together; a body alone grants nothing."""
+    child, adult = "key-of-anybody", "key-of-an-adult"
+    keys = Keys(child, adult, grants={child: Grant(), adult: Grant(tier="nsfw")})
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        asked = {**EXAMPLE, "contentType": "nsfw", "selectedModel": "big-0", "model_id": "painter"}
+        plain = (await client.post(FUNCTION, json=asked, headers={"x-api-key": child})).json()
+        assert plain["tier"]["effective"] == "sfw"
+        assert "ceiling:account" in plain["reasons"]
+        granted = (await client.post(FUNCTION, json=asked, headers={"x-api-key": adult})).json()
+        assert (granted["tier"]["effective"], granted["enhancement_metadata"]["content_mode"]) == ("nsfw", "nsfw")
+        assert "tier_lowered" in granted["reasons"], "the packaged template is of the general tier"
+        general = (await client.post(FUNCTION, json=EXAMPLE, headers={"x-api-key": adult})).json()
+        assert general["tier"]["effective"] == "sfw"
+        blocked = {**asked, "prompt": "a nude 15 year old"}
+        assert (await client.post(FUNCTION, json=blocked, headers={"x-api-key": adult})).status_code == 403
+
+    with EchoServer(*["a red fox"] * 3) as server:
+        painter = {"model_key": "painter", "modality": "image", "tasks": ["t2i"], "model_family": "sdxl"}
+        path = entered(tmp_path / "library.db", server, ({"tier_ceiling": "nsfw"}, {**painter, "tier_ceiling": "nsfw"}))
+        with Database.open(path) as db:
+            PolicyStore(db).add("default", {"adult_enabled": True}, activate=True)
+        served(path, ask, keys=keys)
+
+
 def test_targets_overlays_and_videos(tmp_path: Path) -> None:
     """A video has its own template and limit; what is added later keeps its room; an unknown model is refused."""
 
@@ -246,3 +276,38 @@ def test_strict(tmp_path: Path) -> None:
     with EchoServer() as server:
         served(entered(tmp_path / "library.db", server), ask)
         assert not server.requests
+
+
+BODIES: tuple[Any, ...] = (None, True, -1, 10**30, "", "\ud800", "a\x00b", "x" * 5000, [], ["x"], {}, {"style": 5})
+"""What fields hold that somebody has not thought about."""
+
+FIELDS = (
+    *("prompt", "original_prompt", "jobType", "selectedModel", "contentType", "model_id", "metadata", "strict"),
+    *("max_cost", "negative_prompt", "reference_mode", "exact_copy", "style", "generation_mode", "image"),
+)
+
+
+def test_odd_bodies(tmp_path: Path) -> None:
+    """Whatever a field holds, the answer is one, or an error of its own; the tier is never raised."""
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        for field in FIELDS:
+            for value in BODIES:
+                body = json.dumps({"prompt": "a fox", field: value}).encode()
+                reply = await client.post(FUNCTION, content=body, headers={"content-type": "application/json"})
+                told = reply.json()
+                assert reply.status_code in {200, 400, 402, 404}, (field, value, told)
+                assert told["success"] is (reply.status_code == 200)
+                assert told.get("tier", {"effective": "sfw"})["effective"] == "sfw"
+        for raw in (b"", b"null", b"[]", b"{", b'{"prompt": NaN}', b"\xff", b"[" * 100_000):
+            reply = await client.post(FUNCTION, content=raw, headers={"content-type": "application/json"})
+            assert (reply.status_code in {400, 413}, reply.json()["success"]) == (True, False)
+        long = await client.post(FUNCTION, json={"prompt": "a b" * 150_000})
+        assert (long.status_code, long.json()["limit"]) == (413, "MAX_TASK_TEXT")
+        same = [client.post(FUNCTION, json=EXAMPLE, headers={"x-request-id": "same"}) for _ in range(8)]
+        assert {(reply.status_code, reply.json()["request_id"]) for reply in await asyncio.gather(*same)} == {
+            (200, "same")
+        }
+
+    with EchoServer(*["a red fox"] * 400) as server:
+        served(entered(tmp_path / "library.db", server), ask)

@@ -131,7 +131,11 @@ class RoutedModels:
         asked = await asyncio.to_thread(_needs, request)
         began = await self.begin(asked, lambda attempt: _planned(request, attempt))
         one = began.attempt.deployment
-        headers = {"x-innkeeper-route": one.name, "x-innkeeper-body-sha256": began.sent.sha256}
+        headers = {
+            "x-innkeeper-route": one.name,
+            "x-innkeeper-route-trace": began.trace.header(one.name),
+            "x-innkeeper-body-sha256": began.sent.sha256,
+        }
         facts = {"route": one.name, "provider": one.route.provider, "model": one.route.model}
         return ModelAnswer(began.events, headers, began.sent.notes, began.sent, facts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,6 +58,15 @@ class RouteTrace(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         reasons = ("fallback",) if len(self.steps) > 1 else ()
         return (*reasons, "tier_lowered") if self.steps[-1].tier is not self.tier else reasons
+
+    def header(self, answering: str) -> str:
+        """The attempts as a header tells them, before the answer is whole; ``answering`` is the deployment of the last.
+
+        >>> RouteTrace(policy="default", modality="chat", task="", tier=Tier.SFW).header("there/big")
+        '[{"deployment":"there/big","outcome":"answering"}]'
+        """
+        tried = [{"deployment": step.deployment, "outcome": step.outcome} for step in self.steps]
+        return json.dumps([*tried, {"deployment": answering, "outcome": "answering"}], separators=(",", ":"))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

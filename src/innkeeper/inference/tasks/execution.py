@@ -386,6 +386,7 @@ def _size(request: PrepareRequest) -> int:
     values = sum(len(value) for value in request.values.values() if isinstance(value, str))
     history = sum(len(message.content) for message in request.history)
     parts = sum(len(part.text) for part in request.parts)
+    parts += sum(map(len, request.overlays.values()))
     return len(request.text) + len(request.negative) + len(request.system or "") + values + history + parts
 
 
