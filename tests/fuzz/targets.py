@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from innkeeper import content
+from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.response.fold import response_of
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
@@ -37,6 +38,7 @@ from tests.inference.adapters.answers import WIRES, Said, events
 
 __all__ = ["TARGETS"]
 
+RAW: Final = {"model": "m", "messages": [], "stream": True, "stream_options": {"include_usage": True}, "n": 1}
 ENTRY: Final = {
     "uid": 1,
     "key": ["inn", "/ale?/i"],
@@ -462,6 +464,7 @@ _TARGETS: Final = (
     Target("world", edit_lorebook, as_json({"entries": {"1": ENTRY}}, {"entries": [BOOK]}, RISU), change=change_json),
     Target("preset", content.load_preset_file, as_json(PRESET, MASTER), change=change_json),
     Target("profile", parse_profile, lambda: [PROFILE]),
+    Target("raw-body", lambda data: read_raw(data, "openai-chat"), as_json(RAW), change=change_json),
     Target("persona", content.load_personas, as_json(PERSONAS), change=change_json),
     Target("chat", edit_chat, chat_seeds, change=change_json),
     Target("macros", expand("new"), macro_seeds),

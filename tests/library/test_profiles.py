@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert
 
+from innkeeper.library import profiles as library_profiles
+from innkeeper.library.db import backup
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import profile_files, profiles
-from innkeeper.library.profiles import MAX_DOCUMENT, StoredProfile, StoredProfiles, folder_profile, write_folder
+from innkeeper.library.profiles import (
+    MAX_DOCUMENT,
+    StoredProfile,
+    StoredProfiles,
+    folder_profile,
+    write_folder,
+)
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError
 from innkeeper.taverns.profiles import open_profile
 from innkeeper.taverns.profiles.files import FileNameError
@@ -106,6 +114,13 @@ def test_what_is_no_profile_is_not_stored(case: Bad, common_db: Database) -> Non
     assert store.all() == ()
 
 
+def test_giant_files(common_db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files together have a limit."""
+    monkeypatch.setattr(library_profiles, "MAX_STORED_VOLUME", 10)
+    with pytest.raises(LimitError, match="MAX_STORED_VOLUME"):
+        StoredProfiles(common_db).put(StoredProfile(name="mira", document=PLAIN, files={"a": b"x" * 9, "b": b"xx"}))
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", ".x"])
 def test_a_row_that_others_wrote_leads_nowhere(db: Database, tmp_path: Path, name: str) -> None:
     """A file that leads out of its folder is not written."""
@@ -134,3 +149,17 @@ def test_writing_over_files(db: Database, tmp_path: Path) -> None:
     with pytest.raises(InnkeeperError):
         write(stored, tmp_path / "mira")
     write(stored, tmp_path / "mira", force=True)
+
+
+def test_a_backup_has_them(db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With their files, byte for byte, in lines that are not too long to be read."""
+    monkeypatch.setattr(backup, "_MOST", 100)
+    files = {f"{at}.json": CARD + b" " * at for at in range(5)}
+    StoredProfiles(db).put(StoredProfile(name="mira", document=b'character = "4.json"\n', files=files))
+    with (tmp_path / "dump").open("wb") as file:
+        backup.write_dump(db, file)
+    lines = [line for line in (tmp_path / "dump").read_bytes().splitlines() if b'"profile_files"' in line]
+    assert len(lines) == 3
+    with Database.open(tmp_path / "other.db") as other:
+        backup.load_rows(other, tmp_path / "dump")
+        assert StoredProfiles(other).get("mira").files == files

@@ -21,11 +21,22 @@ from innkeeper.taverns.profiles.files import FileNameError, FolderFiles, checked
 from innkeeper.taverns.profiles.opened import PROFILE_FILE, OpenProfile, open_profile
 from innkeeper.taverns.profiles.profile import Profile, parse_profile
 
-__all__ = ["MAX_DOCUMENT", "ProfileRow", "StoredProfile", "StoredProfiles", "folder_profile", "write_folder"]
+__all__ = [
+    "MAX_DOCUMENT",
+    "MAX_STORED_VOLUME",
+    "ProfileRow",
+    "StoredProfile",
+    "StoredProfiles",
+    "folder_profile",
+    "write_folder",
+]
 
 MAX_DOCUMENT: Final = 1024 * 1024
 """Bytes of the ``profile.toml`` of a profile that is stored (`LimitError`)."""
 
+
+MAX_STORED_VOLUME: Final = 64 * 1024 * 1024
+"""Bytes of all files of a profile that is stored (`LimitError`)."""
 
 _ADDRESS: Final = "give the address a name: innkeeper serve --route NAME=ADDRESS:MODEL, and route = 'NAME'"
 
@@ -59,13 +70,17 @@ class StoredProfile(msgspec.Struct, frozen=True, kw_only=True):
             FormatError, ConfigError: the document is no profile, one of another name, or names an address to ask.
             FileNameError: a file leads out of a folder, or stands in for the document.
             UsageError: the document names a file that is not stored.
-            LimitError: the document is too large.
+            LimitError: the document, or all files together, are too large.
         """
         where = Where(asset=self.name)
         if len(self.document) > MAX_DOCUMENT:
             raise LimitError(
                 PROFILE_FILE, limit="MAX_DOCUMENT", allowed=MAX_DOCUMENT, found=len(self.document), where=where
             )
+        size = sum(map(len, self.files.values()))
+        if size > MAX_STORED_VOLUME:
+            what = "the files of a stored profile"
+            raise LimitError(what, limit="MAX_STORED_VOLUME", allowed=MAX_STORED_VOLUME, found=size, where=where)
         profile = parse_profile(self.document, name=self.name, asset=PROFILE_FILE)
         if profile.name != self.name:
             raise ConfigError(f"the profile calls itself {profile.name!r}", where=where, hint="store it by that name")

@@ -252,6 +252,8 @@ def _revision(path: Path) -> int:
 FORMAT: Final = "innkeeper-backup"
 _ROWS: Final = 200
 _BYTES: Final = "$bytes"
+_MOST: Final = 16 * 1024 * 1024
+"""Bytes of files behind which a line ends."""
 _LONGEST: Final = 256 * 1024 * 1024
 """The longest line that is read, in bytes."""
 
@@ -277,8 +279,22 @@ def _lines(connection: Connection) -> Iterator[tuple[int, bytes]]:
     for table in metadata.sorted_tables:
         result = connection.execute(select(table).order_by(*table.primary_key))
         for rows in result.partitions(_ROWS):
-            plain = [[_written(value) for value in row] for row in rows]
-            yield len(rows), to_json({"table": table.name, "columns": table.c.keys(), "rows": plain}) + b"\n"
+            for some in _portions(rows):
+                plain = [[_written(value) for value in row] for row in some]
+                yield len(some), to_json({"table": table.name, "columns": table.c.keys(), "rows": plain}) + b"\n"
+
+
+def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Rows as lines of a dump hold them: files that are rows make none that is too long to be read."""
+    some, size = list[Any](), 0
+    for row in rows:
+        some.append(row)
+        size += sum(len(value) for value in row if isinstance(value, (bytes, memoryview)))
+        if size > _MOST:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _written(value: Any) -> Any:
