@@ -149,6 +149,8 @@ def test_state_is_changed_by_one(store: SceneStore, here: str) -> None:
     assert ConversationStore(store.db).get(here)["current_location"] == "kitchen"
     again = store.put_state(here, after, {}, seq=4, location=None)
     assert (again.version, ConversationStore(store.db).get(here)["current_location"]) == (after.version + 1, "kitchen")
+    store.put_state(here, again, {}, seq=4, location="")
+    assert ConversationStore(store.db).get(here)["current_location"] is None
 
 
 def test_texts_pass_the_gate(store: SceneStore, here: str) -> None:

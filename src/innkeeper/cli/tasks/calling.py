@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -17,6 +18,7 @@ import click
 from innkeeper.cli.keep.library import audience_options, database_options, print_json
 
 if TYPE_CHECKING:
+    from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.service.guard.grants import Grant
 
 __all__ = ["called", "shown", "task_options", "there"]
@@ -58,7 +60,6 @@ def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, 
 
 
 async def _here(function: str, body: Mapping[str, Any], url: str | None, age_record: Path | None) -> dict[str, Any]:
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Gate, Ticket
     from innkeeper.service.record import CallRecord
@@ -77,11 +78,29 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
         ticket = Ticket(Gate(calls=1, volume=settings.max_body), "", CallRecord())
         ticket.grant = _grant(library, age_record)
         tasks = TextTasks(library, routing.routed)
-        answer = await FUNCTIONS[function](TaskCall(body, ticket, tasks, "", jobs=lambda: MediaJobs(library)))
-        return dict(answer)
+        with _pictures(library) as media:
+            return dict(await FUNCTIONS[function](TaskCall(body, ticket, tasks, "", jobs=media)))
     finally:
         await routing.close()
         shared.close()
+
+
+@contextmanager
+def _pictures(library: Any) -> Iterator[Callable[[], MediaJobs]]:
+    """Gives the jobs that make pictures to who asks for them."""
+    opened: list[MediaJobs] = []
+
+    def media() -> MediaJobs:
+        from innkeeper.inference.jobs.media_jobs import MediaJobs
+
+        opened.append(MediaJobs(library))
+        return opened[-1]
+
+    try:
+        yield media
+    finally:
+        for jobs in opened:
+            jobs.wire.close()
 
 
 def _grant(library: Any, age_record: Path | None) -> Grant:

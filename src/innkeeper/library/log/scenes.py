@@ -213,7 +213,9 @@ class SceneStore:
     def put_state(
         self, conversation_id: str, seen: StoredSceneState, state: Mapping[str, Any], *, seq: int, location: str | None
     ) -> StoredSceneState:
-        """Store what the scene is like, if it is still as it was ``seen``, and its location with the conversation.
+        """Store what the scene is like, if it is still as it was ``seen``.
+
+        Where ``location`` is given, the conversation's becomes that; an empty one is forgotten.
 
         Raises:
             NotFoundError: the conversation is somebody else's.
@@ -230,7 +232,7 @@ class SceneStore:
             values = checked(scene_states, changes, whole=False)
             if not connection.execute(update(scene_states).where(*here).values(values)).rowcount:
                 raise ConflictError("the state of the scene was changed by somebody else")
-            place = {} if location is None else {"current_location": location}
+            place = {} if location is None else {"current_location": location or None}
             told = checked(conversations, {**place, "updated_at": now}, whole=False)
             here = self._conversation(conversation_id)
             if not connection.execute(update(conversations).where(*here).values(told)).rowcount:

@@ -201,7 +201,7 @@ class _Pages:
         if version is not None:
             seen = msgspec.structs.replace(seen, version=min(max(version, 0), _LARGEST))
         after = edited(read_state(seen.state), edits)
-        place = after.location.value if "location" in edits and after.location is not None else None
+        place = (after.location.value if after.location else "") if "location" in edits else None
         stored = store.put_state(here, seen, after.to_dict(), seq=seen.seq, location=place)
         return {"object": "scene_state", "state": _plain(stored.state), "version": stored.version}
 

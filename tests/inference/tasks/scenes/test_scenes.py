@@ -124,7 +124,9 @@ def test_from_what_was_told(house: House) -> None:
     assert facts["state"]["location"]["value"] == "old kitchen"
     assert facts["state"]["location"]["origin"] == "extractor"
     assert {one["change"]["fact"]["value"] for one in facts["changes"]["ignored"]} >= {"street"}
-    assert list(facts["figures"][0]["names"]) == ["Mira"]
+    assert facts["figures"] == [
+        {"number": 1, "roles": ["character"], "names": ["Mira"], "key": "pictures.example/mira.png"}
+    ], "without what the address was signed with"
     assert facts["model"] == "tiny-seed-picture"
 
 
@@ -179,6 +181,28 @@ def test_a_template(house: House) -> None:
     assert scene.state.location is not None
     assert (scene.state.location.value, scene.state.location.origin) == ("attic", "template")
     assert scene.media.strength == 0.7
+
+
+def test_how_a_template_is_seen(house: House) -> None:
+    """A template says through whose eyes, in which mood, and for how many persons it is; a request goes before it."""
+    row = SceneTemplateStore(house.library.db).add(
+        {
+            "name": "Shore",
+            "scene_prompt": "a shore",
+            "perspective_hint": "pov",
+            "atmosphere": {"mood": "calm"},
+            "min_characters": 2,
+            "character_clothing_overrides": {"Mira": "cape"},
+            **ME.columns(),
+        }
+    )
+    scene = house.compose(character_id=house.character, scene_template_id=row["id"])
+    assert "seen through the eyes of the viewer" in scene.composition.prompt
+    assert "calm mood" in scene.composition.prompt
+    assert "Mira wears cape" in scene.composition.prompt
+    assert scene.reasons == ("persons_of_template",)
+    both = {"user_character_id": house.persona, "scene_style": "both_characters"}
+    assert house.compose(character_id=house.character, scene_template_id=row["id"], **both).reasons == ()
 
 
 def test_nothing_to_show(house: House) -> None:
@@ -492,6 +516,19 @@ def test_what_is_pinned_stays(house: House) -> None:
     house.generate(conversation_id=here)
     assert read_state(store.state(here).state).location == state.location
     assert house.library.conversations_of(ME).get(here)["current_location"] == "lighthouse"
+
+
+def test_a_location_that_was_written_by_hand(house: House) -> None:
+    """What somebody writes into the conversation counts until the story moves on."""
+    here = house.conversation(TOLD)
+    house.generate(conversation_id=here)
+    house.library.conversations_of(ME).update(here, {"current_location": "lighthouse"})
+    scene = house.compose(conversation_id=here)
+    assert scene.state.location is not None
+    assert (scene.state.location.value, scene.state.location.origin) == ("lighthouse", "conversation")
+    house.say(here, "*Mira walks into the garden.*")
+    assert house.generate(conversation_id=here).scene["state"]["location"]["value"] == "garden"
+    assert house.library.conversations_of(ME).get(here)["current_location"] == "garden"
 
 
 def test_two_at_the_same_time(house: House) -> None:

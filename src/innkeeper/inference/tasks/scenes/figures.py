@@ -52,8 +52,9 @@ class Figure(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {**msgspec.to_builtins(self), "key": storage_key(self.picture)}
+        """JSON-ready. The picture is named by where it is stored, without what an address was signed with."""
+        facts = {name: list(getattr(self, name)) for name in ("roles", "names")}
+        return {"number": self.number, **facts, "key": storage_key(self.picture)}
 
 
 class Rewrite(msgspec.Struct, frozen=True):

@@ -43,7 +43,8 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``message`` is the text whose moment is shown, where no conversation tells it; ``scene_context`` what a template says of the
     scene. ``current_scene_id`` (or ``current_scene_image_url``, where it is one of the caller's own scenes or results) is the
-    scene whose picture ``scene_prompt_override`` changes. ``strict``: what is less than what was asked for is an error.
+    scene whose picture ``scene_prompt_override`` changes. Without a ``scene_style`` the template says it, else
+    ``character_only``. ``strict``: what is less than what was asked for is an error.
     """
 
     conversation_id: str | None = None
@@ -52,7 +53,7 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
     character: InlinePerson | None = None
     user_character: InlinePerson | None = None
     message: str = ""
-    scene_style: Style = Style.CHARACTER_ONLY
+    scene_style: Style | None = None
     scene_template_id: str | None = None
     scene_name: str = ""
     scene_description: str = ""

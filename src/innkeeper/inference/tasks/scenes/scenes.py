@@ -89,6 +89,7 @@ class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
     text: SceneText
     composition: Composition
     media: MediaRequest
+    style: Style
     model: str
     reasons: tuple[str, ...] = ()
 
@@ -201,7 +202,7 @@ class Scenes:
                     ceilings=composed.ceilings,
                     idempotency_key=f"{JOB_KEY}{scene['id']}",
                     callback_url=terms.callback_url,
-                    max_cost=terms.max_cost,
+                    max_cost=_left(terms.max_cost, composed),
                 )
                 job = self.jobs.submit(composed.media, asked)
                 scene = store.given_to(scene["id"], job.id, seed=job.request.get("seed"), tier=job.tier)
@@ -237,6 +238,12 @@ class Scenes:
 
 
 _TRIES: Final = 8
+
+
+def _left(money: float | None, composed: ComposedScene) -> float | None:
+    """What the picture may cost once a model was paid for the text."""
+    answer = composed.text.answer
+    return None if money is None else max(0.0, money - (0.0 if answer is None else answer.cost_usd or 0.0))
 
 
 def _state(stored: Mapping[str, Any], otherwise: SceneState) -> SceneState:
@@ -309,6 +316,7 @@ class _Work:
             text=text,
             composition=composition,
             media=media,
+            style=self.style,
             model=str(target_model["model_key"]),
             reasons=reasons,
         )
@@ -326,24 +334,34 @@ class _Work:
         who = self.terms.owner.user
         return self.library.judged(texts, self.request.content_tier, self.ceilings, actor=who)
 
+    @property
+    def style(self) -> Style:
+        """Who is seen, and by whom: as it is asked for, else as the template has it."""
+        row = self.read.template or EMPTY
+        return self.request.scene_style or (Style.POV if row.get("perspective_hint") == "pov" else Style.CHARACTER_ONLY)
+
     def _analysed(self) -> tuple[SceneContext, list[Change]]:
-        """What the newest message tells, and the changes that all messages propose which were not read before."""
-        sources, request = self.read, self.request
+        """What the moment that is shown tells, and the changes that messages propose which were not read before.
+
+        It is the request's message, else the newest reply, else the newest message.
+        """
+        sources, own = self.read, self.request.message
+        said = [("assistant", own, "", True)] if own.strip() else []
+        rows = reversed(sources.messages)
+        said += [(row["role"], row["content"], row["id"], row["seq"] > sources.stored.seq) for row in rows]
+        shown = next((one for one in said if one[0] == "assistant"), said[0] if said else None)
         changes: list[Change] = []
-        latest = None
-        left = MAX_SCENE_CHARS
-        waiting: list[tuple[str, str, str]] = [("assistant", request.message, "")] if request.message.strip() else []
-        for row in reversed(sources.messages):
-            if row["seq"] > sources.stored.seq or not waiting:
-                waiting.append((row["role"], row["content"], row["id"]))
-        for role, content, message in waiting:
-            if left <= 0:
-                break
-            context = analyse(content[-left:], self._persons(role), message=message)
-            latest = latest or (context if role == "assistant" or len(waiting) == 1 else None)
-            changes[:0] = context.changes
+        moment, left = SceneContext(), MAX_SCENE_CHARS
+        for one in said:
+            role, content, message, is_new = one
+            if one is not shown and not (is_new and left > 0):
+                continue
+            size = MAX_SCENE_CHARS if one is shown else left
+            context = analyse(content[-size:], self._persons(role), message=message)
+            moment = context if one is shown else moment
+            changes[:0] = context.changes if is_new else ()
             left -= len(content)
-        return latest or SceneContext(), changes
+        return moment, changes
 
     def _persons(self, role: str) -> tuple[Person, ...]:
         speaks = {"assistant": FigureRole.CHARACTER, "user": FigureRole.USER}.get(role)
@@ -373,7 +391,7 @@ class _Work:
             return
         for role, row in self.sources.people:
             picture = row.get("reference_image_url") or row.get("image_url")
-            seen = role is FigureRole.CHARACTER or self.request.scene_style is Style.BOTH_CHARACTERS
+            seen = role is FigureRole.CHARACTER or self.style is Style.BOTH_CHARACTERS
             if picture and seen:
                 yield Candidate(role, str(picture), str(row["name"]))
 
@@ -399,18 +417,19 @@ class _Work:
         return budget_of(spec, char_limit=most, measure=measure), measure, apart
 
     def _parts(self, text: SceneText, plan: FigurePlan) -> SceneParts:
-        request, sources = self.request, self.sources
+        sources = self.sources
         persona = sources.persona or EMPTY
         first = self.context.actions[0] if self.context.actions else ""
+        atmosphere = (sources.template or EMPTY).get("atmosphere") or EMPTY
         return SceneParts(
             text=text.tags.text,
-            style=request.scene_style,
+            style=self.style,
             mode=self.environment.mode,
             plan=plan,
-            people=people_of(request.scene_style, [*self._members()]),
+            people=people_of(self.style, [*self._members()]),
             viewer=str(persona.get("name") or ""),
             action=first,
-            mood=self.context.mood,
+            mood=self.context.mood or str(atmosphere.get("mood") or ""),
             state=self.changes.state,
             before=sources.state_before(),
         )
@@ -460,6 +479,9 @@ class _Work:
             yield "shortened"
         if any(one.reason == "model_limit" for one in composition.figures.dropped):
             yield "figure_not_sent"
+        row = self.sources.template
+        if row is not None and not row["min_characters"] <= len(composition.people) <= row["max_characters"]:
+            yield "persons_of_template"
 
 
 _LOST: Final = frozenset({"budget", "tail", "cut"})
@@ -520,7 +542,7 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
         "scene_text": composed.text.tags.text,
         "text_source": composed.text.source,
         "scene_prompt": media.prompt,
-        "scene_type": composed.request.scene_style.value,
+        "scene_type": composed.style.value,
         "scene_mode": composed.environment.mode.value,
         "generation_mode": media.mode.value,
         "previous_scene_id": facts["previous_scene_id"],
@@ -530,7 +552,7 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
         "state": composed.state.to_dict(),
         "context": composed.context.to_dict(),
         "figures": facts["figures"],
-        "request": msgspec.to_builtins(media),
+        "request": msgspec.to_builtins(msgspec.structs.replace(media, image=None, references=())),
         "generation_metadata": {
             **{name: facts[name] for name in kept},
             "model": composed.model,

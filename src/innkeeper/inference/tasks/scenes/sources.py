@@ -171,11 +171,17 @@ def _state_of(stored: Mapping[str, Any]) -> SceneState:
 
 
 def _known(state: SceneState, conversation: FrozenDict | None, template: FrozenDict | None) -> SceneState:
-    """The state with what conversation and template tell, where it says nothing of it itself."""
-    told = EMPTY if conversation is None else conversation
+    """The state with what conversation and template tell, where it says nothing of it itself.
+
+    A location of the conversation's that is another than the state's was written there by hand, and counts.
+    """
+    told = None if conversation is None else conversation["current_location"]
+    here = state.location
+    if told and here is not None and not here.pinned and here.value != told:
+        state = msgspec.structs.replace(state, location=None)
     row = EMPTY if template is None else template
     found: tuple[tuple[str, Any, Origin], ...] = (
-        ("location", told.get("current_location"), Origin.CONVERSATION),
+        ("location", told, Origin.CONVERSATION),
         ("location", row.get("setting"), Origin.TEMPLATE),
         ("time", row.get("time_of_day"), Origin.TEMPLATE),
     )
