@@ -176,9 +176,10 @@ def test_templates(db: Database) -> None:
     assert [row["name"] for row in store.all_seen_by(MINE)] == ["Attic", "Hall"]
     assert [row["name"] for row in store.all_seen_by(Owner("me", "elsewhere"))] == []
     assert store.seen_by(MINE, shown["id"]) == shown
-    for call in (lambda: store.owned(MINE, shown["id"]), lambda: store.seen_by(OTHER, own["id"])):
-        with pytest.raises(NotFoundError):
-            call()
+    with pytest.raises(NotFoundError):
+        store.owned(MINE, shown["id"])
+    with pytest.raises(NotFoundError):
+        store.seen_by(OTHER, own["id"])
     store.used(own["id"])
     store.used(own["id"])
     assert store.owned(MINE, own["id"])["usage_count"] == 2

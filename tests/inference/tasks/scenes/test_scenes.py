@@ -201,7 +201,7 @@ def test_how_a_template_is_seen(house: House) -> None:
     assert "calm mood" in scene.composition.prompt
     assert "Mira wears cape" in scene.composition.prompt
     assert scene.reasons == ("persons_of_template",)
-    both = {"user_character_id": house.persona, "scene_style": "both_characters"}
+    both: dict[str, Any] = {"user_character_id": house.persona, "scene_style": "both_characters"}
     assert house.compose(character_id=house.character, scene_template_id=row["id"], **both).reasons == ()
 
 
