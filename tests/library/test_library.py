@@ -35,6 +35,7 @@ from innkeeper.library.errors import (
 from innkeeper.library.library import Library
 from innkeeper.library.log.enhancements import Done, EnhancementLog
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
+from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.prepare.segments import Role, Segment
 from innkeeper.library.templates.template import PARTIAL, TemplateDraft, Variable
 from innkeeper.library.tier import Ceilings, Decision, Tier
@@ -862,3 +863,17 @@ def test_an_option_that_there_is_not(url: str) -> None:
     """It is refused, not passed over."""
     with pytest.raises(UsageError, match="unknown option 'wach'"):
         Library.open(url, wach=False)  # type: ignore[call-arg]
+
+
+def test_deciding_builds_nothing(library: Library) -> None:
+    """Tier, template and text are told without a prompt; what has no template is no error; a block is one, and is recorded."""
+    request = PrepareRequest(use_case="enhancement", text="a boat", job_type="image", target_model="sdxl")
+    decided, prepared = library.decide(request), library.prepare(request, log=False)
+    assert (decided.tier, decided.rendered) == (prepared.tier, prepared.rendered)
+    assert decided.resolution.template == prepared.resolution.template
+    assert library.decide(PrepareRequest(use_case="enhancement", text="x", target_model="none")).rendered is None
+    with pytest.raises(TemplateNotFoundError):
+        library.decide(PrepareRequest(use_case="nothing", text="x"))
+    with pytest.raises(TierBlockedError):
+        library.decide(msgspec.structs.replace(request, text="a nude child"))
+    assert logged(library)[0]["status"] == "blocked"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from innkeeper.inference.routing.deployment import Price, deployments_of
+from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, Price, deployments_of, with_embedded
+from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Tier
 
@@ -69,6 +71,18 @@ def test_workers() -> None:
         Catalogue.build(), [{**worker, "state": "draining", "capabilities": {"models": [{"key": "q"}]}}]
     )
     assert not drained.active
+
+
+def test_the_embedded_model_is_the_last_resort() -> None:
+    """It is there where nothing is for chats, for the general tier, at no cost; whatever is for chats takes its place."""
+    assert with_embedded([]) == [EMBEDDED]
+    picture = Deployment(name="x/painter", route=Route(name="x", model="painter"), modality="image")
+    assert with_embedded([picture]) == [picture, EMBEDDED]
+    chat = Deployment(name="x/chat", route=Route(name="x", model="chat"))
+    assert with_embedded([picture, chat]) == [picture, chat]
+    idle = msgspec.structs.replace(chat, active=False)
+    assert with_embedded([idle]) == [idle, EMBEDDED]
+    assert (EMBEDDED.tier, EMBEDDED.price, EMBEDDED.route.is_local) == (Tier.SFW, Price(), True)
 
 
 @pytest.mark.parametrize("row", [None, {}, {"input": "1"}, {"input": -1}, {"output": True}, {"call": float("inf")}])

@@ -252,6 +252,14 @@ def test_tokens_that_nobody_told_are_counted_here(library: Library) -> None:
     assert answer.cost_usd > 0
 
 
+def test_what_the_provider_says_it_cost_counts(library: Library) -> None:
+    """A price that stands in its answer goes before the catalogue's."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "cost": 0.25}
+    with EchoServer(FakeReply(content="Here.", usage=usage)) as server:
+        answer = asked(library, TextTask(prompt=CHAT), deployment(server, price=None))
+    assert (answer.cost_usd, answer.cost_source) == (0.25, "provider")
+
+
 def test_money_bounds_all_attempts(library: Library) -> None:
     """A policy's money counts as well as the caller's."""
     with EchoServer("Yes.") as server, pytest.raises(NoRouteError):

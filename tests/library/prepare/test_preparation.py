@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
+from innkeeper.library.errors import FieldError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.prepare.preparation import OPERATOR, Preparation, values_for, with_log, with_note
 from innkeeper.library.templates.template import Variable
+from innkeeper.prompt.message import Message
 from tests.library.making import made
 from tests.library.opening import ask, opened, published
 
@@ -107,3 +108,17 @@ def test_the_row_of_the_log_is_told(library: Library) -> None:
     prepared = preparation(library, text="a boat", values={"subject": "x"}).run()
     assert (with_log(prepared, 7).log_id, with_log(prepared, 7).degraded) == (7, False)
     assert with_note(prepared, "log_failed").reasons == ("log_failed",)
+
+
+def test_a_window_that_is_known_better(library: Library) -> None:
+    """The window of a deployment goes before the catalogue's: what does not fit it is left out."""
+    history = tuple(Message("user", f"Message {number} " + "word " * 50) for number in range(20))
+    asked: dict[str, Any] = {"use_case": "chat", "job_type": "chat", "text": "Now?", "history": history}
+    whole = preparation(library, **asked).run()
+    assert (whole.window_limit, len(whole.messages)) == (None, 22)
+    narrow = preparation(library, **asked, context_window=1_500).run()
+    assert narrow.window_limit == 1_500 - 400
+    assert len(narrow.messages) < 22
+    assert narrow.messages[-1].content == "Now?"
+    with pytest.raises(FieldError):
+        preparation(library, **asked, context_window="1500")

@@ -19,6 +19,7 @@ from innkeeper.service.guard.grants import OPEN, Grant
         ("scope=chat,prompts", Grant(scope=("chat", "prompts"))),
         ("route=local,openai/*", Grant(route=("local", "openai/*"))),
         ("rate=60 tokens=1e5 calls=4 spend=2.50", Grant(rate=60, tokens=100_000, calls=4, spend=2.5)),
+        ("scope=tasks tier=nsfw", Grant(scope=("tasks",), tier="nsfw")),
         ("seconds=0.5 profile=mira", Grant(profile=("mira",), limits=BuildLimits(seconds=0.5))),
     ],
 )
@@ -35,6 +36,7 @@ def test_words(words: str, grant: Grant) -> None:
         "route=,",
         "rate=0",
         "rate=often",
+        "tier=adult",
         "calls=1.5",
         "spend=-1",
         "seconds=x",

@@ -35,8 +35,8 @@ class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     ``text`` is what the model wrote, or what the task made of it; a refusal stands in it word for word, and ``finish_reason``
     is ``refusal`` then. ``execution`` is ``model``, ``rules``, or ``none`` where the text stayed as it was. ``traces`` are one
-    for each time that a model was asked. ``cost_usd`` is None where nobody knows a price; ``cost_source`` is ``catalogue``, or
-    ``estimate`` where the provider told no usage. ``details`` are what the task itself tells.
+    for each time that a model was asked. ``cost_usd`` is None where nobody knows a price; ``cost_source`` is ``provider``,
+    ``catalogue``, or ``estimate`` where the provider told no usage. ``details`` are what the task itself tells.
     """
 
     text: str

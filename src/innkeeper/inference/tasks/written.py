@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -66,7 +67,7 @@ def answer_of(
     prepared, deployment = last.prepared, last.deployment
     traces = tuple(one.trace for one in written if one.trace is not None)
     usage, source = _usage(library, written)
-    cost = _cost(written, usage)
+    cost, source = _cost(written, usage, source)
     length = ("length",) if last.finish_reason == "length" else ()
     embedded = (EMBEDDED_MODEL,) if deployment is not None and deployment.embedded else ()
     routed = [reason for trace in traces for reason in trace.degraded]
@@ -122,16 +123,29 @@ def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
     return Usage(input_tokens=read, output_tokens=made, total_tokens=read + made), source
 
 
-def _cost(written: Sequence[Written], usage: Usage) -> float | None:
-    """What all of it cost, by the catalogue; None where nobody knows a price."""
+def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
+    """What all of it cost, and by whom: the provider where it says, else by the catalogue; None where nobody knows a price."""
+    told = [_told(one.response) for one in written if one.response is not None]
+    known = [cost for cost in told if cost is not None]
+    if known and len(known) == len(told):
+        return sum(known), "provider"
     deployments = [one.deployment for one in written if one.deployment is not None]
     if not deployments or any(one.price is None for one in deployments):
-        return None
+        return None, ""
     traces = [one.trace for one in written if one.trace is not None]
     last = deployments[-1].price
     if len(deployments) == 1 and len(traces[-1].steps) == 1 and last is not None:
-        return last.of(usage.input_tokens or 0, usage.output_tokens or 0)
-    return sum(trace.spent for trace in traces)
+        return last.of(usage.input_tokens or 0, usage.output_tokens or 0), source
+    return sum(trace.spent for trace in traces), source
+
+
+def _told(response: ModelResponse) -> float | None:
+    """What an answer cost as its provider says beside the tokens, as OpenRouter does; None where it does not."""
+    usage = response.provider.get("usage")
+    cost = usage.get("cost") if isinstance(usage, Mapping) else None
+    if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 <= cost < math.inf:
+        return None
+    return float(cost)
 
 
 def done_of(answer: TaskAnswer, written: Sequence[Written], dropped: Sequence[Mapping[str, Any]]) -> Done:

@@ -119,16 +119,18 @@ class Detector:
         found: list[Mention] = []
         failed: list[str] = []
         try:
-            alone = {*self._mentions(tail, failed)}
-            begins = self._mentions(head, failed)
-            for glue in ("", " "):
-                cut = len(tail) + len(glue)
-                alone.update(_moved(each, cut) for each in begins)
-                found += [
-                    each._replace(start=max(0, each.start - cut), end=max(1, each.end - cut))
-                    for each in self._mentions(f"{tail}{glue}{head}", failed)
-                    if each not in alone
-                ]
+            joined = {glue: self._mentions(f"{tail}{glue}{head}", failed) for glue in ("", " ")}
+            if any(joined.values()):  # most texts say nothing, together or alone
+                ends, begins = self._mentions(tail, failed), self._mentions(head, failed)
+                alone = {*ends}
+                for glue, mentions in joined.items():
+                    cut = len(tail) + len(glue)
+                    alone.update(_moved(each, cut) for each in begins)
+                    found += [
+                        each._replace(start=max(0, each.start - cut), end=max(1, each.end - cut))
+                        for each in mentions
+                        if each not in alone
+                    ]
         except Exception as error:  # noqa: BLE001 - as in a scan
             failed.append(type(error).__name__)
         if not (found or failed):
