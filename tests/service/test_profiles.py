@@ -249,3 +249,22 @@ def wait_for(happened: Callable[[], bool], seconds: float = 30.0) -> None:
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_a_stored_conversation_with_a_profile(service: Service) -> None:
+    """``roleplay-chat`` is answered by a profile where it names one: kept, remembered, and asked for again as any turn."""
+    with httpx.Client(base_url=service.url, timeout=120) as client:
+        turn = {"profile": "wenna", "message": ASKED, "client_msg_id": "1", "remember": ["Ansel fears storms."]}
+        first = client.post("/functions/v1/roleplay-chat", json=turn).json()
+        assert first["response"] == f"You said {ASKED!r}", first
+        assert (first["profile"], first["memory_updated"]) == ("wenna", True)
+        assert client.get(first["plan"]).status_code == 200
+        again = client.post("/v1/roleplay", json={**turn, "conversation_id": first["conversation_id"]}).json()
+        assert (again["replayed"], again["response"]) == (True, first["response"])
+        streamed = client.post("/v1/chat", json={"profile": "wenna", "message": "Hm", "stream": True})
+        assert streamed.text.startswith("event: delta\ndata: {")
+        assert client.post("/v1/roleplay", json={"profile": "nobody", "message": "x"}).status_code == 404
+        both = client.post("/v1/roleplay", json={"profile": "wenna", "message": "x", "system_prompt_override": "y"})
+        assert both.status_code == 400
+        rows = client.get(f"/v1/conversations/{first['conversation_id']}/messages").json()["data"]
+    assert [row["role"] for row in rows] == ["user", "assistant"]

@@ -33,7 +33,7 @@ class LibrarySurfaces:
         self.library = SharedLibrary(settings)
         self._workers = WorkerSurface(settings, models, local, self.library)
         self._jobs = JobsDoor(settings, self.library)
-        self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs)
+        self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs, models)
         self.models = self._workers.models
 
     @property

@@ -12,7 +12,7 @@ from typing import Any, Final
 from innkeeper.inference.tasks.turn import TurnAnswer
 from innkeeper.library.tier import Tier
 
-__all__ = ["DIAGNOSTICS", "playground_reply", "turn_facts"]
+__all__ = ["DIAGNOSTICS", "playground_reply", "provider_of", "turn_facts"]
 
 DIAGNOSTICS: Final[Mapping[str, str]] = {
     "removed_meta": "meta_labels",
@@ -41,7 +41,7 @@ def playground_reply(turn: TurnAnswer, *, took_ms: float, cache_read: str | None
         "content_tier": tier,
         "nsfw_enforce": tier == Tier.NSFW.value,
         "template_meta": {
-            "origin": "replay" if answer is None else answer.prepared.resolution.source.value,
+            "origin": _origin(turn),
             "context_type": context,
             "content_tier": tier,
             "template_key": None if template is None else str(template.key),
@@ -51,10 +51,24 @@ def playground_reply(turn: TurnAnswer, *, took_ms: float, cache_read: str | None
         },
         "prompt_template_name": None if template is None else template.name,
         "enforcement_diagnostics": diagnostics(turn),
-        "model_provider": "" if answer is None else answer.provider,
+        "model_provider": provider_of(turn),
         "model_used": turn.reply["model_key"] or "",
         **turn_facts(turn),
     }
+
+
+def provider_of(turn: TurnAnswer) -> str:
+    """Who answered; empty for a turn that was answered before."""
+    if turn.profile is not None:
+        return turn.profile.provider
+    return "" if turn.answer is None else turn.answer.provider
+
+
+def _origin(turn: TurnAnswer) -> str:
+    """Where the prompt is from: a source of templates, a profile, or the turn as it was answered before."""
+    if turn.answer is not None:
+        return turn.answer.prepared.resolution.source.value
+    return "replay" if turn.profile is None else "profile"
 
 
 def diagnostics(turn: TurnAnswer) -> dict[str, int]:
@@ -69,6 +83,8 @@ def turn_facts(turn: TurnAnswer) -> dict[str, Any]:
     said, answer = turn.said, turn.answer
     facts = {} if answer is None else answer.to_dict()
     facts.pop("text", None)
+    if turn.profile is not None:
+        facts = {"profile": turn.profile.name, "plan": turn.profile.plan, "tier": dict(turn.profile.tier)}
     return {
         "message_id": turn.reply["id"],
         "seq": turn.reply["seq"],

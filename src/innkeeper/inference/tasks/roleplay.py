@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from innkeeper.inference.tasks.chat import turn_facts
+from innkeeper.inference.tasks.chat import provider_of, turn_facts
 from innkeeper.inference.tasks.turn import TurnAnswer
 from innkeeper.prompt.errors import UsageError, Where
 
@@ -28,7 +28,7 @@ def roleplay_reply(turn: TurnAnswer, *, took_ms: float) -> dict[str, Any]:
         "success": True,
         "response": turn.text,
         "conversation_id": turn.conversation["id"],
-        "model_used": f"{answer.provider}:{model}" if answer is not None and answer.provider else model,
+        "model_used": ":".join(part for part in (provider_of(turn), model) if part),
         "memory_updated": bool(turn.remembered),
         "scene_generated": False,
         "scene_generating_async": False,

@@ -31,7 +31,7 @@ from innkeeper.prompt.text import scalar_text
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["CONTINUE", "KICKOFF", "Turn", "TurnAnswer", "TurnRequest", "Turns", "processed_of"]
+__all__ = ["CONTINUE", "KICKOFF", "ProfileFacts", "Turn", "TurnAnswer", "TurnRequest", "Turns", "processed_of"]
 
 KICKOFF: Final = "(The story begins here. Open the scene in character, and let the other one speak next.)"
 """What stands in the place of the user's words where nobody has spoken yet."""
@@ -82,11 +82,25 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
 _OPTIONAL: Final = ("client_msg_id", "intent", "model", "system", "template", "request_id")
 
 
+class ProfileFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How a profile answered a turn. ``plan`` is where its prompt can be looked at; ``tier`` the decision about all texts."""
+
+    name: str
+    plan: str = ""
+    provider: str = ""
+    model: str = ""
+    finish_reason: str = "stop"
+    tier: FrozenDict = EMPTY
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a turn, as it is kept.
 
-    ``reply`` is its row, ``said`` that of the user's message, where there is one. ``answer`` is what carried it out, and None for
-    a turn that was answered before (``replayed``). ``evicted`` counts messages that were left out for their tier.
+    ``reply`` is its row, ``said`` that of the user's message, where there is one. ``answer``, or ``profile``, is what carried it
+    out; both are None for a turn that was answered before (``replayed``). ``above_tier`` counts messages that were left out for
+    their tier.
     """
 
     text: str
@@ -94,6 +108,7 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reply: FrozenDict
     said: FrozenDict | None = None
     answer: TaskAnswer | None = None
+    profile: ProfileFacts | None = None
     processed: Processed | None = None
     memories: int = 0
     remembered: tuple[FrozenDict, ...] = ()
@@ -103,13 +118,14 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def replayed(self) -> bool:
         """Whether the turn was answered before."""
-        return self.answer is None
+        return self.answer is None and self.profile is None
 
     @property
     def context(self) -> dict[str, Any]:
         """What was sent of the conversation: tokens used, their limit, and what was left out, with the reason of each."""
         if self.answer is None:
-            return {"used": None, "limit": None, "evicted": []}
+            used = None if self.profile is None else self.profile.input_tokens
+            return {"used": used, "limit": None, "evicted": []}
         prepared = self.answer.prepared
         evicted = [msgspec.to_builtins(each) for each in prepared.evicted]
         above = [{"reason": "tier", "messages": self.above_tier}] if self.above_tier else []
@@ -208,11 +224,9 @@ class Turns:
             character=self._character(row),
         )
 
-    def keep(self, turn: Turn, answer: TaskAnswer, processed: Processed) -> TurnAnswer:
+    def keep(self, turn: Turn, answer: TaskAnswer | ProfileFacts, processed: Processed) -> TurnAnswer:
         """Keep an answer; where somebody else has kept one meanwhile, that one. Waits for the database."""
-        prepared, said = answer.prepared, turn.said
-        template, tier = prepared.resolution.template, tier_facts(prepared.tier)
-        changed = processed.changed
+        said, changed = turn.said, processed.changed
         reply = self.library.conversations_of(self.owner).append(
             turn.conversation["id"],
             "assistant",
@@ -220,13 +234,7 @@ class Turns:
             client_msg_id=turn.request.client_msg_id if said is None else None,
             reply_to=None if said is None else said["id"],
             message_type=turn.request.message_type,
-            tokens=answer.tokens.output,
-            model_key=answer.model or None,
-            template_id=None if template is None else template.template_id,
-            template_version=None if template is None else template.version,
-            tier=answer.tier.value,
-            finish_reason=answer.finish_reason,
-            safety={name: tier[name] for name in ("decision", "categories", "detector_version", "lexicon_version")},
+            **_provenance(answer),
             original=processed.original if changed else None,
             post_processing=msgspec.to_builtins(processed.steps) if changed else None,
         )
@@ -235,7 +243,8 @@ class Turns:
             conversation=turn.conversation,
             reply=reply,
             said=said,
-            answer=answer,
+            answer=answer if isinstance(answer, TaskAnswer) else None,
+            profile=answer if isinstance(answer, ProfileFacts) else None,
             processed=processed,
             memories=turn.memories,
             remembered=turn.remembered,
@@ -346,6 +355,27 @@ class Turns:
         """Take out what the user said, since together with what was said before it does not pass."""
         if turn.said is not None:
             self.library.conversations_of(self.owner).delete_message(turn.said["id"])
+
+
+def _provenance(answer: TaskAnswer | ProfileFacts) -> dict[str, Any]:
+    """Where an answer is from, as the columns of its message: model, template, tier, and what the gate said."""
+    if isinstance(answer, ProfileFacts):
+        tier, model, tokens, template = answer.tier, answer.model, answer.output_tokens, None
+    else:
+        tier, model, tokens = tier_facts(answer.prepared.tier), answer.model, answer.tokens.output
+        template = answer.prepared.resolution.template
+    return {
+        "tokens": tokens,
+        "model_key": model or None,
+        "template_id": None if template is None else template.template_id,
+        "template_version": None if template is None else template.version,
+        "tier": tier["effective"],
+        "finish_reason": answer.finish_reason,
+        "safety": {name: tier[name] for name in _SAFETY},
+    }
+
+
+_SAFETY: Final = ("decision", "categories", "detector_version", "lexicon_version")
 
 
 def processed_of(template: Any, text: str, cast: Cast, *, refused: bool) -> Processed:

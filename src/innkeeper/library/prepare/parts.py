@@ -25,6 +25,7 @@ __all__ = [
     "declared",
     "part_texts",
     "placed",
+    "set_off",
     "shortened",
     "variable_values",
 ]
@@ -84,10 +85,15 @@ def shortened(part: PromptPart, room: int, count: Callable[[str], int]) -> tuple
     return (part, 0) if not gone else (PromptPart(part.kind, "\n".join(lines[:kept])), gone)
 
 
+def set_off(part: PromptPart) -> str:
+    """A part as it stands by itself: what it is, and its text between marks that it cannot end."""
+    return f"{_TITLES[part.kind]}\n{fenced(part.kind, part.text)}"
+
+
 def placed(version: TemplateVersion, parts: Iterable[PromptPart]) -> list[dict[str, str]]:
     """The parts that are blocks of their own, as the template tavern takes them."""
     return [
-        {"kind": part.kind, "text": f"{_TITLES[part.kind]}\n{fenced(part.kind, part.text)}"}
+        {"kind": part.kind, "text": set_off(part)}
         for part in parts
         if part.text.strip() and not declared(version, part)
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.routing import BaseRoute
 
+from innkeeper.inference.routing.models import Models
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
@@ -36,13 +37,22 @@ class TaskSurface:
         library: what decides.
         routing: where requests go.
         media: the jobs that make pictures.
+        models: what else answers, profiles among it.
     """
 
     descriptions: Final[tuple[Description, ...]] = (TASKS, TALK, SCENES)
     """What the OpenAPI document tells of it."""
 
-    def __init__(self, settings: Settings, library: SharedLibrary, routing: LibraryRouting, media: Media) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        library: SharedLibrary,
+        routing: LibraryRouting,
+        media: Media,
+        models: Models | None = None,
+    ) -> None:
         self.settings, self.library, self.routing, self.media = settings, library, routing, media
+        self.models = models
         self._tasks: TextTasks | None = None
 
     async def tasks(self) -> TextTasks:
@@ -57,5 +67,9 @@ class TaskSurface:
 
     def routes(self) -> list[BaseRoute]:
         """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
-        rooms = (enhancement_routes, question_routes, turn_routes, suggestion_routes, stored_routes)
-        return [*(route for routes in rooms for route in routes(self.tasks)), *scene_routes(self.tasks, self.media)]
+        rooms = (enhancement_routes, question_routes, suggestion_routes, stored_routes)
+        return [
+            *(route for routes in rooms for route in routes(self.tasks)),
+            *turn_routes(self.tasks, self.models),
+            *scene_routes(self.tasks, self.media),
+        ]

@@ -31,6 +31,7 @@ _ASKED: Final = record(
     user_character_id=_MAYBE,
     conversation_type=_MAYBE,
     client_msg_id=_MAYBE,
+    profile=_MAYBE,
     intent=_MAYBE,
     content_tier=_ANY,
     model_key_override=_MAYBE,

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from innkeeper.inference.response.response import Usage
 from innkeeper.inference.response.views.view import json_bytes
+from innkeeper.inference.routing.models import Models
 from innkeeper.inference.tasks.chat import playground_reply
 from innkeeper.inference.tasks.opening import Opening, opened
 from innkeeper.inference.tasks.roleplay import roleplay_reply, scene_of
@@ -27,7 +29,7 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.service.answers import EventStream
 from innkeeper.service.errors import ScopeError
 from innkeeper.service.tasks.calls import (
@@ -49,13 +51,13 @@ if TYPE_CHECKING:
 __all__ = ["opening_of", "owner_of", "played", "playground", "roleplay", "spoken", "turn_fields", "turn_routes"]
 
 
-def turn_routes(tasks: Opened) -> list[BaseRoute]:
-    """The routes."""
+def turn_routes(tasks: Opened, models: Models | None = None) -> list[BaseRoute]:
+    """The routes. ``models`` are what else answers, profiles among it."""
     return [
-        Route("/functions/v1/playground-chat", _either(tasks, "chat", function, playground), methods=["POST"]),
-        Route("/functions/v1/roleplay-chat", _either(tasks, "roleplay", function, roleplay), methods=["POST"]),
-        Route("/v1/chat", _either(tasks, "chat", service, playground), methods=["POST"]),
-        Route("/v1/roleplay", _either(tasks, "roleplay", service, roleplay), methods=["POST"]),
+        Route("/functions/v1/playground-chat", _either(tasks, "chat", function, playground, models), methods=["POST"]),
+        Route("/functions/v1/roleplay-chat", _either(tasks, "roleplay", function, roleplay, models), methods=["POST"]),
+        Route("/v1/chat", _either(tasks, "chat", service, playground, models), methods=["POST"]),
+        Route("/v1/roleplay", _either(tasks, "roleplay", service, roleplay, models), methods=["POST"]),
     ]
 
 
@@ -75,19 +77,25 @@ def roleplay(_call: TaskCall, answer: TurnAnswer, took_ms: float) -> Mapping[str
 
 async def spoken(call: TaskCall) -> Mapping[str, Any]:
     """A turn, with the reply of ``playground-chat``."""
-    return await _taken(call, playground)
+    return await _taken(call, playground, None)
 
 
 async def played(call: TaskCall) -> Mapping[str, Any]:
     """A turn, with the reply of ``roleplay-chat``."""
-    return await _taken(call, roleplay)
+    return await _taken(call, roleplay, None)
 
 
-def _either(tasks: Opened, operation: str, shape: Callable[[Opened, str, Served], Endpoint], reply: Reply) -> Endpoint:
+def _either(
+    tasks: Opened,
+    operation: str,
+    shape: Callable[[Opened, str, Served], Endpoint],
+    reply: Reply,
+    models: Models | None,
+) -> Endpoint:
     """An endpoint that answers as a whole, or, where the body says ``stream``, as it comes."""
 
     async def told(call: TaskCall) -> Mapping[str, Any] | Response:
-        return await (_streamed if flag_of(call.body, "stream") else _taken)(call, reply)
+        return await (_streamed if flag_of(call.body, "stream") else _taken)(call, reply, models)
 
     return shape(tasks, operation, told)
 
@@ -103,16 +111,51 @@ def owner_of(call: TaskCall) -> Owner:
     return Owner(call.owner, call.ticket.grant.tenant)
 
 
-async def _taken(call: TaskCall, reply: Reply) -> Mapping[str, Any]:
+async def _taken(call: TaskCall, reply: Reply, models: Models | None) -> Mapping[str, Any]:
     began = perf_counter()
+    profile = _profile_of(call)
     turns, request = await _asked(call)
-    answer = await turns.take(request)
+    if profile is None:
+        answer = await turns.take(request)
+    else:
+        answer = await _with_profile(call, turns, request, profile, models)
     _charged(call, answer)
     return reply(call, answer, (perf_counter() - began) * 1000)
 
 
-async def _streamed(call: TaskCall, reply: Reply) -> Response:
+def _profile_of(call: TaskCall) -> str | None:
+    """The profile that is to answer. Raises `UsageError` where the body also says what only a template has use for."""
+    profile = text_of(call.body, "profile") or None
+    wrong = next((name for name in _TEMPLATES_OWN if profile and call.body.get(name) is not None), None)
+    if wrong is not None:
+        raise UsageError(f"{wrong} has no use with a profile", where=Where(path=wrong))
+    return profile
+
+
+_TEMPLATES_OWN: Final = (
+    "system_prompt_override",
+    "prompt_template_id",
+    "model_key_override",
+    "character_id",
+    "character",
+)
+
+
+async def _with_profile(
+    call: TaskCall, turns: Turns, request: TurnRequest, profile: str, models: Models | None
+) -> TurnAnswer:
+    call.ticket.grant.check("profile", profile)
+    if models is None:
+        raise UnavailableError("profiles answer in a service", hint="innkeeper serve --profile FOLDER")
+    from innkeeper.inference.tasks.profile_turn import take_with_profile
+
+    return await take_with_profile(turns, request, profile, models, call.ticket.caller)
+
+
+async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Response:
     """The answer as server-sent events: ``delta`` with what is new, then ``done`` with the whole reply, or ``error``."""
+    if _profile_of(call) is not None:
+        return _at_once(await _taken(call, reply, models))
     began = perf_counter()
     turns, request = await _asked(call)
     stream = await TurnStream.begin(turns, request)
@@ -130,10 +173,24 @@ async def _streamed(call: TaskCall, reply: Reply) -> Response:
         _charged(call, stream.answer)
         yield _event("done", reply(call, stream.answer, (perf_counter() - began) * 1000))
 
+    return _events(pieces())
+
+
+def _at_once(reply: Mapping[str, Any]) -> Response:
+    """An answer that is there as a whole, as events."""
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        yield _event("delta", {"text": reply["response"]})
+        yield _event("done", reply)
+
+    return _events(pieces())
+
+
+def _events(pieces: AsyncGenerator[bytes]) -> Response:
     async def over() -> None:
         return
 
-    return EventStream(pieces(), {}, asyncio.Event(), over)
+    return EventStream(pieces, {}, asyncio.Event(), over)
 
 
 def _event(name: str, data: Mapping[str, Any]) -> bytes:
@@ -143,6 +200,11 @@ def _event(name: str, data: Mapping[str, Any]) -> bytes:
 def _charged(call: TaskCall, answer: TurnAnswer) -> None:
     if answer.answer is not None:
         call.charge(answer.answer)
+    elif (profile := answer.profile) is not None:
+        record = call.ticket.record
+        record.asks(profile=profile.name, provider=profile.provider, model=profile.model)
+        record.finish_reason = profile.finish_reason
+        record.uses(Usage(input_tokens=profile.input_tokens, output_tokens=profile.output_tokens), 0.0)
 
 
 async def _asked(call: TaskCall) -> tuple[Turns, TurnRequest]:
