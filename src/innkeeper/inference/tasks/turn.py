@@ -359,6 +359,7 @@ class Turns:
 
 def _provenance(answer: TaskAnswer | ProfileFacts) -> dict[str, Any]:
     """Where an answer is from, as the columns of its message: model, template, tier, and what the gate said."""
+    tier: Mapping[str, Any]
     if isinstance(answer, ProfileFacts):
         tier, model, tokens, template = answer.tier, answer.model, answer.output_tokens, None
     else:
