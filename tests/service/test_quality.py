@@ -13,9 +13,11 @@ import httpx
 import pytest
 
 from innkeeper.inference.fake import EchoServer, Fault
+from innkeeper.library.db.engine import Database
 from tests.service.programs import Service
 
 ALL, CHAT, ONCE, SLOW, WATCH, POOR = "all-k3y", "chat-k3y", "once-k3y", "tokens-k3y", "watch-k3y", "poor-k3y"
+RICH = "rich-k3y"
 KEYS = f"""
 {ALL}
 {CHAT} scope=chat route=one calls=1
@@ -23,6 +25,7 @@ KEYS = f"""
 {SLOW} tokens=1
 {WATCH} scope=metrics
 {POOR} spend=0.5
+{RICH} spend=1000 calls=2
 """
 
 
@@ -70,6 +73,53 @@ def test_rates(service: Service) -> None:
         assert (refused.status_code, refused.json()["error"]["code"]) == (429, code)
         assert int(refused.headers["retry-after"]) > 0
     assert chat(service, ALL).status_code == 200
+
+
+def test_raw_bodies(service: Service) -> None:
+    """A key reaches no other route by one, and its use is counted: a stream that would not tell it is refused."""
+
+    def raw(key: str, route: str, **body: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {key}", "x-innkeeper-mode": "raw", "x-innkeeper-route": route}
+        asked = {"model": "m", "messages": [{"role": "user", "content": "hidden-words"}], **body}
+        return service.post("/v1/chat/completions", asked, headers=headers)
+
+    assert raw(CHAT, "one").status_code == 200
+    assert raw(CHAT, "two").status_code == 403
+    silent = raw(RICH, "one", stream=True)
+    assert (silent.status_code, silent.json()["error"]["param"]) == (400, "stream_options.include_usage")
+    assert raw(RICH, "one", stream=True, stream_options={"include_usage": True}).status_code == 200
+    assert raw(ALL, "one", stream=True).status_code == 200
+
+
+def test_several_answers_count(service: Service) -> None:
+    """Each of them is one of the requests that a key may have at once."""
+    assert chat(service, RICH, n=2).status_code == 200
+    refused = chat(service, RICH, n=3)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "concurrency_limit")
+    assert chat(service, RICH, n=2).status_code == 200
+
+
+@pytest.mark.endurance
+def test_two_services_share_what_a_key_may_spend(tmp_path: Path) -> None:
+    """Two processes that answer one key at the same time spend no more than its money and one request each."""
+    (tmp_path / "keys").write_text("one-k3y spend=0.001\n")
+    Database.open(tmp_path / "library.db").close()
+    with EchoServer(*["Good evening."] * 200) as provider:
+        place = (f"--route=one={provider.base_url}:m", "--price", "one=10,10", "--key-file", str(tmp_path / "keys"))
+        words = (*place, "--no-grpc", "--workers", "1", "--database", str(tmp_path / "library.db"))
+        with Service.command(*words) as one, Service.command(*words) as other, ThreadPoolExecutor(2) as pool:
+            costs = [cost for spent in pool.map(_spend_all, (one, other)) for cost in spent]
+            assert 0.001 <= sum(costs) <= 0.001 + 2 * max(costs)
+        with Service.command(*words) as again:
+            assert chat(again, "one-k3y").status_code == 429
+
+
+def _spend_all(service: Service) -> list[float]:
+    """What requests cost, one after the other, until the money is gone."""
+    costs = []
+    while (reply := chat(service, "one-k3y")).status_code == 200:
+        costs.append(reply.json()["usage"]["total_tokens"] * 1e-5)
+    return costs
 
 
 def test_owners(service: Service) -> None:
