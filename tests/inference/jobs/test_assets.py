@@ -51,6 +51,22 @@ def test_no_way_out(tmp_path: Path) -> None:
     assert (folder.remove_unfinished(), folder.remove_unfinished()) == (1, 0)
 
 
+@pytest.mark.parametrize("error", [RuntimeError("a key: abc"), OSError("full")])
+def test_store_fails(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Whatever a library that reaches a store raises is an error of a disk, without its words where they may hold a key."""
+    store = open_assets("memory://failing")
+    assert isinstance(store, RemoteAssets)
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(store._files, "pipe_file", fail)
+    with pytest.raises(OSError, match=r"^(?!.*abc)"):
+        store.put(PICTURE)
+    with pytest.raises(NotFoundError):
+        store.get("../a")
+
+
 def test_too_large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A result that is too large is refused as soon as that is known."""
     with pytest.raises(LimitError):

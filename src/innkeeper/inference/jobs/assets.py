@@ -6,10 +6,11 @@ changes nothing.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -17,7 +18,7 @@ from innkeeper.inference.jobs.job import Stored
 from innkeeper.inference.jobs.limits import MAX_RESULT_BYTES
 from innkeeper.lazy import require
 from innkeeper.library.errors import NotFoundError
-from innkeeper.prompt.errors import FormatError, LimitError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from innkeeper.prompt.machine import home, random_bytes
 
 __all__ = ["AssetStore", "FolderAssets", "RemoteAssets", "media_type_of", "open_assets", "whole_or_refused"]
@@ -133,24 +134,40 @@ class RemoteAssets:
         require("fsspec")
         import fsspec
 
-        self._files, self._root = fsspec.core.url_to_fs(url, **options)
+        with _reached():  # what somebody else has written or deleted counts, not a listing of before
+            self._files, self._root = fsspec.core.url_to_fs(url, **{"use_listings_cache": False, **options})
 
     def put(self, data: bytes, media_type: str = "") -> Stored:
         """Keep bytes. Such stores show a file once all of it is there."""
         stored = _stored(data)
         path = f"{self._root}/{stored.name}"
-        if not self._files.exists(path):
-            self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
-            self._files.pipe_file(path, data)
+        with _reached():
+            if not self._files.exists(path):
+                self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+                self._files.pipe_file(path, data)
         return stored
 
     def get(self, name: str) -> bytes:
         """The bytes of a name."""
+        if ".." in name.split("/"):
+            raise NotFoundError(f"there is no asset {name!r:.100}")
         try:
-            data: bytes = self._files.cat_file(f"{self._root}/{name}")
+            with _reached():
+                data: bytes = self._files.cat_file(f"{self._root}/{name}")
         except FileNotFoundError:
             raise NotFoundError(f"there is no asset {name!r:.100}") from None
         return data
+
+
+@contextmanager
+def _reached() -> Iterator[None]:
+    """Errors of whichever library reaches the store, as those of a disk. Nothing that they quote is passed on."""
+    try:
+        yield
+    except (InnkeeperError, OSError):
+        raise
+    except Exception as error:
+        raise OSError(errno.EIO, f"the store of results fails ({type(error).__name__})") from error
 
 
 def open_assets(place: str | os.PathLike[str] | None = None) -> FolderAssets | RemoteAssets:
