@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
-from innkeeper.inference.jobs.backend import Call, RefusedByProviderError, WebhookRefusedError
-from innkeeper.inference.jobs.job import Job, Output, State
+from innkeeper.inference.jobs.backend import Call, Failure, Progress, RefusedByProviderError, WebhookRefusedError
+from innkeeper.inference.jobs.job import NEXT, Job, JobChangedError, JobStateError, Output, State
 from innkeeper.inference.jobs.limits import MAX_ATTEMPTS
 from innkeeper.inference.jobs.media import MediaRequest
 from innkeeper.inference.jobs.media_jobs import Terms
@@ -281,8 +283,6 @@ def test_kept_before_success(at: House, provider: FakeProvider) -> None:
 
 def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:
     """Workers that claim at the same time never hold the same job."""
-    from concurrent.futures import ThreadPoolExecutor
-
     from innkeeper.inference.jobs.store import JobStore
 
     ids = {at.jobs.submit(WANTED).id for _ in range(24)}
@@ -291,3 +291,73 @@ def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:
         claims = [pool.submit(store.claim, f"worker {n}", 3) for n, store in enumerate(stores * 2)]
         claimed = [job.id for claim in claims for job in claim.result()]
     assert len(claimed) == len(set(claimed)) == len(ids)
+
+
+def test_answers_twice(at: House, provider: FakeProvider) -> None:
+    """A provider whose first worker was given up answers twice: what was known first counts, the other is told of."""
+
+    def given_up(call: Call, _: str) -> None:
+        provider.before = None
+        at.runner.steps.recover(at.jobs.get(call.job_id), provider)
+        assert at.jobs.receive("fake", call.job_id, *hook("ref-7", time.time())) == "taken"
+
+    provider.before = given_up
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.reference, provider.charged) == (State.SUCCEEDED, {"id": "ref-7"}, 1)
+    assert at.told(job.id).count("succeeded") == 1
+    assert "second_at_provider" in at.told(job.id)
+
+
+def test_webhook_of_an_attempt_before(at: House, provider: FakeProvider) -> None:
+    """A webhook about an attempt that is over does not become the reference of the next: that one is followed, and paid once."""
+    failed = Progress("failed", failure=Failure("provider_failed", "out of memory"))
+    provider.stands = [failed]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind) == (State.FAILED, "provider_failed")
+    at.jobs.retry(job.id)
+
+    def late(call: Call, _: str) -> None:
+        assert at.jobs.receive("fake", call.job_id, *hook("ref-0", time.time(), "late")) == "ignored"
+
+    provider.before = late
+    done = at.drain(job.id)
+    assert (done.state, done.reference, provider.charged) == (State.SUCCEEDED, {"id": "ref-1"}, 2)
+
+
+def test_retried_twice_at_once(url: str, at: House, provider: FakeProvider) -> None:
+    """Of several who ask for a job once more at the same time one is heard, whichever process they are in."""
+    provider.errors = [_status(401)]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert job.state is State.FAILED
+    with house(url, at.folder, provider) as other, ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(jobs.retry, job.id) for jobs in (at.jobs, other.jobs) * 2]
+        errors = [one.exception() for one in asked]
+    assert [error is None for error in errors].count(True) == 1
+    assert all(isinstance(error, JobStateError | JobChangedError) for error in errors if error is not None)
+    assert (at.drain(job.id).state, provider.charged) == (State.SUCCEEDED, 1)
+    assert at.told(job.id).count("retried") == 1
+
+
+def test_cancelled_while_storing(url: str, at: House, provider: FakeProvider) -> None:
+    """A job that another process cancels while its results are kept stays cancelled, and has none."""
+    with house(url, at.folder, provider) as other:
+        provider.fetching = lambda call: other.jobs.cancel(call.job_id)
+        job = at.drain(at.jobs.submit(WANTED).id)
+        at.runner.sweep()
+    assert (job.state, job.results, provider.fetched) == (State.CANCELLED, (), 1)
+    assert provider.cancelled == ["ref-0"]
+    assert "succeeded" not in at.told(job.id)
+
+
+def test_cancelled_and_retried_at_once(url: str, at: House, provider: FakeProvider) -> None:
+    """Cancelling and asking again from several sides leave one history: each state follows from the one before, and it ends."""
+    job = at.jobs.submit(WANTED)
+    with house(url, at.folder, provider) as other, ThreadPoolExecutor(6) as pool:
+        calls = [ask for jobs in (at.jobs, other.jobs) for ask in (jobs.cancel, jobs.retry, jobs.cancel)]
+        for one in [pool.submit(ask, job.id) for ask in calls]:
+            assert one.exception() is None or isinstance(one.exception(), JobStateError | JobChangedError)
+    states = [State(event.state) for event in at.jobs.events(job)]
+    assert all(after in NEXT[before] for before, after in pairwise(states) if before is not after)
+    if at.jobs.get(job.id).ended:
+        at.jobs.retry(job.id)
+    assert (at.drain(job.id).state, provider.charged) == (State.SUCCEEDED, 1)

@@ -51,6 +51,7 @@ def test_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "job", "retry", name, code=2)
     run(capsys, "job", "list", "--state", "odd", code=2)
     run(capsys, "job", "show", "none", code=2)
+    assert run(capsys, "job", "letters", "--send-again") == {"letters": [], "sent_again": True}
     assert run(capsys, "job", "purge", "2100-01-01T00:00:00Z") == {"deleted": 1}
 
 
@@ -65,6 +66,6 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     job = run(capsys, "job", "list")["jobs"][0]["id"]
     assert main(["job", "list"]) == 0
     assert "succeeded" in capsys.readouterr().out
-    for words in (["job", "show", job], ["job", "retry", job]):
+    for words in (["job", "show", job], ["job", "retry", job], ["job", "letters"]):
         main(words)
     assert "dispatched" in capsys.readouterr().out

@@ -61,6 +61,8 @@ class FakeProvider:
     outputs: list[Output] = field(default_factory=lambda: [Output(url="https://files.example/1.png")])
     files: list[bytes] = field(default_factory=lambda: [PICTURE])
     before: Callable[[Call, str], object] | None = None
+    fetching: Callable[[Call], object] = lambda _: None
+    stands: list[Progress] = field(default_factory=list)
     name: str = "fake"
     charged: int = 0
     polled: int = 0
@@ -83,6 +85,8 @@ class FakeProvider:
 
     def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
         self.polled += 1
+        if self.stands:
+            return self.stands.pop(0)
         if self.never or self.polled <= self.polls:
             return Progress("running", share=min(0.9, self.polled / 10))
         return Progress("done", outputs=tuple(self.outputs))
@@ -92,6 +96,7 @@ class FakeProvider:
 
     def fetch(self, call: Call, output: Output) -> bytes:
         self.fetched += 1
+        self.fetching(call)
         return self.files[min(self.fetched, len(self.files)) - 1]
 
     def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
@@ -119,6 +124,7 @@ class House:
     jobs: MediaJobs
     runner: Runner
     provider: FakeProvider
+    folder: Path
 
     def drain(self, job_id: str, seconds: float = 10.0) -> Any:
         """Work until a job has ended; the job."""
@@ -156,4 +162,4 @@ def house(
             known=[fake],
             secret=lambda name: Secret(secret.get(name, "")),
         )
-        yield House(jobs, Runner(jobs, threads=4, steps=Steps(jobs, first=0.01), lease=lease), fake)
+        yield House(jobs, Runner(jobs, threads=4, steps=Steps(jobs, first=0.01), lease=lease), fake, folder)

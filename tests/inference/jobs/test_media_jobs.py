@@ -263,6 +263,10 @@ def test_dead_letters(tmp_path: Path) -> None:
     for _ in range(MAX_DELIVERIES + 2):
         at.runner.sweep()
     assert (len(asked), len(at.runner.deliveries.dead())) == (MAX_DELIVERIES, 1)
+    assert at.runner.deliveries.send_again("another") == 0
+    assert (at.runner.deliveries.send_again(), len(at.runner.deliveries.dead())) == (1, 0)
+    at.runner.sweep()
+    assert len(asked) == MAX_DELIVERIES + 1
     at.jobs.wire.egress = Egress()
     for url in ("http://127.0.0.1/x", "file:///etc/passwd"):
         with pytest.raises(AddressRefusedError):

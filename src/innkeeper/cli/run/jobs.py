@@ -217,6 +217,25 @@ def retry(job_id: str, url: str | None, *, as_json: bool) -> None:
 
 
 @job.command()
+@click.option("--send-again", is_flag=True, help="Have all of them sent once more by whoever carries jobs out.")
+@database_options
+def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
+    """List dead letters: messages about jobs that nobody took."""
+    from innkeeper.inference.jobs.deliveries import Deliveries
+
+    names = ("id", "job_id", "url", "attempt", "error", "created_at")
+    with _jobs(url) as jobs:
+        deliveries = Deliveries(jobs)
+        rows = [{name: row[name] for name in names} for row in deliveries.dead()]
+        if send_again:
+            deliveries.send_again()
+    if as_json:
+        print_json({"letters": rows, "sent_again": send_again})
+    else:
+        print_table(names, [tuple(row.values()) for row in rows])
+
+
+@job.command()
 @click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Jobs at once.")
 @click.option("--until-idle", is_flag=True, help="Stop once nothing waits.")
 @database_options

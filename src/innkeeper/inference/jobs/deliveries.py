@@ -48,6 +48,13 @@ class Deliveries:
         with self._db.reading() as connection:
             return frozen_rows(connection.execute(select(table).where(table.c.state == "dead").order_by(table.c.id)))
 
+    def send_again(self, *names: str) -> int:
+        """Have dead letters sent once more: those that are named, or all; returns how many there are."""
+        chosen = (table.c.id.in_(names),) if names else ()
+        values = {"state": "waiting", "attempt": 0, "due_at": self._db.now(), "error": ""}
+        with self._db.transaction() as connection:
+            return connection.execute(update(table).where(table.c.state == "dead", *chosen).values(values)).rowcount
+
     def _claim(self, limit: int) -> tuple[FrozenDict, ...]:
         """Take messages; each is put off before it is sent, so that who dies in the middle delays it and no more."""
         now = self._db.now()

@@ -149,7 +149,8 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job's way as its row keeps it: where its next attempt goes, which deployments were tried, and the attempts so far.
 
     ``pinned``: its request names the model. ``money`` is what it may cost at most, in US dollars. ``began`` is when the attempt
-    under way was handed over, ``tried`` what is not asked again until all were.
+    under way was handed over, ``tried`` what is not asked again until all were; ``past`` are the references of attempts that are
+    over, about which nothing more is taken.
     """
 
     deployment: str = ""
@@ -158,6 +159,7 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     money: float | None = None
     tier: Tier = Tier.SFW
     tried: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
     steps: tuple[RouteStep, ...] = ()
     began: str = ""
     ended: str = ""
@@ -183,13 +185,18 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             began_ms=_milliseconds(job.created_at, began),
             ms=_milliseconds(began, now),
         )
+        tried = (*self.tried, self.deployment)
         return msgspec.structs.replace(
-            self,
-            steps=(*self.steps, step)[-_STEPS:],
-            tried=(*self.tried, self.deployment),
-            began="",
-            ended=outcome,
+            self, steps=(*self.steps, step)[-_STEPS:], tried=tried, past=self._past(job), began="", ended=outcome
         )
+
+    def anew(self, job: Job) -> JobRoute:
+        """For a job that is asked for once more: everybody may be asked."""
+        return msgspec.structs.replace(self, tried=(), past=self._past(job), ended="")
+
+    def _past(self, job: Job) -> tuple[str, ...]:
+        known = str((job.reference or EMPTY).get("id") or "")
+        return self.past if not known or known in self.past else (*self.past, known)[-_STEPS:]
 
     def to_dict(self) -> dict[str, Any]:
         """As a row keeps it."""

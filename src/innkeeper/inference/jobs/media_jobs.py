@@ -270,7 +270,7 @@ class MediaJobs:
             "progress": None,
             "due_at": now,
             "cancel_due": None,
-            "route": msgspec.structs.replace(JobRoute.of(job), tried=(), ended="").to_dict(),
+            "route": JobRoute.of(job).anew(job).to_dict(),
         }
         queued = self.store.move(
             job, State.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
@@ -304,6 +304,9 @@ class MediaJobs:
 
     def _hint(self, job: Job, reference: Mapping[str, Any]) -> str:
         lost = job.state is State.FAILED and job.error_kind == "outcome_unknown"
+        if reference.get("id") in JobRoute.of(job).past:
+            self.store.tell(job.id, "webhook_late", job.state)
+            return "ignored"
         if job.reference is None and (job.state in {State.DISPATCHED, State.RUNNING} or lost):
             freed: dict[str, Any] = {"lease": None, "lease_until": None, "finished_at": None, **_NO_ERROR}
             now = self.store.db.now()

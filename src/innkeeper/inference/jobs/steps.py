@@ -255,7 +255,7 @@ class Steps:
             wait = max(backoff(job.id, job.attempt, self._first), min(failure.retry_after or 0.0, LONGEST_WAIT))
             due = later(self.store.db.now(), wait)
             # Whoever was tried may be asked again then.
-            anew = msgspec.structs.replace(route, tried=(), ended="").to_dict()
+            anew = route.anew(job).to_dict()
             details = {"kind": failure.kind, "attempt": job.attempt}
             self._queue(job, "retry_later", details, due_at=due, route=anew)
         else:
