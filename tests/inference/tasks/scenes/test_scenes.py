@@ -401,6 +401,32 @@ def test_a_continuation_has_a_template_of_its_own(house: House) -> None:
     assert scene.text.answer.prepared.request.use_case == "scene_iteration"
 
 
+def test_a_short_window_is_told_in_phrases(house: House) -> None:
+    """For a model that reads CLIP's window the document's template for scenes asks for phrases; the prompt fits 75 tokens."""
+    owner = ProviderStore(house.library.db).put({"name": "fal", "base_url": "https://fal.example"})
+    row = {
+        "model_key": "small",
+        "modality": "image",
+        "tasks": ["t2i"],
+        "model_family": "sdxl",
+        "provider_id": owner["id"],
+    }
+    ModelStore(house.library.db).put(row)
+    house.library.refresh()
+    phrases = "red-haired woman at a counter, dim kitchen, copper kettle, steam, warm light, " * 4
+    body = {"message": '"Sit down."', "character": {"name": "Mira"}, "selected_image_model": "small"}
+    with EchoServer(*[FakeReply(content=phrases)] * 2) as server:
+        scene = house.narrated(server, **body)
+        system = server.requests[0].body["messages"][0]["content"]
+    ModelStore(house.library.db).remove("small")
+    house.library.refresh()
+    assert "comma-separated phrases" in system
+    assert "Sit down." in system
+    assert scene.composition.tokens <= 75
+    assert "shortened" in scene.reasons
+    assert "bystanders" in scene.media.negative_prompt
+
+
 def test_faults_are_told_once(house: House) -> None:
     """9.10: a narrative with faults is asked for once more, and then cut."""
     with EchoServer(FakeReply(content='"Hello!" I say in the doorway. ' + GOOD), FakeReply(content=GOOD)) as server:

@@ -287,7 +287,8 @@ class _Work:
             return None
         model = {} if self.request.enhancer_model is None else {"model": self.request.enhancer_model}
         terms = {**self.terms.text, **model, "strict": self.request.strict}
-        return narrator(tasks, self.request, self.sources, self.ceilings, terms)
+        facts = self._facts(self._pictures()[1])
+        return narrator(tasks, self.request, self.sources, self.ceilings, facts, terms)
 
     def composed(self, text: SceneText) -> ComposedScene:
         """The scene with its text."""
@@ -297,8 +298,7 @@ class _Work:
                 {**_texts(self.request, self.read), TextKind.MODEL_OUTPUT.value: text.tags.text}
             ).require()
         asked, target_model, plan = self._pictures()
-        facts = facts_of(self.library.catalogue, target_model["model_key"], job_type="image")
-        budget, measure, apart = self._room(facts, target_model)
+        budget, measure, apart = self._room(self._facts(target_model), target_model)
         composition = compose(self._parts(text, plan), budget, measure, apart=apart)
         media = self._media(asked, plan, composition)
         reasons = tuple(dict.fromkeys(self._reasons(text, composition, tier)))
@@ -406,6 +406,9 @@ class _Work:
         plan = plan_figures(wanted, pictures_read(capabilities))
         several = len(plan.figures) > 1  # another model might read fewer than the text speaks of
         return msgspec.structs.replace(asked, model=target.key if several else model), target.model, plan
+
+    def _facts(self, model: Mapping[str, Any]) -> ModelFacts:
+        return facts_of(self.library.catalogue, str(model["model_key"]), job_type="image")
 
     def _room(self, facts: ModelFacts, model: Mapping[str, Any]) -> tuple[Budget, Measure, bool]:
         """The room for the prompt, what measures it, and whether what must not be seen is said beside it."""

@@ -29,6 +29,7 @@ from innkeeper.inference.tasks.scenes.sources import Sources
 from innkeeper.inference.tasks.scenes.state import SceneState
 from innkeeper.inference.tasks.written import Written
 from innkeeper.library.errors import TierBlockedError
+from innkeeper.library.models.facts import ModelFacts
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.tier import Ceilings
@@ -156,13 +157,21 @@ def _moment(request: SceneRequest, sources: Sources) -> bool:
 
 
 def narrator(
-    tasks: TextTasks, request: SceneRequest, sources: Sources, ceilings: Ceilings, terms: dict[str, Any]
+    tasks: TextTasks,
+    request: SceneRequest,
+    sources: Sources,
+    ceilings: Ceilings,
+    target: ModelFacts,
+    terms: dict[str, Any],
 ) -> Narrator:
-    """What has a model tell a moment: by the template for the scene's mode, mended once by the model itself, then cut."""
+    """What has a model tell a moment: by the template for the scene's mode, mended once by the model itself, then cut.
+
+    ``target`` is the model that makes the picture.
+    """
 
     async def narrate(mode: SceneMode, state: SceneState, context: SceneContext, words: int) -> SceneText:
         task = TextTask(
-            prompt=_prompt(request, sources, ceilings, mode, state, context, words),
+            prompt=_addressed(tasks, _prompt(request, sources, ceilings, state, context, words), mode, target),
             task="enhancement",
             options=_SAMPLING,
             **terms,
@@ -171,6 +180,8 @@ def narrator(
         if written.refused:
             await tasks.finish(task, written)
             raise SceneRefusedError(written.text)
+        if written.response is None:
+            return _known(state, sources, ("no_template",))
         await tasks.check(written, written.text)
         first = read_narrative(written.text, words)
         best, all_of_it = first, [written]
@@ -211,15 +222,30 @@ async def _again(tasks: TextTasks, task: TextTask, written: Written, asked: str)
     return None if again.refused else msgspec.structs.replace(again, prepared=written.prepared)
 
 
-_USE_CASES: Final = {SceneMode.CONTINUATION: "scene_iteration"}
-"""Which templates tell a moment, by what the scene goes on from; of all others the narrative's."""
+def _addressed(tasks: TextTasks, prompt: PrepareRequest, mode: SceneMode, target: ModelFacts) -> PrepareRequest:
+    """The prompt with its use case: of scenes that go on from a picture, of models that read CLIP's window, or of all others.
+
+    For those models a template asks for phrases in place of sentences, where the library has one for their family.
+    """
+    replace = msgspec.structs.replace
+    if mode is SceneMode.CONTINUATION:
+        return replace(prompt, use_case="scene_iteration")
+    spec = target.measured(target.window)
+    if spec is None or spec.kind != "clip":
+        return prompt
+    told = {name: prompt.values.get(name) for name in ("setting", "actions", "conversation_context")}
+    moment = "\n".join(", ".join(part) if isinstance(part, (list, tuple)) else part for part in told.values() if part)
+    values = FrozenDict({**prompt.values, "scene_context": moment})
+    phrases = replace(
+        prompt, use_case="scene_generation", target_model=target.key, target_family=target.family, values=values
+    )
+    return prompt if tasks.library.resolve(phrases).resolution.template is None else phrases
 
 
 def _prompt(
     request: SceneRequest,
     sources: Sources,
     ceilings: Ceilings,
-    mode: SceneMode,
     state: SceneState,
     context: SceneContext,
     words: int,
@@ -238,7 +264,7 @@ def _prompt(
     values = {"character_name": "somebody", **values, **({"mood": context.mood} if context.mood else {})}
     conversation = sources.conversation
     return PrepareRequest(
-        use_case=_USE_CASES.get(mode, "scene_narrative_generation"),
+        use_case="scene_narrative_generation",
         job_type="chat",
         text=_ASKED.format(words=words),
         content_mode=request.content_tier,
