@@ -1,10 +1,14 @@
 """Evidence: what stands around a word says whether it depicts, and distances are those of the text."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.tier import Relation
 from innkeeper.library.tiers.evidence import REPORTED, Mention, relations_of, weighed
+
+TEXT = "five " * 500
+"""A sentence without an end."""
 
 
 def mention(start: int, category: str, weight: float = 0.5, *, own: bool = True) -> Mention:
@@ -14,33 +18,65 @@ def mention(start: int, category: str, weight: float = 0.5, *, own: bool = True)
 
 def test_a_word_depicts_where_nothing_educational_stands() -> None:
     """An age and a context give a relation with the characters between them."""
-    found = weighed([mention(0, "age"), mention(20, "sexual")])
+    found = weighed([mention(0, "age"), mention(20, "sexual")], TEXT)
     assert found.relations == (Relation("minor", "sexual", "depicted", 15),)
     assert found.ages["minor"] == (0, 5)
 
 
 def test_words_of_lessons_and_courts_make_it_a_report() -> None:
     """Then the word is told as a report and makes no context."""
-    found = weighed([mention(0, "age"), mention(20, "sexual"), mention(40, "educational", 0.6)])
+    found = weighed([mention(0, "age"), mention(20, "sexual"), mention(40, "educational", 0.6)], TEXT)
     assert {relation.state for relation in found.relations} == {REPORTED}
     assert {each.category for each in found.mentions} == {"age", REPORTED}
 
 
 def test_one_such_word_does_not_outweigh_a_strong_one() -> None:
     """A word that is hardly ever used in another sense stays doubtful."""
-    found = weighed([mention(0, "age"), mention(20, "sexual", 0.6), mention(40, "educational", 0.6)])
+    found = weighed([mention(0, "age"), mention(20, "sexual", 0.6), mention(40, "educational", 0.6)], TEXT)
     assert {relation.state for relation in found.relations} == {"doubtful"}
 
 
 def test_far_words_say_nothing() -> None:
     """What stands elsewhere in a long text does not lift anything."""
-    found = weighed([mention(0, "age"), mention(20, "sexual"), mention(2_000, "educational", 0.9)])
+    found = weighed([mention(0, "age"), mention(20, "sexual"), mention(2_000, "educational", 0.9)], TEXT)
     assert {relation.state for relation in found.relations} == {"depicted"}
+
+
+def sentences(sentence: str, beside: str) -> set[str]:
+    """The states of a word of sex at 20 with one of lessons at 60, in another sentence or part of it."""
+    text = f"{sentence:55}{beside}"
+    lesson = mention(60, "educational", 0.9)
+    return {relation.state for relation in weighed([mention(0, "age"), mention(20, "sexual"), lesson], text).relations}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "beside", "state"),
+    [
+        ("five five five five five", "     lesson of nine words in a row", REPORTED),
+        ("five five five five five.", "    lesson of nine words in a row", "depicted"),
+        ("five five five five five,", "    lesson", "depicted"),
+        ("five five five five five,", "    lesson plan, and so on", "depicted"),
+        ("five five five five five,", "    lesson of nine words in a row", REPORTED),
+    ],
+)
+def test_an_innocent_word_beside_others_tells_nothing(sentence: str, beside: str, state: str) -> None:
+    """What is told of a word stands in its own sentence, in more than two words."""
+    assert sentences(sentence, beside) == {state}
+
+
+def test_around_counts_where_the_sentence_tells_something_itself() -> None:
+    """Then a second sentence of the same kind adds to it."""
+    text = f"{'five ' * 8}. {'lesson five five ' * 9}"
+    own, strong = mention(30, "educational", 0.4), mention(20, "sexual", 0.6)
+    alone = weighed([mention(0, "age"), strong, own], text)
+    assert {relation.state for relation in alone.relations} == {"depicted"}
+    both = weighed([mention(0, "age"), strong, own, mention(60, "educational", 0.9)], text)
+    assert {relation.state for relation in both.relations} == {REPORTED}
 
 
 def test_lists_of_operators_mean_what_they_say() -> None:
     """Their words are never taken for a report."""
-    found = weighed([mention(20, "sexual", own=False), mention(40, "educational", 0.9)])
+    found = weighed([mention(20, "sexual", own=False), mention(40, "educational", 0.9)], TEXT)
     assert set(found.contexts) == {"sexual:depicted"}
 
 

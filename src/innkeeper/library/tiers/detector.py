@@ -39,7 +39,7 @@ from innkeeper.text.pyregex import PatternLimitError
 
 __all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
 
-DETECTOR_VERSION: Final = "6"
+DETECTOR_VERSION: Final = "7"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096
@@ -99,7 +99,7 @@ class Detector:
             if len(text) > MAX_SCAN_CHARS:
                 failed.append("text_too_long")
             with allowed():
-                found = weighed(self._mentions(text[:MAX_SCAN_CHARS], failed))
+                found = weighed(self._mentions(text[:MAX_SCAN_CHARS], failed), text[:MAX_SCAN_CHARS])
             whole = len(text) <= MAX_SCAN_CHARS
             if (guest := self._classifier) is not None and whole:
                 scores = self._ask(lambda: guest.scores(text), failed)
@@ -135,7 +135,7 @@ class Detector:
             failed.append(type(error).__name__)
         if not (found or failed):
             return None
-        together = weighed(sorted(set(found)))
+        together = weighed(sorted(set(found)), head)
         return self._findings(
             together, {}, failed, f"{tail}\0{head}".encode("utf-8", "surrogatepass"), length=len(after)
         )

@@ -8,6 +8,7 @@ lessons, clinics, courts and newspapers around it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 
 from innkeeper.library.tier import Extent, Relation
 from innkeeper.library.tiers.classifier import depiction
+from innkeeper.text.automaton import is_unspaced
 
 __all__ = ["ABSOLUTE", "CONTEXTS", "FAMILY", "HINT", "REPORTED", "Mention", "Weighed", "relations_of", "weighed"]
 
@@ -35,6 +37,16 @@ HINT: Final = "age_hint"
 
 _AROUND: Final = 240
 """So many characters on each side tell how a word is meant."""
+
+_OWN: Final = 0.5
+"""From this weight on, the words of lessons and clinics in a sentence of its own let those around it count."""
+
+_LABEL_WORDS: Final = 2
+_LABEL_CHARACTERS: Final = 24
+_LABEL_SIGNS: Final = 4
+_LABEL_LOOKED_AT: Final = 64
+"""A part of a sentence no longer than this, between commas, only names something: it tells nothing of the rest. In scripts
+that have no blanks between words it is counted in signs."""
 
 _DEPICTED: Final = 0.6
 _DOUBTFUL: Final = 0.42
@@ -84,8 +96,12 @@ class _Sums:
         self.sums = [0.0, *accumulate(best[start] for start in self.starts)]
 
     def around(self, start: int, end: int) -> float:
-        first = bisect_left(self.starts, start - _AROUND)
-        return self.sums[bisect_right(self.starts, end + _AROUND)] - self.sums[first]
+        return self.within(start - _AROUND, end + _AROUND)
+
+    def within(self, start: int, end: int) -> float:
+        """The weights of the words that begin from one place to another."""
+        first = bisect_left(self.starts, start)
+        return self.sums[max(first, bisect_right(self.starts, end))] - self.sums[first]
 
     def best(self, start: int, end: int) -> float:
         """The weight of the weightiest word around a place."""
@@ -93,13 +109,54 @@ class _Sums:
         return max((self.best_at[at] for at in self.starts[first : min(last, first + _LOOKED_AT)]), default=0.0)
 
 
+class _Telling:
+    """What lessons, clinics, courts and newspapers say around a word, in a text.
+
+    What is said in the word's own sentence counts, and, where that is anything, what is said around it. An innocent word that
+    only stands beside others ("…, museum") tells nothing of them (dynamic-prompting reference, S9).
+    """
+
+    def __init__(self, text: str, words: Iterable[Mention]) -> None:
+        self._sentences = [0, *(one.end() for one in _SENTENCE_END.finditer(text)), len(text) + 1]
+        self._parts = [0, *(one.end() for one in _PART_END.finditer(text)), len(text) + 1]
+        self._text = text
+        known = list(words)
+        self._all = _Sums(known)
+        self._telling = _Sums(each for each in known if not self._is_label(each.start))
+
+    def around(self, start: int, end: int) -> float:
+        """The weight of what is told of a word."""
+        first, last = _bounds(self._sentences, start)
+        own, after = _bounds(self._parts, start)
+        labels = self._all.within(own, after - 1) - self._telling.within(own, after - 1)
+        inside = labels + self._telling.within(max(first, start - _AROUND), min(last - 1, end + _AROUND))
+        return labels + self._telling.around(start, end) if inside >= _OWN else inside
+
+    def _is_label(self, place: int) -> bool:
+        first, last = _bounds(self._parts, place)
+        if last - first > _LABEL_LOOKED_AT:
+            return False
+        part = self._text[first:last].strip(_ENDS)
+        most = _LABEL_SIGNS if any(map(is_unspaced, part)) else _LABEL_CHARACTERS
+        return len(part) <= most and len(part.split()) <= _LABEL_WORDS
+
+
+def _bounds(ends: Sequence[int], place: int) -> tuple[int, int]:
+    at = bisect_right(ends, place)
+    return ends[at - 1], ends[min(at, len(ends) - 1)]
+
+
+_SENTENCE_END: Final = re.compile(r"[.!?。！？…\n]+")
+_PART_END: Final = re.compile(r"[.!?。！？…\n,，、;；]+")
+_ENDS: Final = " .!?。！？…\n,，、;；"
+
 _LOOKED_AT: Final = 64
 _JUDGED: Final = CONTEXTS | ABSOLUTE
 _AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", HINT: "hint"}
 
 
-def weighed(mentions: Sequence[Mention]) -> Weighed:
-    """What mentions mean together. Linear in their number, but for sorting."""
+def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
+    """What the mentions of a text mean together. Linear in their number and the text, but for sorting."""
     classes: dict[str, list[Mention]] = {}
     for each in mentions:
         classes.setdefault(each.category, []).append(each)
@@ -111,7 +168,7 @@ def weighed(mentions: Sequence[Mention]) -> Weighed:
             mine = [each for each in mine if not grown.best(each.start, each.end)]
         if places := [(each.start, each.end) for each in mine if each.weight >= _COUNTS]:
             ages.setdefault(kind, []).extend(places)
-    contexts, told = _contexts(classes)
+    contexts, told = _contexts(classes, text)
     found = relations_of(ages, contexts) if ages and contexts else ()
     kept = [each for each in mentions if each.category not in _SILENT and each not in told]
     kept += [each._replace(category=REPORTED) for each in told]
@@ -122,7 +179,7 @@ _SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", HINT})
 """Classes that say how others are meant; they are no finds of their own."""
 
 
-def _contexts(classes: Mapping[str, list[Mention]]) -> tuple[dict[str, list[tuple[int, int]]], set[Mention]]:
+def _contexts(classes: Mapping[str, list[Mention]], text: str) -> tuple[dict[str, list[tuple[int, int]]], set[Mention]]:
     """The places of each context by ``category:state``, and the mentions that are only reported."""
     places: dict[str, list[tuple[int, int]]] = {}
     told: set[Mention] = set()
@@ -130,12 +187,13 @@ def _contexts(classes: Mapping[str, list[Mention]]) -> tuple[dict[str, list[tupl
     if not judged:
         return places, told
     judged_sums, cue = _Sums(judged), _Sums(classes.get("cue", ()))
-    educational, adult = _Sums(classes.get("educational", ())), _Sums(classes.get("adult", ()))
+    adult, lessons = _Sums(classes.get("adult", ())), classes.get("educational")
+    telling = _Telling(text, lessons) if lessons else None
     for each in judged:
         start, end = each.start, each.end
         chance = 1.0
-        if each.own and educational.starts:
-            around = (sums.around(start, end) for sums in (judged_sums, cue, educational))
+        if each.own and telling is not None:
+            around = (sums.around(start, end) for sums in (judged_sums, cue, telling))
             chance = depiction(*around, strong=each.category == "sexual" and each.weight >= _STRONG)
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
         if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):
