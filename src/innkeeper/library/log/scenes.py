@@ -211,11 +211,18 @@ class SceneStore:
         )
 
     def put_state(
-        self, conversation_id: str, seen: StoredSceneState, state: Mapping[str, Any], *, seq: int, location: str | None
+        self,
+        conversation_id: str,
+        seen: StoredSceneState,
+        state: Mapping[str, Any],
+        *,
+        seq: int,
+        location: str | None,
+        tier: Any = None,
     ) -> StoredSceneState:
         """Store what the scene is like, if it is still as it was ``seen``.
 
-        Where ``location`` is given, the conversation's becomes that; an empty one is forgotten.
+        Where ``location`` is given, the conversation's becomes that; an empty one is forgotten. ``tier`` is for which it is.
 
         Raises:
             NotFoundError: the conversation is somebody else's.
@@ -226,7 +233,8 @@ class SceneStore:
         changes = {"state": dict(state), "seq": seq, "version": version + 1, "updated_at": now}
         resource = ("scene_states", conversation_id)
         with self.db.transaction() as connection:
-            moderate(self.db, TextKind.SCENE, row_texts({"state": state}, ()), None, resource=resource, gate=self._gate)
+            texts = row_texts({"state": state}, ())
+            moderate(self.db, TextKind.SCENE, texts, tier, resource=resource, gate=self._gate)
             self._make_state(connection, conversation_id, now)
             here = (scene_states.c.conversation_id == conversation_id, scene_states.c.version == version)
             values = checked(scene_states, changes, whole=False)

@@ -17,7 +17,7 @@ import msgspec
 from innkeeper.inference.tasks.scenes.figures import Figure, FigurePlan, FigureRole, Rewrite, numbers_in
 from innkeeper.inference.tasks.scenes.limits import MAX_APPEARANCE, MAX_FACT_CHARS
 from innkeeper.inference.tasks.scenes.modes import SceneMode
-from innkeeper.inference.tasks.scenes.rules import garments
+from innkeeper.inference.tasks.scenes.reading.rules import garments
 from innkeeper.inference.tasks.scenes.state import SceneState
 from innkeeper.library.errors import OverBudgetError
 from innkeeper.library.models.facts import Measure

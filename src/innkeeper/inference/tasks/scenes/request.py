@@ -21,7 +21,7 @@ from innkeeper.prompt.data import EMPTY, check_depth, to_json
 from innkeeper.prompt.errors import LimitError, UsageError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = ["InlinePerson", "SceneRequest", "scene_request"]
+__all__ = ["InlinePerson", "SceneRequest", "person_texts", "scene_request"]
 
 
 class InlinePerson(msgspec.Struct, frozen=True, kw_only=True):

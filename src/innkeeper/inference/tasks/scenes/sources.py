@@ -6,20 +6,21 @@ picture that is really there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.inference.tasks.scenes.figures import FigureRole
-from innkeeper.inference.tasks.scenes.request import InlinePerson, SceneRequest
+from innkeeper.inference.tasks.scenes.request import InlinePerson, SceneRequest, person_texts
 from innkeeper.inference.tasks.scenes.state import Fact, Origin, SceneState, read_state
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, NotFoundError
-from innkeeper.library.log.conversations import CharacterStore
+from innkeeper.library.log.conversations import CharacterStore, card_texts
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore, StoredSceneState
 from innkeeper.library.tier import Tier
-from innkeeper.library.tiers.gate import character_ceiling
+from innkeeper.library.tiers.gate import TextKind, character_ceiling
+from innkeeper.library.tiers.moderation import row_texts
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.library.library import Library
 
-__all__ = ["ASSET", "Sources", "read_sources"]
+__all__ = ["ASSET", "Sources", "read_sources", "scene_texts"]
 
 ASSET: Final = "asset:"
 """What the name of a stored result begins with, where a picture is named."""
@@ -193,3 +194,34 @@ def _known(state: SceneState, conversation: FrozenDict | None, template: FrozenD
 
 
 _LONGEST: Final = 300
+
+
+# ------------------------------------------------------------------------------------------------------------------- texts
+
+_NO_TEXTS: Final = frozenset(
+    {"id", "user_id", "tenant", "owner", "content_rating", "role", "moderation_status", "consistency_method"}
+    | {"created_at", "updated_at", "image_url", "reference_image_url", "preview_image_url"}
+    | {"scene_focus", "narrative_style", "perspective_hint"}
+)
+
+
+def scene_texts(request: SceneRequest, sources: Sources) -> dict[str, str]:
+    """Every text that may come to be seen, by where it enters: the request's, cards', the template's, what was said before."""
+    found = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
+    for role, row in sources.people:
+        told = card_texts(row, _NO_TEXTS) if "id" in row else {"inline": "\n".join(person_texts(row))}
+        found |= {f"{TextKind.CARD}:{role}.{name}": text for name, text in told.items()}
+    if sources.template is not None:
+        texts = row_texts(sources.template, _NO_TEXTS)
+        found |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
+    if sources.before is not None:
+        found[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before["scene_prompt"]
+    state = row_texts({"state": [fact.value for fact in _facts(sources.state)]}, ())
+    found |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
+    found[TextKind.HISTORY.value] = "\n".join(row["content"] for row in sources.messages)
+    return {name: text for name, text in found.items() if text.strip()}
+
+
+def _facts(state: SceneState) -> Iterator[Any]:
+    yield from (fact for fact in (state.location, state.time, state.camera) if fact is not None)
+    yield from (*state.present, *state.props, *state.clothing.values())

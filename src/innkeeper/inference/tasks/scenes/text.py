@@ -14,7 +14,6 @@ import msgspec
 
 from innkeeper.inference.tasks.answer import TaskAnswer
 from innkeeper.inference.tasks.execution import TextTask, TextTasks
-from innkeeper.inference.tasks.scenes.context import SceneContext
 from innkeeper.inference.tasks.scenes.modes import SceneMode
 from innkeeper.inference.tasks.scenes.narrative import (
     Narrative,
@@ -24,6 +23,7 @@ from innkeeper.inference.tasks.scenes.narrative import (
     repair_text,
     taken_tags,
 )
+from innkeeper.inference.tasks.scenes.reading.context import SceneContext
 from innkeeper.inference.tasks.scenes.request import SceneRequest
 from innkeeper.inference.tasks.scenes.sources import Sources
 from innkeeper.inference.tasks.scenes.state import SceneState

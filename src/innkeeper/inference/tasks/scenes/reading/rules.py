@@ -1,8 +1,8 @@
 """The rules by which a scene is read: patterns of plain English with how sure each is, declared here and versioned as a whole.
 
-They are our own. A rule is a pattern with a group ``value``; what it gives counts for its confidence times the weight of the
-passage that it stands in (`innkeeper.inference.tasks.scenes.passages`), and half where the sentence speaks of another time or of
-what is not so. Other languages than English match nothing, so that nothing is guessed of them.
+They are our own. A rule is a pattern with a group ``value``; what it gives counts for its confidence times the weight of its
+passage (`innkeeper.inference.tasks.scenes.reading.passages`), and half where the sentence speaks of another time or of what is
+not so. Other languages than English match nothing, so that nothing is guessed of them.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.tasks.scenes.context import Person, analyse
 from innkeeper.inference.tasks.scenes.limits import MAX_ACTIONS, MAX_SCENE_CHARS
-from innkeeper.inference.tasks.scenes.passages import Kind, passages
-from innkeeper.inference.tasks.scenes.rules import VERSION, scene_rules
+from innkeeper.inference.tasks.scenes.reading.context import Person, analyse
+from innkeeper.inference.tasks.scenes.reading.passages import Kind, passages
+from innkeeper.inference.tasks.scenes.reading.rules import VERSION, scene_rules
 from innkeeper.inference.tasks.scenes.state import SceneState, apply_changes
 
 PEOPLE = (Person("Mira", "character", speaks=True), Person("Tom", "user"))

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.inference.tasks.scenes.limits import MAX_ACTIONS, MAX_FACT_CHARS, MAX_FACTS
-from innkeeper.inference.tasks.scenes.passages import Kind, Passage, passages
-from innkeeper.inference.tasks.scenes.rules import HALVED, MOODS, VERSION, Rule, scene_rules
+from innkeeper.inference.tasks.scenes.reading.passages import Kind, Passage, passages
+from innkeeper.inference.tasks.scenes.reading.rules import HALVED, MOODS, VERSION, Rule, scene_rules
 from innkeeper.inference.tasks.scenes.state import THRESHOLD, Change, Fact, Origin
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten

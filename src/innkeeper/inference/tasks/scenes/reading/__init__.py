@@ -1,0 +1,1 @@
+"""What a message tells of a scene, read by declared rules."""
