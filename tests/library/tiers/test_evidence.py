@@ -67,7 +67,7 @@ def test_an_innocent_word_beside_others_tells_nothing(sentence: str, beside: str
 def test_around_counts_where_the_sentence_tells_something_itself() -> None:
     """Then a second sentence of the same kind adds to it."""
     text = f"{'five ' * 8}. {'lesson five five ' * 9}"
-    own, strong = mention(30, "educational", 0.4), mention(20, "sexual", 0.6)
+    own, strong = mention(30, "educational", 0.5), mention(20, "sexual", 0.6)
     alone = weighed([mention(0, "age"), strong, own], text)
     assert {relation.state for relation in alone.relations} == {"depicted"}
     both = weighed([mention(0, "age"), strong, own, mention(60, "educational", 0.9)], text)
