@@ -153,7 +153,7 @@ def test_unknown_outcome_goes_nowhere(inn: Inn) -> None:
 
 
 @given(st.lists(st.sampled_from(["503", "429", "404", "lost", "401", "refused", "ok"]), min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_never_paid_twice(inn: Inn, answers: list[str]) -> None:
     """S6 and money: whatever providers answer, nobody is asked after one that may have the job, and the tier never rises."""
     made = {
@@ -287,3 +287,69 @@ def test_s1_in_rows(inn: Inn, words: str, place: str) -> None:
     with pytest.raises(TierBlockedError):
         inn.jobs.submit(WANTED, ADULT)
     assert inn.charged == (0, 0, 0)
+
+
+@given(
+    may_be_off=st.lists(st.booleans(), min_size=3, max_size=3),
+    adult=st.booleans(),
+    verified=st.booleans(),
+    said=st.booleans(),
+    failures=st.integers(0, 2),
+)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_s4(inn: Inn, may_be_off: list[bool], adult: bool, verified: bool, said: bool, failures: int) -> None:
+    """S4: a provider's checker is on in every attempt, unless the tier is the adult one and the row of that model allows less."""
+    inn.jobs.routes.router._health.clear()
+    providers = (inn.near, inn.mid, inn.far)
+    for place, (provider, off) in enumerate(zip(providers, may_be_off, strict=True)):
+        capabilities: Any = {**MODEL["capabilities"], "safety_checker_may_be_off": off}  # type: ignore[dict-item]
+        ModelStore(inn.jobs.library.db).update(f"{provider.name}/one", {"capabilities": capabilities})
+        provider.errors = [_status(503)] if place < failures else []
+        provider.bodies.clear()
+    inn.jobs.library.refresh()
+    ceilings = Ceilings(account=Tier.NSFW if verified else Tier.SFW)
+    wanted = MediaRequest(prompt="a red barn", extra={"enable_safety_checker": said})
+    job = inn.done(inn.jobs.submit(wanted, Terms(tier="nsfw" if adult else "sfw", ceilings=ceilings)))
+    assert (job.state, job.tier) == (State.SUCCEEDED, "nsfw" if adult and verified else "sfw")
+    (body,) = [body for provider in providers for body in provider.bodies]
+    assert body["enable_safety_checker"] is not (adult and verified and may_be_off[failures])
+
+
+@given(
+    tiers=st.lists(st.sampled_from([None, "sfw", "nsfw"]), min_size=3, max_size=3),
+    asked=st.sampled_from(["sfw", "nsfw", "adult", None]),
+    account=st.sampled_from([None, Tier.SFW, Tier.NSFW]),
+    lower=st.booleans(),
+    failures=st.integers(0, 3),
+)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_s5_s6(
+    inn: Inn, tiers: list[str | None], asked: str | None, account: Tier | None, lower: bool, failures: int
+) -> None:
+    """S5, S6: what names no tier is general; no attempt is above the one before, its model, the account or the request."""
+    inn.jobs.routes.router._health.clear()
+    db, providers = inn.jobs.library.db, (inn.near, inn.mid, inn.far)
+    for place, (provider, tier) in enumerate(zip(providers, tiers, strict=True)):
+        ModelStore(db).update(f"{provider.name}/one", {"tier_ceiling": tier})
+        provider.errors = [_status(503)] if place < failures else []
+    policies = RoutePolicyStore(db)
+    if policies.list():
+        policies.update("any", {"lower_tier": lower})
+    else:
+        policies.add({"name": "any", "modality": "image", "lower_tier": lower})
+    inn.jobs.library.refresh()
+    inn.jobs.routes._read = -1e9
+    most = Tier.lowest(Tier.of(asked), account or Tier.SFW)
+    allowed = [Tier.NSFW if tier is None else Tier.of(tier) for tier in tiers]  # their provider is for adults
+    try:
+        job = inn.done(inn.jobs.submit(WANTED, Terms(tier=asked, ceilings=Ceilings(account=account))))
+    except NoRouteError:
+        assert not lower
+        assert all(tier.rank < most.rank for tier in allowed)
+        return
+    steps = job.to_dict()["route_trace"]["steps"]
+    ranks = [Tier.of(step["tier"]).rank for step in steps]
+    assert ranks == sorted(ranks, reverse=True)
+    assert max(ranks) <= most.rank
+    names = [provider.name for provider in providers]
+    assert all(rank <= allowed[names.index(step["provider"])].rank for rank, step in zip(ranks, steps, strict=True))

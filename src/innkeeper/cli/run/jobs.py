@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["image", "job", "video"]
 
 _FAILED: Final = 69
+_NICE: Final = 5
+"""How much less of a busy processor whoever carries jobs out gets than a service."""
+
 _NAMES: Final = {
     "negative": "negative_prompt",
     "ratio": "aspect_ratio",
@@ -240,7 +243,11 @@ def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
 @click.option("--until-idle", is_flag=True, help="Stop once nothing waits.")
 @database_options
 def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> None:
-    """Carry out jobs until told to stop (SIGTERM, Ctrl-C). Any number of these may share one database."""
+    """Carry out jobs until told to stop (SIGTERM, Ctrl-C). Any number of these may share one database.
+
+    They yield the processor to services on the same machine: that a job is accepted is waited for.
+    """
+    import os
     import signal
     import threading
 
@@ -250,6 +257,8 @@ def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> N
         if until_idle:
             Runner(jobs).drain()
             return
+        if hasattr(os, "nice"):
+            os.nice(_NICE)
         stop = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         if not as_json:
