@@ -15,7 +15,7 @@ from innkeeper.inference.jobs.backend import Call, Failure, Progress, RefusedByP
 from innkeeper.inference.jobs.job import NEXT, Job, JobChangedError, JobStateError, Output, State
 from innkeeper.inference.jobs.limits import MAX_ATTEMPTS
 from innkeeper.inference.jobs.media import MediaRequest
-from innkeeper.inference.jobs.media_jobs import Terms
+from innkeeper.inference.jobs.media_jobs import BudgetError, Terms
 from innkeeper.library.db.engine import Database
 from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.determinism import Clock
@@ -361,3 +361,18 @@ def test_cancelled_and_retried_at_once(url: str, at: House, provider: FakeProvid
     if at.jobs.get(job.id).ended:
         at.jobs.retry(job.id)
     assert (at.drain(job.id).state, provider.charged) == (State.SUCCEEDED, 1)
+
+
+def test_budget_of_several_at_once(url: str, at: House, provider: FakeProvider) -> None:
+    """Requests that come at once, to several processes, do not go beyond the budget together; other owners have theirs."""
+    with house(url, at.folder, provider) as other, ThreadPoolExecutor(6) as pool:
+        at.jobs.daily_budget = other.jobs.daily_budget = 0.1
+        asked = [
+            pool.submit(jobs.submit, WANTED, Terms(owner=owner))
+            for owner in ("me", "you")
+            for jobs in (at.jobs, other.jobs) * 3
+        ]
+        errors = [one.exception() for one in asked]
+    assert [error is None for error in errors].count(True) == 4
+    assert {type(error) for error in errors if error is not None} == {BudgetError}
+    assert [len(at.jobs.store.list(owner=owner)) for owner in ("me", "you")] == [2, 2]

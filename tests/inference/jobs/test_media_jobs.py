@@ -1,5 +1,6 @@
 """Jobs as they are accepted: judged, priced, once for each idempotency key, and asked for again."""
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,6 +221,31 @@ def test_threads(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.05)
     assert {at.jobs.get(one).state for one in ids} == {State.SUCCEEDED}
     assert at.provider.charged == 6
+
+
+def test_slow_receivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever takes his time to hear of a job holds up no other: they are carried out meanwhile."""
+    monkeypatch.setattr("innkeeper.inference.jobs.runner._SWEEP", 0.02)
+    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.001, 0.002))
+    heard, enough = threading.Event(), threading.Event()
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        heard.set()
+        enough.wait(60)
+        return httpx.Response(204)
+
+    wire = MediaWire(transport=httpx.MockTransport(answer))
+    with house(str(tmp_path / "a.db"), tmp_path, wire=wire) as at:
+        at.jobs.cancel(at.jobs.submit(WANTED, Terms(callback_url="https://me.example/told")).id)
+        with Runner(at.jobs, threads=2):
+            assert heard.wait(60)
+            job = at.jobs.submit(WANTED)
+            until = time.monotonic() + 60
+            while not at.jobs.get(job.id).ended and time.monotonic() < until:
+                time.sleep(0.01)
+            assert at.jobs.get(job.id).state is State.SUCCEEDED
+            assert not enough.is_set()
+            enough.set()
 
 
 def told(tmp_path: Path, statuses: list[int]) -> tuple[House, list[httpx.Request], Any]:

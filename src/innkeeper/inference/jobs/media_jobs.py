@@ -148,7 +148,8 @@ class MediaJobs:
             created_at=now,
             updated_at=now,
         )
-        kept, new = self.store.add(job)
+        priced = bool(plan.estimate) and self.daily_budget is not None
+        kept, new = self.store.add(job, (lambda: self._afford(plan.estimate, terms, now)) if priced else None)
         if new:
             self.added()
         return kept

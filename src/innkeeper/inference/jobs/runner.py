@@ -10,8 +10,9 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from innkeeper.inference.jobs.deliveries import Deliveries
 from innkeeper.inference.jobs.job import Job, JobChangedError, State
@@ -26,6 +27,7 @@ from innkeeper.prompt.machine import random_bytes
 __all__ = ["Runner"]
 
 LOG: Final = logging.getLogger("innkeeper.jobs")
+_T = TypeVar("_T")
 _IDLE: Final = 0.2
 _GATHER: Final = 0.02
 """Seconds for which threads that are free wait for others, so that several jobs are claimed at once."""
@@ -58,8 +60,7 @@ class Runner:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._loop: threading.Thread | None = None
-        self._beat: threading.Thread | None = None
+        self._running: list[threading.Thread] = []
         self._forgotten = 0.0
         self._claimed = 0.0
         self._more = False
@@ -74,18 +75,25 @@ class Runner:
     def start(self) -> None:
         """Begin."""
         self.jobs.added = self._wake.set
-        self._loop = threading.Thread(target=self._run, name="innkeeper-jobs", daemon=True)
-        self._beat = threading.Thread(target=self._renew, name="innkeeper-leases", daemon=True)
-        self._loop.start()
-        self._beat.start()
+        work: dict[str, Callable[[], object]] = {
+            "jobs": self._run,
+            "leases": self._renew,
+            "lost": lambda: self._every(self._recover),
+            "messages": lambda: self._every(self._tell),  # whoever is told may take his time: nothing else waits for it
+        }
+        self._running = [
+            threading.Thread(target=do, name=f"innkeeper-{name}", daemon=True) for name, do in work.items()
+        ]
+        for thread in self._running:
+            thread.start()
 
     def stop(self, seconds: float = 30.0) -> None:
         """Take no more jobs, and wait for those at hand."""
         self._stopping.set()
         self._wake.set()
-        for thread in (self._loop, self._beat):
-            if thread is not None:
-                thread.join(seconds)
+        until = time.monotonic() + seconds
+        for thread in self._running:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def drain(self, seconds: float = 60.0, *, until: str | None = None) -> None:
         """Carry out what is due in this thread until nothing waits, or the job ``until`` has ended, or the time is over."""
@@ -105,25 +113,27 @@ class Runner:
     # ----------------------------------------------------------------------------------------------------------------- loop
 
     def _run(self) -> None:
-        swept = 0.0
         with ThreadPoolExecutor(self._threads, thread_name_prefix="innkeeper-job") as pool:
             while not self._stopping.is_set():
                 self._wake.clear()
-                try:
-                    taken = self._take(pool)
-                    if time.monotonic() - swept > _SWEEP:
-                        swept = time.monotonic()
-                        self.sweep()
-                except DatabaseError as error:
-                    LOG.warning("jobs wait for the database: %s", error.message)
-                    taken = 0
-                    self._stopping.wait(_SWEEP)
-                except Exception as error:  # noqa: BLE001 - a defect must not end the thread that carries all jobs
-                    LOG.error("jobs: internal error: %s", type(error).__name__)  # noqa: TRY400 - may quote a prompt
-                    taken = 0
-                    self._stopping.wait(_SWEEP)
-                if not taken:
+                if not self._safely(lambda: self._take(pool)):
                     self._wake.wait(_GATHER if self._more and len(self._held) < self._threads else _IDLE)
+
+    def _every(self, work: Callable[[], object]) -> None:
+        """Do something once a second."""
+        while not self._stopping.wait(_SWEEP):
+            self._safely(work)
+
+    def _safely(self, work: Callable[[], _T]) -> _T | None:
+        """Do something; what fails is tried again a while later."""
+        try:
+            return work()
+        except DatabaseError as error:
+            LOG.warning("jobs wait for the database: %s", error.message)
+        except Exception as error:  # noqa: BLE001 - a defect must not end a thread that all jobs need
+            LOG.error("jobs: internal error: %s", type(error).__name__)  # noqa: TRY400 - may quote a prompt
+        self._stopping.wait(_SWEEP)
+        return None
 
     def _take(self, pool: ThreadPoolExecutor) -> int:
         free = self._threads - len(self._held)
@@ -173,18 +183,26 @@ class Runner:
 
     def sweep(self) -> None:
         """Everything beside the jobs themselves, once."""
+        self._recover()
+        self._tell()
+
+    def _recover(self) -> None:
+        """End jobs whose time is over, and go on with those of workers that went away."""
         for job in self.store.overdue():
             told = {"cancel_due": self.store.db.now()} if job.reference is not None else {}
             self._unless_changed(lambda job=job, told=told: self.store.move(job, State.EXPIRED, **told))
         for job in self._lost():
             backend = self.jobs.backends.get(job.backend)
             self._unless_changed(lambda job=job, backend=backend: self.steps.recover(job, backend))
-        for job in self.store.to_cancel(16):
-            self._unless_changed(lambda job=job: self.steps.tell_provider(job))
-        self.deliveries.send_due()
         if time.monotonic() - self._forgotten > _FORGET or not self._forgotten:
             self._forgotten = time.monotonic()
             self.store.forget_receipts(later(self.store.db.now(), -2 * WEBHOOK_SECONDS))
+
+    def _tell(self) -> None:
+        """Tell providers of jobs that were cancelled, and whoever asked for it of those that ended."""
+        for job in self.store.to_cancel(16):
+            self._unless_changed(lambda job=job: self.steps.tell_provider(job))
+        self.deliveries.send_due()
 
     def _lost(self) -> list[Job]:
         """Jobs whose lease is over: by the clock, or, where that was set back, once it has stood still for as long."""

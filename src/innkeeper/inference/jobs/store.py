@@ -7,7 +7,7 @@ process add at the same time are committed together.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,18 +77,31 @@ class JobStore:
 
     # ---------------------------------------------------------------------------------------------------------- for callers
 
-    def add(self, job: Job) -> tuple[Job, bool]:
+    def add(self, job: Job, afford: Callable[[], object] | None = None) -> tuple[Job, bool]:
         """Add a job, and tell whether it is new: one of the same owner with the same idempotency key is given back instead.
+
+        ``afford`` raises where the job costs its owner too much; it is asked while nobody else adds one for this owner.
 
         Raises:
             ConflictError: the key was used for another request.
         """
         values = checked(jobs, _values(job))
-        new = self._add_all([values])[0] if self.db.in_transaction else self._added(values)
+        if afford is not None:
+            new = self._add_affordable(values, afford)
+        else:
+            new = self._add_all([values])[0] if self.db.in_transaction else self._added(values)
         if new:
             return job, True
         found = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
         return found or job, False
+
+    def _add_affordable(self, row: dict[str, Any], afford: Callable[[], object]) -> bool:
+        with self.db.transaction() as connection:  # of a SQLite file the only one that writes
+            if self.db.dialect == "postgresql":
+                owner = f"{row['tenant']} {row['owner']}"
+                connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(owner, 0))))
+            afford()
+            return self._add_all([row])[0]
 
     def _add_all(self, rows: Sequence[dict[str, Any]]) -> list[bool]:
         """Add rows in one transaction; tells of each whether it is new."""
