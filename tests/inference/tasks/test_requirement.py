@@ -94,6 +94,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Frontend Integration": (
         "service/tasks/test_turns.py::test_a_chat_without_a_character",
         "service/tasks/test_enhancement.py::test_the_documents_example",
+        "inference/tasks/scenes/test_scenes.py::test_a_short_window_is_told_in_phrases",
     ),
     "Negative Prompt Integration": ("library/models/test_facts.py::test_clip_prompts_fit_their_window",),
     "Database Structure": ("library/models/test_stores.py::test_the_same_fragment_in_both_generation_modes",),

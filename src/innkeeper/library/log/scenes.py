@@ -133,13 +133,11 @@ class SceneStore:
                 return before, False
             if row.get("conversation_id") is not None:
                 row["number"] = self._next(connection, row["conversation_id"], now)
-                if (before := self._asked(connection, row)) is not None:  # somebody was quicker: all wait at the number
-                    return before, False
             made = self._insert(row).returning(character_scenes)
             stored = connection.execute(made).mappings().first()
             if stored is None:
                 before = self._asked(connection, row)
-                assert before is not None  # noqa: S101 - nothing else is in conflict
+                assert before is not None  # noqa: S101 - only its key can be in conflict
                 return before, False
             return self._admitted(frozen_row(stored)), True
 

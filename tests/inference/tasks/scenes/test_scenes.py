@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from innkeeper.inference.fake import EchoServer, FakeReply
+from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.inference.jobs.assets import FolderAssets
 from innkeeper.inference.jobs.media_jobs import MediaJobs
 from innkeeper.inference.jobs.runner import Runner
@@ -283,6 +283,21 @@ def test_a_picture_that_is_gone(house: House) -> None:
         house.compose(conversation_id=here, previous_scene_id=first["id"])
 
 
+def test_a_job_that_comes_to_nothing(house: House) -> None:
+    """A scene says what became of its job: cancelled, and made after all when it is asked for again."""
+    made = house.generate(conversation_id=house.conversation(TOLD))
+    store = SceneStore(house.library.db, ME)
+    house.jobs.cancel(made.job.id)
+    row = store.get(made.scene["id"])
+    assert (row["status"], row["image_url"]) == ("cancelled", None)
+    with pytest.raises(ConflictError, match="its job has cancelled"):
+        house.compose(previous_scene_id=row["id"], message=TOLD)
+    Runner(house.jobs).drain(until=house.jobs.retry(made.job.id).id)
+    row = store.get(made.scene["id"])
+    assert row["status"] == "succeeded"
+    assert row["image_url"]
+
+
 def test_asked_once(house: House) -> None:
     """A repeat with the same key is the same scene and the same job; another request with it is refused."""
     here = house.conversation(TOLD)
@@ -441,6 +456,15 @@ def test_faults_are_told_once(house: House) -> None:
     assert {"narrative:dialogue", "narrative:first_person"} <= set(scene.reasons)
 
 
+@pytest.mark.parametrize("second", [FakeReply(content="A kitchen."), Answer(status=500)], ids=["too short", "down"])
+def test_what_is_left_of_nothing(house: House, second: Any) -> None:
+    """Where nothing of a narrative can be taken, what is known stands in; a second try that fails changes nothing."""
+    with EchoServer(FakeReply(content="I am. I was."), *[second] * 3) as server:
+        scene = house.narrated(server, message='"Sit down."', character={"name": "Mira"})
+    assert (scene.text.source, scene.text.tags.text) == ("fallback", "Mira")
+    assert "narrative:too_short" in scene.reasons
+
+
 def test_a_refusal_reaches_the_caller(house: House) -> None:
     """S3: what a model will not tell is told, word for word, and nothing is put in its place."""
     with (
@@ -542,6 +566,23 @@ def test_what_is_pinned_stays(house: House) -> None:
     house.generate(conversation_id=here)
     assert read_state(store.state(here).state).location == state.location
     assert house.library.conversations_of(ME).get(here)["current_location"] == "lighthouse"
+
+
+def test_whoever_was_quicker(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a person changes the state while a scene is made, both changes are in it, and what is pinned stays."""
+    here, write = house.conversation(TOLD), SceneStore.put_state
+
+    def slower(store: SceneStore, conversation: str, seen: Any, state: Any, **more: Any) -> Any:
+        monkeypatch.setattr(SceneStore, "put_state", write)
+        own = edited(read_state({}), {"location": {"value": "lighthouse", "pinned": True}, "time": "dusk"})
+        write(store, conversation, seen, own.to_dict(), seq=0, location="lighthouse")
+        return write(store, conversation, seen, state, **more)
+
+    monkeypatch.setattr(SceneStore, "put_state", slower)
+    house.generate(conversation_id=here)
+    state = read_state(SceneStore(house.library.db, ME).state(here).state)
+    assert [fact.value for fact in (state.location, state.time) if fact] == ["lighthouse", "dusk"]
+    assert [fact.value for fact in state.props] == ["copper kettle"]
 
 
 def test_a_location_that_was_written_by_hand(house: House) -> None:
