@@ -7,36 +7,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.tasks.scenes.composition import (
+    CastMember,
     Clothing,
     Composition,
-    Member,
     SceneParts,
-    Style,
+    SceneStyle,
     clothing_of,
     compose,
     people_of,
 )
-from innkeeper.inference.tasks.scenes.figures import Candidate, FigureRole, numbers_in, plan_figures
+from innkeeper.inference.tasks.scenes.figures import FigureCandidate, FigureRole, numbers_in, plan_figures
 from innkeeper.inference.tasks.scenes.modes import SceneMode
-from innkeeper.inference.tasks.scenes.state import Fact, Origin, SceneState
+from innkeeper.inference.tasks.scenes.state import Fact, FactOrigin, SceneState
 from innkeeper.library.errors import OverBudgetError
 from innkeeper.library.models.facts import CLIP, Measure
 from innkeeper.library.prepare.budget import Budget, budget_of
 
 CHARS = Measure("chars", len)
 CANDIDATES = (
-    Candidate(FigureRole.ENVIRONMENT, "asset:aa/place.png"),
-    Candidate(FigureRole.CHARACTER, "asset:bb/mira.png", "Mira"),
-    Candidate(FigureRole.USER, "asset:cc/tom.png", "Tom"),
+    FigureCandidate(FigureRole.ENVIRONMENT, "asset:aa/place.png"),
+    FigureCandidate(FigureRole.CHARACTER, "asset:bb/mira.png", "Mira"),
+    FigureCandidate(FigureRole.USER, "asset:cc/tom.png", "Tom"),
 )
-MIRA = Member(name="Mira", role=FigureRole.CHARACTER, appearance=("red hair", "freckles"), id="c1")
-TOM = Member(name="Tom", role=FigureRole.USER, appearance=("beard",), id="c2")
-WORN = Fact(value="grey dress", origin=Origin.EXTRACTOR)
+MIRA = CastMember(name="Mira", role=FigureRole.CHARACTER, appearance=("red hair", "freckles"), id="c1")
+TOM = CastMember(name="Tom", role=FigureRole.USER, appearance=("beard",), id="c2")
+WORN = Fact(value="grey dress", origin=FactOrigin.EXTRACTOR)
 
 
-def made(room: int = 10_000, candidates: tuple[Candidate, ...] = CANDIDATES, **more: Any) -> Composition:
+def made(room: int = 10_000, candidates: tuple[FigureCandidate, ...] = CANDIDATES, **more: Any) -> Composition:
     """A prompt for two persons, in so many characters."""
-    facts = {"text": "A quiet kitchen at dawn.", "style": Style.BOTH_CHARACTERS, "mode": SceneMode.CONTINUATION}
+    facts = {"text": "A quiet kitchen at dawn.", "style": SceneStyle.BOTH_CHARACTERS, "mode": SceneMode.CONTINUATION}
     plan = plan_figures(candidates, 8)
     parts = SceneParts(**{**facts, "people": (MIRA, TOM), "plan": plan, **more})
     return compose(parts, Budget(room, room, unit="chars"), CHARS)
@@ -73,17 +73,19 @@ HOSTILE = st.sampled_from(
     st.sets(st.sampled_from(CANDIDATES)),
     st.integers(0, 3),
     st.sampled_from([*SceneMode]),
-    st.sampled_from([*Style]),
+    st.sampled_from([*SceneStyle]),
     st.lists(HOSTILE | st.text(max_size=20), min_size=6, max_size=6),
 )
 def test_numbering_equals_the_pictures(
-    some: set[Candidate], most: int, mode: SceneMode, style: Style, texts: list[str]
+    some: set[FigureCandidate], most: int, mode: SceneMode, style: SceneStyle, texts: list[str]
 ) -> None:
     """Check 13: for all subsets of pictures and whatever people write, the text speaks of exactly the pictures that are sent."""
     name, tag, other, scene, action, clothes = texts
     members = (
-        Member(name=name, role=FigureRole.CHARACTER, appearance=(tag, other), clothing=Clothing(clothes, "override")),
-        Member(name=other, role=FigureRole.USER),
+        CastMember(
+            name=name, role=FigureRole.CHARACTER, appearance=(tag, other), clothing=Clothing(clothes, "override")
+        ),
+        CastMember(name=other, role=FigureRole.USER),
     )
     plan = plan_figures(some, most)
     parts = SceneParts(
@@ -97,7 +99,9 @@ def test_numbering_equals_the_pictures(
 def test_within_the_room(room: int) -> None:
     """A prompt fits its room or is refused; figures, persons and their number never go, and what went is listed."""
     try:
-        done = made(room, action="picks up a copper kettle", mood="calm", people=(MIRA,), style=Style.CHARACTER_ONLY)
+        done = made(
+            room, action="picks up a copper kettle", mood="calm", people=(MIRA,), style=SceneStyle.CHARACTER_ONLY
+        )
     except OverBudgetError:
         assert room < 220
         return
@@ -111,7 +115,7 @@ def test_a_window_of_clip() -> None:
     """A model that reads CLIP's window gets what fits by its own tokens; what must not be seen is said beside it."""
     parts = SceneParts(
         text="A quiet kitchen at dawn. " * 20,
-        style=Style.CHARACTER_ONLY,
+        style=SceneStyle.CHARACTER_ONLY,
         mode=SceneMode.NONE,
         plan=plan_figures(CANDIDATES[1:2], 1),
         people=(MIRA,),
@@ -129,16 +133,16 @@ def test_a_window_of_clip() -> None:
 @pytest.mark.parametrize(
     ("style", "people", "words"),
     [
-        (Style.CHARACTER_ONLY, (MIRA,), "exactly one person is in the picture"),
-        (Style.BOTH_CHARACTERS, (MIRA, TOM), "exactly two persons are in the picture"),
+        (SceneStyle.CHARACTER_ONLY, (MIRA,), "exactly one person is in the picture"),
+        (SceneStyle.BOTH_CHARACTERS, (MIRA, TOM), "exactly two persons are in the picture"),
         (
-            Style.POV,
+            SceneStyle.POV,
             (MIRA,),
             "seen through the eyes of Tom, who is not in the picture, exactly one person is in the picture",
         ),
     ],
 )
-def test_how_many(style: Style, people: tuple[Member, ...], words: str) -> None:
+def test_how_many(style: SceneStyle, people: tuple[CastMember, ...], words: str) -> None:
     """The number of persons is said as the style has it."""
     assert words in made(style=style, people=people, viewer="Tom").prompt
     assert "in the picture" not in made(style=style, people=()).prompt, "nobody knows"
@@ -146,8 +150,8 @@ def test_how_many(style: Style, people: tuple[Member, ...], words: str) -> None:
 
 def test_who_is_seen() -> None:
     """The user's character is seen only beside the other."""
-    assert people_of(Style.BOTH_CHARACTERS, (MIRA, TOM)) == (MIRA, TOM)
-    assert people_of(Style.POV, (MIRA, TOM)) == people_of(Style.CHARACTER_ONLY, (MIRA, TOM)) == (MIRA,)
+    assert people_of(SceneStyle.BOTH_CHARACTERS, (MIRA, TOM)) == (MIRA, TOM)
+    assert people_of(SceneStyle.POV, (MIRA, TOM)) == people_of(SceneStyle.CHARACTER_ONLY, (MIRA, TOM)) == (MIRA,)
 
 
 @pytest.mark.parametrize(
@@ -169,13 +173,13 @@ def test_clothing(state: SceneState, overrides: dict[str, str], default: str, ex
 
 def test_clothes_contradict_nothing() -> None:
     """Where the scene says what is worn, features of clothes are left out, and the picture is not followed."""
-    mira = Member(
+    mira = CastMember(
         name="Mira",
         role=FigureRole.CHARACTER,
         appearance=("red hair", "green cloak"),
         clothing=Clothing("grey dress", "state"),
     )
-    done = made(people=(mira,), style=Style.CHARACTER_ONLY)
+    done = made(people=(mira,), style=SceneStyle.CHARACTER_ONLY)
     assert "Mira wears grey dress" in done.prompt
     assert "cloak" not in done.prompt
     assert "clothes as described here" in done.prompt
@@ -184,12 +188,12 @@ def test_clothes_contradict_nothing() -> None:
 
 def test_a_continuation_says_what_changed() -> None:
     """Clothes that the picture before shows already are left out; what the text says is not said twice."""
-    mira = Member(name="Mira", role=FigureRole.CHARACTER, clothing=Clothing("grey dress", "state"))
+    mira = CastMember(name="Mira", role=FigureRole.CHARACTER, clothing=Clothing("grey dress", "state"))
     before = SceneState(clothing={"Mira": WORN})
     state = SceneState(
-        location=Fact(value="kitchen", origin=Origin.TEMPLATE), time=Fact(value="dusk", origin=Origin.USER)
+        location=Fact(value="kitchen", origin=FactOrigin.TEMPLATE), time=Fact(value="dusk", origin=FactOrigin.USER)
     )
-    done = made(people=(mira,), style=Style.CHARACTER_ONLY, before=before, state=state)
+    done = made(people=(mira,), style=SceneStyle.CHARACTER_ONLY, before=before, state=state)
     assert "grey dress" not in done.prompt
     assert "; dusk;" in done.prompt
     assert sorted(one.reason for one in done.omitted) == ["said_already", "unchanged"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.tasks.scenes.figures import (
-    Candidate,
+    FigureCandidate,
     FigurePlan,
     FigureRole,
     numbers_in,
@@ -13,15 +13,15 @@ from innkeeper.inference.tasks.scenes.figures import (
     storage_key,
 )
 
-PLACE = Candidate(FigureRole.ENVIRONMENT, "asset:aa/place.png")
-MIRA = Candidate(FigureRole.CHARACTER, "asset:bb/mira.png", "Mira")
-TOM = Candidate(FigureRole.USER, "asset:cc/tom.png", "Tom")
+PLACE = FigureCandidate(FigureRole.ENVIRONMENT, "asset:aa/place.png")
+MIRA = FigureCandidate(FigureRole.CHARACTER, "asset:bb/mira.png", "Mira")
+TOM = FigureCandidate(FigureRole.USER, "asset:cc/tom.png", "Tom")
 ALL = (PLACE, MIRA, TOM)
 TEXT = "Put the hat of Figure 3 on figure 2, in front of Figure 1; see fig. 7 and Figures 2, 3."
 
 
 @given(st.sets(st.sampled_from(ALL)), st.integers(0, 4), st.text(max_size=60))
-def test_numbers_are_those_of_the_pictures(some: set[Candidate], most: int, text: str) -> None:
+def test_numbers_are_those_of_the_pictures(some: set[FigureCandidate], most: int, text: str) -> None:
     """For every subset of pictures, figures are numbered from 1 as they are sent, and texts speak of no others."""
     plan = plan_figures(some, most)
     assert [figure.number for figure in plan.figures] == list(range(1, len(plan.pictures) + 1))
@@ -48,7 +48,7 @@ def test_renumbered() -> None:
 
 def test_a_picture_is_sent_once() -> None:
     """The same portrait for two persons is one figure that stands for both, and who comes later moves up."""
-    again = Candidate(FigureRole.CHARACTER, PLACE.picture, "Mira")
+    again = FigureCandidate(FigureRole.CHARACTER, PLACE.picture, "Mira")
     plan = plan_figures((TOM, again, PLACE), 8)
     assert [(figure.number, figure.roles, figure.names) for figure in plan.figures] == [
         (1, (FigureRole.ENVIRONMENT, FigureRole.CHARACTER), ("Mira",)),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.tasks.scenes.composition import Style
+from innkeeper.inference.tasks.scenes.composition import SceneStyle
 from innkeeper.inference.tasks.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS
 from innkeeper.inference.tasks.scenes.modes import Consistency, Method
 from innkeeper.inference.tasks.scenes.request import scene_request
@@ -26,7 +26,7 @@ WHOLE: dict[str, Any] = {
 def test_fields() -> None:
     """The document's fields are read, those that decide nothing are left aside, and null is as if it were not there."""
     request = scene_request(WHOLE)
-    assert request.scene_style is Style.BOTH_CHARACTERS
+    assert request.scene_style is SceneStyle.BOTH_CHARACTERS
     assert request.consistency_settings == Consistency(method=Method.HYBRID, seed_value=0, denoise_strength=0.3)
     assert request.texts() == {
         "scene_prompt_override": "make it night",

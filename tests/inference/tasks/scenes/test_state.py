@@ -6,10 +6,10 @@ import pytest
 
 from innkeeper.inference.tasks.scenes.limits import MAX_FACTS
 from innkeeper.inference.tasks.scenes.state import (
-    Change,
     Fact,
-    Origin,
+    FactOrigin,
     SceneState,
+    StateChange,
     apply_changes,
     edited,
     read_state,
@@ -21,7 +21,7 @@ from innkeeper.prompt.errors import FormatError, LimitError
 
 def fact(value: str, confidence: float = 0.9, **more: Any) -> Fact:
     """A fact that was extracted."""
-    return Fact(value=value, confidence=confidence, origin=Origin.EXTRACTOR, **more)
+    return Fact(value=value, confidence=confidence, origin=FactOrigin.EXTRACTOR, **more)
 
 
 KITCHEN = SceneState(location=fact("kitchen"))
@@ -29,7 +29,9 @@ KITCHEN = SceneState(location=fact("kitchen"))
 
 def test_only_what_is_sure_is_applied() -> None:
     """A change below the threshold leaves the state as it is, and is told with its reason."""
-    done = apply_changes(KITCHEN, [Change("location", fact("street", 0.69)), Change("time", fact("dawn", 0.7))])
+    done = apply_changes(
+        KITCHEN, [StateChange("location", fact("street", 0.69)), StateChange("time", fact("dawn", 0.7))]
+    )
     assert done.state.location == KITCHEN.location
     assert done.state.time == fact("dawn", 0.7)
     assert [one.reason for one in done.ignored] == ["below_threshold"]
@@ -39,25 +41,37 @@ def test_only_what_is_sure_is_applied() -> None:
 @pytest.mark.parametrize(
     ("state", "change", "reason"),
     [
-        (SceneState(location=fact("kitchen", pinned=True)), Change("location", fact("beach")), "pinned"),
-        (KITCHEN, Change("location", fact("Kitchen")), "unchanged"),
-        (KITCHEN, Change("time", fact("dawn"), gone=True), "unknown"),
-        (SceneState(present=(fact("Tom", pinned=True),)), Change("present", fact("Tom"), gone=True), "pinned"),
-        (SceneState(present=(fact("Tom"),)), Change("present", fact("tom")), "unchanged"),
-        (KITCHEN, Change("props", fact("a cup"), gone=True), "unknown"),
-        (SceneState(clothing={"Mira": fact("coat", pinned=True)}), Change("clothing", fact("hat"), "Mira"), "pinned"),
-        (SceneState(clothing={"Mira": fact("coat")}), Change("clothing", fact("coat"), "mira"), "unchanged"),
-        (SceneState(clothing={"Mira": fact("coat")}), Change("clothing", fact("hat"), "Mira", gone=True), "unknown"),
-        (KITCHEN, Change("clothing", fact("hat"), "Mira", gone=True), "unknown"),
-        (SceneState(props=tuple(fact(f"cup {n}") for n in range(MAX_FACTS))), Change("props", fact("jug")), "full"),
+        (SceneState(location=fact("kitchen", pinned=True)), StateChange("location", fact("beach")), "pinned"),
+        (KITCHEN, StateChange("location", fact("Kitchen")), "unchanged"),
+        (KITCHEN, StateChange("time", fact("dawn"), gone=True), "unknown"),
+        (SceneState(present=(fact("Tom", pinned=True),)), StateChange("present", fact("Tom"), gone=True), "pinned"),
+        (SceneState(present=(fact("Tom"),)), StateChange("present", fact("tom")), "unchanged"),
+        (KITCHEN, StateChange("props", fact("a cup"), gone=True), "unknown"),
+        (
+            SceneState(clothing={"Mira": fact("coat", pinned=True)}),
+            StateChange("clothing", fact("hat"), "Mira"),
+            "pinned",
+        ),
+        (SceneState(clothing={"Mira": fact("coat")}), StateChange("clothing", fact("coat"), "mira"), "unchanged"),
+        (
+            SceneState(clothing={"Mira": fact("coat")}),
+            StateChange("clothing", fact("hat"), "Mira", gone=True),
+            "unknown",
+        ),
+        (KITCHEN, StateChange("clothing", fact("hat"), "Mira", gone=True), "unknown"),
+        (
+            SceneState(props=tuple(fact(f"cup {n}") for n in range(MAX_FACTS))),
+            StateChange("props", fact("jug")),
+            "full",
+        ),
         (
             SceneState(clothing={f"p{n}": fact("coat") for n in range(MAX_FACTS)}),
-            Change("clothing", fact("hat"), "Mira"),
+            StateChange("clothing", fact("hat"), "Mira"),
             "full",
         ),
     ],
 )
-def test_ignored(state: SceneState, change: Change, reason: str) -> None:
+def test_ignored(state: SceneState, change: StateChange, reason: str) -> None:
     """What is pinned, known, not there or too much changes nothing."""
     done = apply_changes(state, [change])
     assert done.state == state
@@ -66,21 +80,21 @@ def test_ignored(state: SceneState, change: Change, reason: str) -> None:
 
 def test_clothes_come_and_go() -> None:
     """What is put on stands in place of what was worn; what is taken off is taken out of it."""
-    state = apply_changes(SceneState(), [Change("clothing", fact("grey dress and red cloak"), "Mira")]).state
+    state = apply_changes(SceneState(), [StateChange("clothing", fact("grey dress and red cloak"), "Mira")]).state
     assert state.worn_by("MIRA") == fact("grey dress and red cloak")
-    state = apply_changes(state, [Change("clothing", fact("cloak"), "Mira", gone=True)]).state
+    state = apply_changes(state, [StateChange("clothing", fact("cloak"), "Mira", gone=True)]).state
     worn = state.worn_by("Mira")
     assert worn is not None
     assert worn.value == "grey dress"
-    assert apply_changes(state, [Change("clothing", fact("the dress"), "Mira", gone=True)]).state.clothing == {}
+    assert apply_changes(state, [StateChange("clothing", fact("the dress"), "Mira", gone=True)]).state.clothing == {}
 
 
 def test_persons_and_things() -> None:
     """Who comes is there until they go; so it is with things."""
-    state = apply_changes(SceneState(), [Change("present", fact("Tom")), Change("props", fact("cup"))]).state
+    state = apply_changes(SceneState(), [StateChange("present", fact("Tom")), StateChange("props", fact("cup"))]).state
     assert ([one.value for one in state.present], [one.value for one in state.props]) == (["Tom"], ["cup"])
-    assert apply_changes(state, [Change("present", fact("Tom"), gone=True)]).state.present == ()
-    assert apply_changes(KITCHEN, [Change("location", fact("kitchen"), gone=True)]).state.location is None
+    assert apply_changes(state, [StateChange("present", fact("Tom"), gone=True)]).state.present == ()
+    assert apply_changes(KITCHEN, [StateChange("location", fact("kitchen"), gone=True)]).state.location is None
 
 
 def test_edits() -> None:
@@ -96,7 +110,7 @@ def test_edits() -> None:
         },
     )
     assert state.location == fact("kitchen", pinned=True)
-    assert state.time == Fact(value="at dusk", origin=Origin.USER)
+    assert state.time == Fact(value="at dusk", origin=FactOrigin.USER)
     assert [(one.value, one.pinned) for one in state.present] == [("Tom", False), ("Mira", True)]
     again = edited(state, {"time": None, "present": None, "props": ["CUP"], "clothing": {"tom": None}})
     assert (again.time, again.present, list(again.clothing)) == (None, (), ["Mira"])

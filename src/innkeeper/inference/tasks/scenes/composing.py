@@ -13,15 +13,15 @@ import msgspec
 from innkeeper.inference.jobs.job import Mode
 from innkeeper.inference.jobs.media import MediaRequest, pictures_read
 from innkeeper.inference.tasks.scenes.composition import (
+    CastMember,
     Composition,
-    Member,
     SceneParts,
-    Style,
+    SceneStyle,
     clothing_of,
     compose,
     people_of,
 )
-from innkeeper.inference.tasks.scenes.figures import Candidate, FigurePlan, FigureRole, plan_figures
+from innkeeper.inference.tasks.scenes.figures import FigureCandidate, FigurePlan, FigureRole, plan_figures
 from innkeeper.inference.tasks.scenes.limits import MAX_PROMPT_CHARS, MAX_SCENE_CHARS
 from innkeeper.inference.tasks.scenes.modes import (
     Consistency,
@@ -33,8 +33,8 @@ from innkeeper.inference.tasks.scenes.modes import (
 )
 from innkeeper.inference.tasks.scenes.reading.context import Person, SceneContext, analyse
 from innkeeper.inference.tasks.scenes.request import SceneRequest
-from innkeeper.inference.tasks.scenes.sources import Sources, read_sources, scene_texts
-from innkeeper.inference.tasks.scenes.state import Applied, Change, SceneState, apply_changes
+from innkeeper.inference.tasks.scenes.sources import SceneSources, read_sources, scene_texts
+from innkeeper.inference.tasks.scenes.state import Applied, SceneState, StateChange, apply_changes
 from innkeeper.inference.tasks.scenes.text import Narrator, SceneText, narrator
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.models.facts import Measure, ModelFacts, TokenizerSpec, facts_of
@@ -72,7 +72,7 @@ class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
     """A scene, ready to be made, and everything that was decided on the way to it."""
 
     request: SceneRequest
-    sources: Sources
+    sources: SceneSources
     tier: TierDecision
     ceilings: Ceilings
     environment: Environment
@@ -81,7 +81,7 @@ class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
     text: SceneText
     composition: Composition
     media: MediaRequest
-    style: Style
+    style: SceneStyle
     model: str
     reasons: tuple[str, ...] = ()
 
@@ -136,7 +136,7 @@ class Composing:
     """One scene while it is composed: what is known, in which tier, what it goes on from, and who could make it."""
 
     def __init__(
-        self, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms, sources: Sources
+        self, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms, sources: SceneSources
     ) -> None:
         self.library, self.jobs, self.request, self.terms = library, jobs, request, terms
         self.read = sources
@@ -212,12 +212,14 @@ class Composing:
         return self.library.judged(texts, self.request.content_tier, self.ceilings, actor=who)
 
     @property
-    def style(self) -> Style:
+    def style(self) -> SceneStyle:
         """Who is seen, and by whom: as it is asked for, else as the template has it."""
         row = self.read.template or EMPTY
-        return self.request.scene_style or (Style.POV if row.get("perspective_hint") == "pov" else Style.CHARACTER_ONLY)
+        return self.request.scene_style or (
+            SceneStyle.POV if row.get("perspective_hint") == "pov" else SceneStyle.CHARACTER_ONLY
+        )
 
-    def _analysed(self) -> tuple[SceneContext, list[Change]]:
+    def _analysed(self) -> tuple[SceneContext, list[StateChange]]:
         """What the moment that is shown tells, and the changes that messages propose which were not read before.
 
         It is the request's message, else the newest reply, else the newest message.
@@ -227,7 +229,7 @@ class Composing:
         rows = reversed(sources.messages)
         said += [(row["role"], row["content"], row["id"], row["seq"] > sources.stored.seq) for row in rows]
         shown = next((one for one in said if one[0] == "assistant"), said[0] if said else None)
-        changes: list[Change] = []
+        changes: list[StateChange] = []
         moment, left = SceneContext(), MAX_SCENE_CHARS
         for one in said:
             role, content, message, is_new = one
@@ -261,16 +263,16 @@ class Composing:
         method = row.get("consistency_method")
         return Consistency(method=Method(method)) if method else Consistency()
 
-    def _candidates(self) -> Iterator[Candidate]:
+    def _candidates(self) -> Iterator[FigureCandidate]:
         if self.environment.picture is not None:
-            yield Candidate(FigureRole.ENVIRONMENT, self.environment.picture)
+            yield FigureCandidate(FigureRole.ENVIRONMENT, self.environment.picture)
         if self.environment.mode is SceneMode.MODIFICATION or not self._consistency().sends_reference:
             return
         for role, row in self.sources.people:
             picture = row.get("reference_image_url") or row.get("image_url")
-            seen = role is FigureRole.CHARACTER or self.style is Style.BOTH_CHARACTERS
+            seen = role is FigureRole.CHARACTER or self.style is SceneStyle.BOTH_CHARACTERS
             if picture and seen:
-                yield Candidate(role, str(picture), str(row["name"]))
+                yield FigureCandidate(role, str(picture), str(row["name"]))
 
     def _pictures(self) -> tuple[MediaRequest, Mapping[str, Any], FigurePlan]:
         """Who makes it, and which pictures are sent there: as many as that model reads."""
@@ -314,12 +316,12 @@ class Composing:
             before=sources.state_before(),
         )
 
-    def _members(self) -> Iterator[Member]:
+    def _members(self) -> Iterator[CastMember]:
         request, row = self.request, self.sources.template or EMPTY
         overrides = {**_worn(row.get("character_clothing_overrides")), **request.scene_clothing_overrides}
         default = request.scene_default_clothing or str(row.get("default_clothing") or "")
         for role, person in self.sources.people:
-            member = Member(
+            member = CastMember(
                 name=str(person["name"]),
                 role=role,
                 appearance=_tags(person.get("appearance_tags")),

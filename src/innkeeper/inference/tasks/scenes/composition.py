@@ -25,13 +25,23 @@ from innkeeper.library.prepare.budget import Budget, Dropped
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.prompt.text import shorten
 
-__all__ = ["Clothing", "Composition", "Member", "Omitted", "SceneParts", "Style", "clothing_of", "compose", "people_of"]
+__all__ = [
+    "CastMember",
+    "Clothing",
+    "Composition",
+    "Omitted",
+    "SceneParts",
+    "SceneStyle",
+    "clothing_of",
+    "compose",
+    "people_of",
+]
 
 JOINER: Final = "; "
 """Between two parts: no word of one makes a figure of a number in the next."""
 
 
-class Style(StrEnum):
+class SceneStyle(StrEnum):
     """Who is seen, and by whom."""
 
     CHARACTER_ONLY = "character_only"
@@ -54,7 +64,7 @@ class Clothing(msgspec.Struct, frozen=True):
         return self.source in {"state", "override", "scene_default"}
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True):
+class CastMember(msgspec.Struct, frozen=True, kw_only=True):
     """A person of a scene as the prompt needs them. ``id`` is that of their row."""
 
     name: str
@@ -65,7 +75,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clothing_of(
-    member: Member, state: SceneState, overrides: Mapping[str, str], default: str, tags: Iterable[str]
+    member: CastMember, state: SceneState, overrides: Mapping[str, str], default: str, tags: Iterable[str]
 ) -> Clothing:
     """What a person wears: by the state of the scene, else by the request, else by the scene, else by the card."""
     worn = state.worn_by(member.name)
@@ -89,10 +99,10 @@ class SceneParts(msgspec.Struct, frozen=True, kw_only=True):
     """What a prompt is composed of. ``before`` is the state that the picture that is gone on from was made with."""
 
     text: str
-    style: Style
+    style: SceneStyle
     mode: SceneMode
     plan: FigurePlan
-    people: tuple[Member, ...] = ()
+    people: tuple[CastMember, ...] = ()
     viewer: str = ""
     action: str = ""
     mood: str = ""
@@ -116,7 +126,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     budget: Budget
     figures: FigurePlan
-    people: tuple[Member, ...] = ()
+    people: tuple[CastMember, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
@@ -222,7 +232,7 @@ class _Work:
         member = next((one for one in self.parts.people if one.role is role), None)
         return (self._own(member.name) if member else "") or "the character"
 
-    def _person(self, member: Member) -> Iterator[Segment]:
+    def _person(self, member: CastMember) -> Iterator[Segment]:
         name, features = member.name or "the character", ", ".join(self._appearance(member))
         yield Segment(self._own(f"{name}: {features}" if features else name), Role.IDENTITY)
         clothing, before = member.clothing, self.parts.before
@@ -236,7 +246,7 @@ class _Work:
         weight = 2.0 if clothing.directed else 1.0
         yield Segment(self._own(f"{name} wears {clothing.text}"), Role.CLOTHING, weight=weight)
 
-    def _appearance(self, member: Member) -> list[str]:
+    def _appearance(self, member: CastMember) -> list[str]:
         """The first features; those that speak of clothes only where the card is who says what is worn."""
         kept: list[str] = []
         for tag in member.appearance:
@@ -271,14 +281,14 @@ class _Work:
     def _count(self) -> str:
         style, people = self.parts.style, self.parts.people
         counted = f"{_COUNTS[min(len(people), len(_COUNTS)) - 1]} in the picture"
-        if style is not Style.POV:
+        if style is not SceneStyle.POV:
             return counted
         viewer = self._own(self.parts.viewer) or "the viewer"
         return f"seen through the eyes of {viewer}, who is not in the picture, {counted}"
 
     # -------------------------------------------------------------------------------------------------------------- helpers
 
-    def _pictured(self, member: Member) -> bool:
+    def _pictured(self, member: CastMember) -> bool:
         return self.parts.plan.number(member.role) is not None
 
     def _own(self, text: str) -> str:
@@ -291,7 +301,7 @@ class _Work:
 _END: Final = re.compile(r"[\s.;,:]+$")
 
 
-def people_of(style: Style, members: Sequence[Member]) -> tuple[Member, ...]:
+def people_of(style: SceneStyle, members: Sequence[CastMember]) -> tuple[CastMember, ...]:
     """Those who are seen."""
-    roles = {FigureRole.CHARACTER, *((FigureRole.USER,) if style is Style.BOTH_CHARACTERS else ())}
+    roles = {FigureRole.CHARACTER, *((FigureRole.USER,) if style is SceneStyle.BOTH_CHARACTERS else ())}
     return tuple(member for member in members if member.role in roles)

@@ -16,7 +16,16 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 
-__all__ = ["Candidate", "Figure", "FigurePlan", "FigureRole", "Rewrite", "numbers_in", "plan_figures", "storage_key"]
+__all__ = [
+    "Figure",
+    "FigureCandidate",
+    "FigurePlan",
+    "FigureRole",
+    "Rewrite",
+    "numbers_in",
+    "plan_figures",
+    "storage_key",
+]
 
 
 class FigureRole(StrEnum):
@@ -35,7 +44,7 @@ _WORDS: Final = {
 }
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class FigureCandidate(msgspec.Struct, frozen=True):
     """A picture that could be sent. ``picture`` is its address; ``name`` is whom it shows."""
 
     role: FigureRole
@@ -70,7 +79,7 @@ class Rewrite(msgspec.Struct, frozen=True):
 class DroppedFigure(msgspec.Struct, frozen=True):
     """A picture that is not sent, and why."""
 
-    candidate: Candidate
+    candidate: FigureCandidate
     reason: Literal["duplicate", "model_limit"]
 
 
@@ -132,7 +141,7 @@ def numbers_in(text: str) -> tuple[int, ...]:
     return tuple(number for mark in _MARK.finditer(text) for number in _numbers(mark))
 
 
-def plan_figures(candidates: Iterable[Candidate], most: int) -> FigurePlan:
+def plan_figures(candidates: Iterable[FigureCandidate], most: int) -> FigurePlan:
     """The pictures that are sent: each once, in the order of their roles, ``most`` of them at most."""
     figures: list[Figure] = []
     dropped: list[DroppedFigure] = []

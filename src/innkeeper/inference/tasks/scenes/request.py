@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.inference.tasks.scenes.composition import Style
+from innkeeper.inference.tasks.scenes.composition import SceneStyle
 from innkeeper.inference.tasks.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS
 from innkeeper.inference.tasks.scenes.modes import Consistency
 from innkeeper.library.errors import FieldError, need_texts
@@ -53,7 +53,7 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
     character: InlinePerson | None = None
     user_character: InlinePerson | None = None
     message: str = ""
-    scene_style: Style | None = None
+    scene_style: SceneStyle | None = None
     scene_template_id: str | None = None
     scene_name: str = ""
     scene_description: str = ""

@@ -1,4 +1,4 @@
-"""Sources: what is known of a scene before it is made: conversation, persons, template, the scene before, its state.
+"""SceneSources: what is known of a scene before it is made: conversation, persons, template, the scene before, its state.
 
 Everything is read from records that belong to whoever asks; what a client says of them is left aside. A scene to go on from has a
 picture that is really there.
@@ -13,7 +13,7 @@ import msgspec
 
 from innkeeper.inference.tasks.scenes.figures import FigureRole
 from innkeeper.inference.tasks.scenes.request import InlinePerson, SceneRequest, person_texts
-from innkeeper.inference.tasks.scenes.state import Fact, Origin, SceneState, read_state
+from innkeeper.inference.tasks.scenes.state import Fact, FactOrigin, SceneState, read_state
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.log.conversations import CharacterStore, card_texts
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.library.library import Library
 
-__all__ = ["ASSET", "Sources", "read_sources", "scene_texts"]
+__all__ = ["ASSET", "SceneSources", "read_sources", "scene_texts"]
 
 ASSET: Final = "asset:"
 """What the name of a stored result begins with, where a picture is named."""
@@ -37,7 +37,7 @@ _MESSAGES: Final = 10
 """How many of the newest messages are read for a scene."""
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True):
+class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
     """What is known. Rows are as their tables have them; ``reasons`` are why less is known than was asked for."""
 
     owner: Owner
@@ -68,7 +68,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.before is None else _state_of(self.before["state"])
 
 
-def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner: Owner) -> Sources:
+def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner: Owner) -> SceneSources:
     """What is known for a request.
 
     Raises:
@@ -82,7 +82,7 @@ def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner
     before, reasons = _before(scenes, jobs, request)
     stored = StoredSceneState() if conversation is None else scenes.state(conversation["id"])
     template = None if request.scene_template_id is None else templates.seen_by(owner, request.scene_template_id)
-    return Sources(
+    return SceneSources(
         owner=owner,
         conversation=conversation,
         character=_person(library, owner, request.character_id, request.character, conversation, "character_id"),
@@ -181,10 +181,10 @@ def _known(state: SceneState, conversation: FrozenDict | None, template: FrozenD
     if told and here is not None and not here.pinned and here.value != told:
         state = msgspec.structs.replace(state, location=None)
     row = EMPTY if template is None else template
-    found: tuple[tuple[str, Any, Origin], ...] = (
-        ("location", told, Origin.CONVERSATION),
-        ("location", row.get("setting"), Origin.TEMPLATE),
-        ("time", row.get("time_of_day"), Origin.TEMPLATE),
+    found: tuple[tuple[str, Any, FactOrigin], ...] = (
+        ("location", told, FactOrigin.CONVERSATION),
+        ("location", row.get("setting"), FactOrigin.TEMPLATE),
+        ("time", row.get("time_of_day"), FactOrigin.TEMPLATE),
     )
     for name, value, origin in found:
         if isinstance(value, str) and value.strip() and getattr(state, name) is None:
@@ -205,7 +205,7 @@ _NO_TEXTS: Final = frozenset(
 )
 
 
-def scene_texts(request: SceneRequest, sources: Sources) -> dict[str, str]:
+def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
     """Every text that may come to be seen, by where it enters: the request's, cards', the template's, what was said before."""
     found = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
     for role, row in sources.people:

@@ -22,11 +22,11 @@ from innkeeper.prompt.once import convert
 __all__ = [
     "THRESHOLD",
     "Applied",
-    "Change",
     "Fact",
+    "FactOrigin",
     "Ignored",
-    "Origin",
     "SceneState",
+    "StateChange",
     "apply_changes",
     "edited",
     "read_state",
@@ -36,7 +36,7 @@ THRESHOLD: Final = 0.7
 """How sure a change must be to be applied."""
 
 
-class Origin(StrEnum):
+class FactOrigin(StrEnum):
     """Where a fact comes from."""
 
     USER = "user"
@@ -53,7 +53,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """
 
     value: str
-    origin: Origin
+    origin: FactOrigin
     confidence: float = 1.0
     rule: str = ""
     message: str = ""
@@ -97,7 +97,7 @@ class SceneState(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return next((fact for who, fact in self.clothing.items() if who.casefold() == wanted), None)
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+class StateChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """A change that is proposed. ``who`` is whose clothes; ``gone``: the value is there no more."""
 
     field: Field
@@ -109,7 +109,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 class Ignored(msgspec.Struct, frozen=True):
     """A change that was not applied, and why."""
 
-    change: Change
+    change: StateChange
     reason: Literal["below_threshold", "pinned", "unchanged", "unknown", "full"]
 
 
@@ -117,13 +117,13 @@ class Applied(msgspec.Struct, frozen=True):
     """A state after changes, and what became of each of them."""
 
     state: SceneState
-    applied: tuple[Change, ...] = ()
+    applied: tuple[StateChange, ...] = ()
     ignored: tuple[Ignored, ...] = ()
 
 
-def apply_changes(state: SceneState, changes: Iterable[Change], threshold: float = THRESHOLD) -> Applied:
+def apply_changes(state: SceneState, changes: Iterable[StateChange], threshold: float = THRESHOLD) -> Applied:
     """The state with those changes that are at least as sure as ``threshold``, in their order."""
-    applied: list[Change] = []
+    applied: list[StateChange] = []
     ignored: list[Ignored] = []
     for change in changes:
         reason = "below_threshold" if change.fact.confidence < threshold else None
@@ -138,7 +138,7 @@ def apply_changes(state: SceneState, changes: Iterable[Change], threshold: float
     return Applied(state, tuple(applied), tuple(ignored))
 
 
-def _single(state: SceneState, change: Change) -> SceneState | str:
+def _single(state: SceneState, change: StateChange) -> SceneState | str:
     before: Fact | None = getattr(state, change.field)
     if before is not None and before.pinned:
         return "pinned"
@@ -149,7 +149,7 @@ def _single(state: SceneState, change: Change) -> SceneState | str:
     return msgspec.structs.replace(state, **{change.field: change.fact})
 
 
-def _listed(state: SceneState, change: Change) -> SceneState | str:
+def _listed(state: SceneState, change: StateChange) -> SceneState | str:
     facts: tuple[Fact, ...] = getattr(state, change.field)
     before = next((fact for fact in facts if _same(fact.value, change.fact.value)), None)
     if change.gone:
@@ -165,7 +165,7 @@ def _listed(state: SceneState, change: Change) -> SceneState | str:
     return msgspec.structs.replace(state, **{change.field: (*facts, change.fact)})
 
 
-def _worn(state: SceneState, change: Change) -> SceneState | str:
+def _worn(state: SceneState, change: StateChange) -> SceneState | str:
     before = state.worn_by(change.who)
     if before is not None and before.pinned:
         return "pinned"
@@ -256,7 +256,7 @@ def _clothes(said: Any, before: Mapping[str, Fact]) -> Mapping[str, Fact]:
         worn[same] = _edit(one, worn.get(same), "clothing")
     kept = {who: fact for who, fact in worn.items() if fact is not None}
     for who in kept:
-        Fact(value=who, origin=Origin.USER)
+        Fact(value=who, origin=FactOrigin.USER)
     _bounded(kept, "clothing")
     return FrozenDict(kept)
 
@@ -278,7 +278,7 @@ def _edit(said: Any, before: Fact | None, path: str) -> Fact | None:
         raise FieldError("needs a value that is a text; pinned is true or false", where=Where(path=path))
     if before is not None and value == before.value:
         return msgspec.structs.replace(before, pinned=pinned)
-    return Fact(value=" ".join(value.split()), origin=Origin.USER, pinned=pinned)
+    return Fact(value=" ".join(value.split()), origin=FactOrigin.USER, pinned=pinned)
 
 
 def read_state(stored: Mapping[str, Any]) -> SceneState:

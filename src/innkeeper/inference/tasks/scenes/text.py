@@ -25,7 +25,7 @@ from innkeeper.inference.tasks.scenes.narrative import (
 )
 from innkeeper.inference.tasks.scenes.reading.context import SceneContext
 from innkeeper.inference.tasks.scenes.request import SceneRequest
-from innkeeper.inference.tasks.scenes.sources import Sources
+from innkeeper.inference.tasks.scenes.sources import SceneSources
 from innkeeper.inference.tasks.scenes.state import SceneState
 from innkeeper.inference.tasks.written import Written
 from innkeeper.library.errors import TierBlockedError
@@ -77,7 +77,7 @@ class SceneText(msgspec.Struct, frozen=True, kw_only=True):
 
 async def scene_text(
     request: SceneRequest,
-    sources: Sources,
+    sources: SceneSources,
     mode: SceneMode,
     context: SceneContext,
     narrate: Narrator | None,
@@ -104,12 +104,12 @@ async def scene_text(
     return _known(state, sources, reasons)
 
 
-def max_words(sources: Sources) -> int:
+def max_words(sources: SceneSources) -> int:
     """How many words a narrative may have: as many as the template's row allows."""
     return _WORDS if sources.template is None else int(sources.template["max_words"])
 
 
-def _said(request: SceneRequest, sources: Sources, mode: SceneMode) -> SceneText | None:
+def _said(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> SceneText | None:
     """What the request or the template says itself; the template speaks for the first scene."""
     if request.scene_prompt_override.strip():
         return SceneText(tags=taken_tags(request.scene_prompt_override), source="override")
@@ -135,7 +135,7 @@ def _composed(state: SceneState, context: SceneContext) -> SceneText | None:
     return SceneText(tags=SceneTags(text or context.actions[0]), source="composed")
 
 
-def _known(state: SceneState, sources: Sources, reasons: tuple[str, ...]) -> SceneText:
+def _known(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -> SceneText:
     """What is known of place and persons alone. Raises `UsageError` where that is nothing."""
     names = [str(row["name"]) for _, row in sources.people]
     place = None if state.location is None else state.location.value
@@ -149,7 +149,7 @@ def _known(state: SceneState, sources: Sources, reasons: tuple[str, ...]) -> Sce
     return SceneText(tags=SceneTags(text), source="fallback", reasons=reasons)
 
 
-def _moment(request: SceneRequest, sources: Sources) -> bool:
+def _moment(request: SceneRequest, sources: SceneSources) -> bool:
     return bool(request.message.strip() or sources.messages or sources.character)
 
 
@@ -159,7 +159,7 @@ def _moment(request: SceneRequest, sources: Sources) -> bool:
 def narrator(
     tasks: TextTasks,
     request: SceneRequest,
-    sources: Sources,
+    sources: SceneSources,
     ceilings: Ceilings,
     target: ModelFacts,
     terms: dict[str, Any],
@@ -199,7 +199,7 @@ def narrator(
     return narrate
 
 
-def _told(done: Narrative, best: Narrative, answer: TaskAnswer, state: SceneState, sources: Sources) -> SceneText:
+def _told(done: Narrative, best: Narrative, answer: TaskAnswer, state: SceneState, sources: SceneSources) -> SceneText:
     if "too_short" in done.faults:
         known = _known(state, sources, ("narrative:too_short",))
         return msgspec.structs.replace(known, answer=answer, faults=best.faults)
@@ -244,7 +244,7 @@ def _addressed(tasks: TextTasks, prompt: PrepareRequest, mode: SceneMode, target
 
 def _prompt(
     request: SceneRequest,
-    sources: Sources,
+    sources: SceneSources,
     ceilings: Ceilings,
     state: SceneState,
     context: SceneContext,

@@ -15,12 +15,12 @@ import msgspec
 
 from innkeeper.inference.tasks.scenes.limits import MAX_ACTIONS, MAX_FACT_CHARS, MAX_FACTS
 from innkeeper.inference.tasks.scenes.reading.passages import Kind, Passage, passages
-from innkeeper.inference.tasks.scenes.reading.rules import HALVED, MOODS, VERSION, Rule, scene_rules
-from innkeeper.inference.tasks.scenes.state import THRESHOLD, Change, Fact, Origin
+from innkeeper.inference.tasks.scenes.reading.rules import HALVED, MOODS, VERSION, ReadingRule, scene_rules
+from innkeeper.inference.tasks.scenes.state import THRESHOLD, Fact, FactOrigin, StateChange
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
 
-__all__ = ["Find", "Person", "SceneContext", "analyse"]
+__all__ = ["Person", "RuleMatch", "SceneContext", "analyse"]
 
 _STEPS_A_CHARACTER: Final = 40
 """What reading a character with all rules costs, in steps of the allowance."""
@@ -34,7 +34,7 @@ class Person(msgspec.Struct, frozen=True):
     speaks: bool = False
 
 
-class Find(msgspec.Struct, frozen=True, omit_defaults=True):
+class RuleMatch(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that a rule gave: its words, how sure it is, and where it stands in the message."""
 
     value: str
@@ -48,12 +48,12 @@ class SceneContext(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     """What a message tells of a scene. ``setting`` is there where it is sure enough; ``changes`` are proposals, sure or not."""
 
     rules_version: str = VERSION
-    setting: Find | None = None
+    setting: RuleMatch | None = None
     mood: str = ""
     actions: tuple[str, ...] = ()
     visual_elements: tuple[str, ...] = ()
     positioning: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[StateChange, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, by the document's names."""
@@ -72,7 +72,7 @@ def analyse(text: str, people: Sequence[Person] = (), *, message: str = "") -> S
     """What a message tells of a scene; ``message`` is its id, for the facts that come of it."""
     parts = passages(text)
     charge("scenes", steps=_STEPS_A_CHARACTER * sum(len(part.text) for part in parts))
-    finds: dict[str, list[tuple[Rule, Find, Passage]]] = {}
+    finds: dict[str, list[tuple[ReadingRule, RuleMatch, Passage]]] = {}
     for rule, find, part in _finds(parts):
         finds.setdefault(rule.field, []).append((rule, find, part))
     sure = [find for _, find, _ in finds.get("location", ()) if find.confidence >= THRESHOLD]
@@ -86,7 +86,7 @@ def analyse(text: str, people: Sequence[Person] = (), *, message: str = "") -> S
     )
 
 
-def _finds(parts: Iterable[Passage]) -> Iterator[tuple[Rule, Find, Passage]]:
+def _finds(parts: Iterable[Passage]) -> Iterator[tuple[ReadingRule, RuleMatch, Passage]]:
     for part in parts:
         halved = 0.5 if HALVED.search(part.text) else 1.0
         for rule in scene_rules():
@@ -94,10 +94,10 @@ def _finds(parts: Iterable[Passage]) -> Iterator[tuple[Rule, Find, Passage]]:
                 value = shorten(" ".join(match["value"].split()), MAX_FACT_CHARS)
                 confidence = round(rule.confidence * part.weight * halved, 3)
                 start = part.start + match.start("value")
-                yield rule, Find(value, confidence, rule.versioned, start, start + len(match["value"])), part
+                yield rule, RuleMatch(value, confidence, rule.versioned, start, start + len(match["value"])), part
 
 
-def _told(found: Iterable[tuple[Rule, Find, Passage]]) -> tuple[str, ...]:
+def _told(found: Iterable[tuple[ReadingRule, RuleMatch, Passage]]) -> tuple[str, ...]:
     """What is told rather than said, each once, the first of it."""
     kept = {find.value.casefold(): find.value for _, find, part in found if part.kind is not Kind.SPEECH}
     return tuple(kept.values())[:MAX_ACTIONS]
@@ -153,10 +153,10 @@ _PRESENT: Final = 0.85
 
 def _changes(
     parts: Sequence[Passage],
-    finds: dict[str, list[tuple[Rule, Find, Passage]]],
+    finds: dict[str, list[tuple[ReadingRule, RuleMatch, Passage]]],
     people: Sequence[Person],
     message: str,
-) -> Iterator[Change]:
+) -> Iterator[StateChange]:
     """The changes of the state in the order of the story."""
     proposed = [
         (find.start, _change(rule, find, part, people, message))
@@ -164,7 +164,7 @@ def _changes(
         for rule, find, part in finds.get(field, ())
     ]
     proposed += [(change.fact.start, change) for change in _comings(parts, people, message)]
-    surest: dict[tuple[str, str, str, int], Change] = {}
+    surest: dict[tuple[str, str, str, int], StateChange] = {}
     for at, change in proposed:
         key = (change.field, change.who, change.fact.value.casefold(), at)
         if (change.field != "clothing" or change.who) and change.fact.confidence > _confidence(surest.get(key)):
@@ -172,19 +172,19 @@ def _changes(
     yield from sorted(surest.values(), key=lambda change: change.fact.start)[: 4 * MAX_FACTS]
 
 
-def _confidence(change: Change | None) -> float:
+def _confidence(change: StateChange | None) -> float:
     return -1.0 if change is None else change.fact.confidence
 
 
-def _change(rule: Rule, find: Find, part: Passage, people: Sequence[Person], message: str) -> Change:
+def _change(rule: ReadingRule, find: RuleMatch, part: Passage, people: Sequence[Person], message: str) -> StateChange:
     who = _wearer(part, find, people) if rule.field == "clothing" else ""
-    return Change(rule.field, _fact(find, message), who, gone=rule.gone)  # type: ignore[arg-type]  # fields of a state
+    return StateChange(rule.field, _fact(find, message), who, gone=rule.gone)  # type: ignore[arg-type]  # fields of a state
 
 
-def _fact(find: Find, message: str) -> Fact:
+def _fact(find: RuleMatch, message: str) -> Fact:
     return Fact(
         value=find.value,
-        origin=Origin.EXTRACTOR,
+        origin=FactOrigin.EXTRACTOR,
         confidence=find.confidence,
         rule=find.rule,
         message=message,
@@ -193,7 +193,7 @@ def _fact(find: Find, message: str) -> Fact:
     )
 
 
-def _wearer(part: Passage, find: Find, people: Sequence[Person]) -> str:
+def _wearer(part: Passage, find: RuleMatch, people: Sequence[Person]) -> str:
     """Who wears it: whoever is named last before it, else the human for "you", else who speaks, else nobody that is known."""
     before = part.text[: max(0, find.start - part.start)].casefold()
     named = [(before.rfind(person.name.casefold()), person.name) for person in people if person.name]
@@ -206,7 +206,7 @@ def _wearer(part: Passage, find: Find, people: Sequence[Person]) -> str:
     return next(fits, "")
 
 
-def _comings(parts: Sequence[Passage], people: Sequence[Person], message: str) -> Iterator[Change]:
+def _comings(parts: Sequence[Passage], people: Sequence[Person], message: str) -> Iterator[StateChange]:
     """Who comes and who goes, of those who are known."""
     for person in people:
         if not person.name.strip():
@@ -219,7 +219,7 @@ def _comings(parts: Sequence[Passage], people: Sequence[Person], message: str) -
                 for match in matching.finditer(part.text):
                     rule = f"present.{'goes' if gone else 'comes'}@{VERSION}"
                     start, end = part.start + match.start(), part.start + match.end()
-                    find = Find(
+                    find = RuleMatch(
                         person.name[:MAX_FACT_CHARS], round(_PRESENT * part.weight * halved, 3), rule, start, end
                     )
-                    yield Change("present", _fact(find, message), gone=gone)
+                    yield StateChange("present", _fact(find, message), gone=gone)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.once import once
 
-__all__ = ["HALVED", "MOODS", "VERSION", "Rule", "garments", "scene_rules"]
+__all__ = ["HALVED", "MOODS", "VERSION", "ReadingRule", "garments", "scene_rules"]
 
 VERSION: Final = "1"
 """Grows with every change of a rule, a word or a confidence; each find says by which version it was made."""
@@ -69,7 +69,7 @@ HALVED: Final = re.compile(
 """Sentences with these speak of another time, or of what is not so."""
 
 
-class Rule(NamedTuple):
+class ReadingRule(NamedTuple):
     """One rule. ``field`` is what it tells of, ``confidence`` how sure it is; ``gone``: that it is there no more."""
 
     name: str
@@ -93,7 +93,7 @@ def _noun(words: str) -> str:
 
 
 @once
-def scene_rules() -> tuple[Rule, ...]:
+def scene_rules() -> tuple[ReadingRule, ...]:
     """All rules, those of one field in the order in which they are tried."""
     place = (
         rf"{_DETERMINER}(?P<value>{_UP_TO}{_noun(f'{_ROOMS} {_BUILDINGS} {_OUTSIDE} {_VEHICLES}')}"
@@ -162,5 +162,5 @@ def garments() -> re.Pattern[str]:
     return re.compile(rf"\b{_noun(_GARMENTS)}", re.IGNORECASE)
 
 
-def _rule(name: str, field: str, pattern: str, confidence: float, **more: Any) -> Rule:
-    return Rule(name, field, re.compile(pattern, re.IGNORECASE | re.MULTILINE), confidence, **more)
+def _rule(name: str, field: str, pattern: str, confidence: float, **more: Any) -> ReadingRule:
+    return ReadingRule(name, field, re.compile(pattern, re.IGNORECASE | re.MULTILINE), confidence, **more)
