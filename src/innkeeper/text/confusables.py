@@ -13,7 +13,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -61,16 +61,32 @@ _MARKS: Final = (
 )
 """Marks that decorate a letter of any script. Vowel signs, which change a word, are none of these."""
 
-_SEPARATORS: Final = {code: " " for code in range(128) if not chr(code).isalnum()}
+_SPACED: Final = bytes(code if code > 127 or chr(code).isalnum() else ord(" ") for code in range(256))
+"""Each byte of a text in UTF-8 with a space for every separator: tables of bytes are many times as quick as those of characters."""
+
+_LATER: Final = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that go on with a character: without them, each character is one byte."""
+
+_WORDS_AND_SPACES: Final = bytes(code if code == ord(" ") else ord("a") for code in range(256))
+_WORDS_AND_SIGNS: Final = bytes(
+    ord("a") if chr(code).isalnum() else ord(" ") if chr(code).isspace() else ord(".") for code in range(128)
+) + bytes(128)
+_WIDE: Final = bytes(
+    ord("c") if 0xE1 <= code <= 0xE9 else ord(" ") if code == ord(" ") else ord("a") for code in range(256)
+)
+"""First bytes of characters: the scripts without spaces are all among those that begin with these."""
+
 _TYPOGRAPHIC: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "."), ("–", "-"), ("—", "-"))
 """What is printed for plain signs: a text with these alone needs no folding."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_CONTROLS: Final = bytes((*range(0x09), *range(0x0E, 0x20), 0x7F))
 _NO_CONTRACTION: Final = r"(?!(?<=n')t(?![^\W_])|(?<=')(?:s|ll|re|ve)(?![^\W_]))"
 """No such joint is looked through: ``didn't``, ``she's``, ``they'll``."""
 
-_PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~]{1,2}(?=[a-z0-9])" + _NO_CONTRACTION)
-_ANY_PUNCTUATION: Final = re.compile(r"(?:[^\w\s]|_){1,2}(?=[^\W_])" + _NO_CONTRACTION)
+_PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~](?<=[a-z0-9].)[!-/:-@\[-`{-~]?(?=[a-z0-9])" + _NO_CONTRACTION)
+_ANY_PUNCTUATION: Final = re.compile(r"[\W_](?<!\s)(?<=[^\W_].)(?:[^\w\s]|_)?(?=[^\W_])" + _NO_CONTRACTION, re.DOTALL)
+"""One or two signs inside a word. The first is one set, and what stands before it is asked after it: so a search skips quickly."""
+
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
 _SIGNS: Final = "0123456789@$!|"
@@ -134,10 +150,14 @@ class _Folded(_Places):
     before: _Places
 
     @cached_property
-    def _ends(self) -> list[int]:
-        return list(accumulate(len(_fold_char(char)) for char in self.given))
+    def _ends(self) -> list[int] | None:
+        """Where what each character became ends; None where each became one."""
+        lengths = self.given.translate(_LENGTHS).encode("latin-1")
+        return None if lengths.count(1) == len(lengths) else list(accumulate(lengths))
 
     def back(self, place: int) -> int:
+        if self._ends is None:
+            return self.before.back(min(max(place, 0), len(self.given)))
         return self.before.back(bisect_right(self._ends, place))
 
 
@@ -213,7 +233,7 @@ def views_of(text: str) -> Iterator[View]:
     if (read := _unescaped(text)) is not None:
         yield from _views(*read)
         text, before = read
-    if not text.isascii() and len(_ON_ITS_HEAD.findall(text)) >= _FEW:
+    if not _typed(text).isascii() and len(_ON_ITS_HEAD.findall(text)) >= _FEW:
         yield from _views(text.translate(_UPSIDE_DOWN)[::-1], _Turned(before, len(text)))
     for _ in range(_NESTED):
         if (plain := decoded(text)) is None:
@@ -229,9 +249,7 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
 
 
 def _views(text: str, before: _Places) -> Iterator[View]:
-    if not text.isascii():
-        for sign, plain_sign in _TYPOGRAPHIC:
-            text = text.replace(sign, plain_sign)
+    text = _typed(text)
     folded, places = (text.lower(), before) if _is_plain(text) else _fold(text, before)
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
     plain = _words(folded, places)
@@ -253,7 +271,10 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
         yield _rows_joined(plain)
         if not (plain.merged or spelled.text.replace(" ", "").isalpha()):
             yield replace(spelled, text=_letters(spelled.text), merged=True)
-    if not plain.text.isascii() and (close := _shortened(plain.text, _apart(plain.text), plain._starts)) is not None:  # noqa: SLF001 - a view of a view
+    if (
+        _may_stand_apart(plain.text)
+        and (close := _shortened(plain.text, _apart(plain.text), plain._starts)) is not None
+    ):  # noqa: SLF001 - a view of a view
         yield replace(plain, text=close[0], _starts=close[1])
     if (joined := _shortened(base, _inside(base), places)) is not None:
         yield _words(*joined, merged=plain.merged)
@@ -262,7 +283,7 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
 def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
     folded = text.lower() if _is_plain(text) else "".join(map(_fold_char, text))
-    return " ".join(folded.translate(_SEPARATORS).split())
+    return " ".join(_spaced(folded).split())
 
 
 def respelled(view: View, words: list[str], right: Mapping[str, str]) -> View:
@@ -299,7 +320,23 @@ _PASSAGE: Final = 8
 
 def _is_plain(text: str) -> bool:
     """Whether lower case is all that folding does."""
-    return text.isascii() and (text.isprintable() or _CONTROL.search(text) is None)
+    return text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text)
+
+
+def _typed(text: str) -> str:
+    """The text with the signs of a typewriter for those of a printer."""
+    for sign, plain in () if text.isascii() else _TYPOGRAPHIC:
+        text = text.replace(sign, plain)
+    return text
+
+
+def _spaced(text: str) -> str:
+    """The text with a space for every separator."""
+    return _bytes(text).translate(_SPACED).decode("utf-8", "surrogatepass")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _unescaped(text: str) -> tuple[str, _Places] | None:
@@ -327,11 +364,34 @@ def _referred(match: re.Match[str]) -> str:
 
 
 def _fold(text: str, before: _Places) -> tuple[str, _Places]:
-    table = {ord(char): _fold_char(char) for char in set(text)}
-    return text.translate(table), _Folded(text, before)
+    return text.translate(_FOLDS), _Folded(text, before)
 
 
-@lru_cache(maxsize=8192)
+class _Folds(dict[int, str]):
+    """What characters fold to, by their codes, for `str.translate`; so many at most are kept."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _FOLDS_KEPT:
+            self.clear()
+        folded = self[code] = self.fold(chr(code))
+        return folded
+
+    def fold(self, char: str) -> str:
+        return _fold_char(char)
+
+
+class _Lengths(_Folds):
+    """How many characters each character folds to, as the character of that code."""
+
+    def fold(self, char: str) -> str:
+        return chr(len(_FOLDS[ord(char)]))
+
+
+_FOLDS_KEPT: Final = 8_192
+_FOLDS: Final = _Folds()
+_LENGTHS: Final = _Lengths()
+
+
 def _fold_char(char: str) -> str:
     if char in _BLANK:
         return ""
@@ -345,8 +405,10 @@ def _fold_char(char: str) -> str:
 
 def _shown(char: str) -> str:
     """A character as it counts: nothing where it does not show, a plain sign for every other sign."""
-    if char.isascii() or char in _LOOKALIKES:
-        return "" if _CONTROL.match(char) else char
+    if char.isascii():
+        return "" if ord(char) in _CONTROLS else char
+    if char in _LOOKALIKES:
+        return char
     if char.isspace():
         return " "
     category, code = unicodedata.category(char), ord(char)
@@ -359,7 +421,7 @@ def _shown(char: str) -> str:
 
 def _words(text: str, places: _Places, *, merged: bool = False) -> View:
     """The words of a text with single spaces between them."""
-    spaced = text.translate(_SEPARATORS)
+    spaced = _spaced(text)
     words = spaced.split()
     joined = " ".join(words)
     view = View(joined, _Words(joined, spaced, places), merged=merged)
@@ -389,14 +451,21 @@ def _touches(text: str, start: int, end: int) -> bool:
 
 def _is_drawn_out(words: str) -> bool:
     """Whether a letter stands three times in a row."""
-    return (not words.isascii() or _has_triples(words.encode())) and _DRAWN_OUT.search(words) is not None
+    return _has_triples(words) and _DRAWN_OUT.search(words) is not None
 
 
-def _has_triples(data: bytes) -> bool:
-    """Whether a byte stands three times in a row: the text as one number, laid over itself, is 0 there. Very quick."""
+def _has_triples(text: str) -> bool:
+    """Whether a character may stand three times in a row: the text as one number, laid over itself, is 0 there. Very quick."""
+    data = _bytes(text)
     number = int.from_bytes(data)
-    once = number ^ (number >> 8)
-    return 0 in (once | (once >> 8)).to_bytes(len(data))[2:]
+    return any(
+        bytes(2 * size) in (number ^ (number >> (8 * size))).to_bytes(len(data))
+        for size in ((1,) if text.isascii() else range(1, _MOST_BYTES + 1))
+    )
+
+
+_MOST_BYTES: Final = 4
+"""So many bytes a character has at most."""
 
 
 _APART: Final = re.compile(
@@ -404,6 +473,17 @@ _APART: Final = re.compile(
     "(?: (?:[\u1100-\u11ff]{2,4}|[\u2e80-\u9fff][\u3099\u309a]?)(?= |$)){2,}"
 )
 """Characters of scripts without spaces that stand apart, three in a row; Korean in its parts."""
+
+
+def _may_stand_apart(text: str) -> bool:
+    """Whether two words of a few such characters may stand side by side."""
+    if text.isascii():
+        return False
+    classes = _bytes(text).translate(_WIDE, _LATER)
+    return b" c" in classes and _WIDE_WORDS.search(classes) is not None
+
+
+_WIDE_WORDS: Final = re.compile(rb" c{1,4} c{1,4}(?: |\Z)")
 
 
 def _apart(text: str) -> Iterator[tuple[int, int]]:
@@ -415,12 +495,17 @@ def _apart(text: str) -> Iterator[tuple[int, int]]:
             at = text.find(" ", at + 1)
 
 
-def _inside(text: str) -> Iterator[tuple[int, int]]:
+def _inside(text: str) -> Iterable[tuple[int, int]]:
     """Where one or two separators stand inside a word."""
-    for match in (_PUNCTUATION if text.isascii() else _ANY_PUNCTUATION).finditer(text):
-        start = match.start()
-        if text[start - 1 : start].isalnum():
-            yield start, match.end()
+    if not text.isascii():
+        return (match.span() for match in _ANY_PUNCTUATION.finditer(text))
+    data = text.encode()
+    if b"'" in data:  # the contractions of most texts, which are no such places
+        data = data.replace(b"n't ", b"n t ").replace(b"'s ", b" s ")
+    classes = data.translate(_WORDS_AND_SIGNS)
+    if b"a.a" not in classes and b"a..a" not in classes:
+        return ()
+    return (match.span() for match in _PUNCTUATION.finditer(text))
 
 
 def _shortened(
@@ -447,7 +532,7 @@ def _shortened(
 def _spelled_out(plain: View) -> View | None:
     """The single letters of a view that stand in a row, joined; rows are parted by a space."""
     words = plain.words
-    if not _has_rows(words):
+    if not _has_rows(plain.text):
         return None
     row: list[int] = []
     places: list[int] = []
@@ -473,8 +558,6 @@ def _rows_joined(plain: View) -> View:
     return plain if shortened is None else replace(plain, text=shortened[0], _starts=shortened[1])
 
 
-def _has_rows(words: list[str]) -> bool:
-    try:
-        return b"\1\1\1" in bytes(map(len, words))  # the quickest way to ask for three single letters in a row
-    except ValueError:  # a word of more than 255 letters
-        return b"\1\1\1" in bytes(min(len(word), 2) for word in words)
+def _has_rows(text: str) -> bool:
+    """Whether three single letters stand in a row."""
+    return b" a a a " in b" %b " % _bytes(text).translate(_WORDS_AND_SPACES, _LATER)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import string
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
@@ -46,14 +47,18 @@ _BUMP: Final = re.compile("[a-z][A-Z]")
 _HUMPS: Final = 3
 """So many words at least, so many letters each."""
 
-_GREAT: Final = re.compile(r"[A-Z0-9][A-Za-z0-9+/_\-]*[A-Z0-9]")
-"""What base64 and base32 always have: two great letters or figures in a word."""
+_GREAT: Final = bytes(
+    ord("A") if chr(code) in string.ascii_uppercase + string.digits else ord(" ") for code in range(256)
+)
+_NOT_GREAT: Final = f"{string.ascii_lowercase}+/_-".encode()
+"""What base64 and base32 always have are two great letters or figures in a word: without the others they stand side by side."""
 
 _LONG_WORD: Final = re.compile(r"\S{10,}")
 """What is as long as `_SHORTEST` at least."""
 
 _FIGURES: Final = "0123456789"
-_DOTTED: Final = (" .", " -", "/.", "/-", "|.", "|-", *"·−–•")
+_DOTTED: Final = bytes(ord("." if chr(code) in ".-" else "/" if chr(code) in " /|" else "a") for code in range(256))
+_OTHER_DOTS: Final = "·−–•"
 _DOTS: Final = re.compile(r"[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]{1,6}[ /|]{1,3}[.\-·−–•]")
 
 
@@ -97,14 +102,15 @@ def decoded(text: str) -> Decoded | None:
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
     """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
-    if _GREAT.search(text) and not all(map(_is_word, _LONG_WORD.findall(text))):
+    data = text.encode("utf-8", "surrogatepass")
+    if b"AA" in data.translate(_GREAT, _NOT_GREAT) and not all(map(_is_word, _LONG_WORD.findall(text))):
         yield from _read(_LONG, text, _based)
     if any(map(text.__contains__, _FIGURES)):
         for pattern, read in _CODES:
             yield from _read(pattern, text, lambda part, read=read: _printable(read(part)))  # type: ignore[misc]
     if "%" in text:
         yield from _read(_PERCENT, text, lambda part: _shown(bytes.fromhex(part.replace("%", ""))))
-    if any(map(text.__contains__, _DOTTED)) and _DOTS.search(text):
+    if (b"/." in data.translate(_DOTTED) or any(map(text.__contains__, _OTHER_DOTS))) and _DOTS.search(text):
         yield from _read(_MORSE, text, _morse)
 
 
