@@ -61,20 +61,19 @@ _MARKS: Final = (
 )
 """Marks that decorate a letter of any script. Vowel signs, which change a word, are none of these."""
 
-_SPACED: Final = bytes(code if code > 127 or chr(code).isalnum() else ord(" ") for code in range(256))
-"""Each byte of a text in UTF-8 with a space for every separator: tables of bytes are many times as quick as those of characters."""
+_ASCII: Final = bytes(range(128))
+_SPACED: Final = bytes(code if chr(code).isalnum() else ord(" ") for code in _ASCII) + bytes(range(128, 256))
+"""Each byte of a text in UTF-8, with spaces for separators: bytes are looked up many times as quickly as characters."""
 
 _LATER: Final = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that go on with a character: without them, each character is one byte."""
 
 _WORDS_AND_SPACES: Final = bytes(code if code == ord(" ") else ord("a") for code in range(256))
-_WORDS_AND_SIGNS: Final = bytes(
-    ord("a") if chr(code).isalnum() else ord(" ") if chr(code).isspace() else ord(".") for code in range(128)
-) + bytes(128)
-_WIDE: Final = bytes(
-    ord("c") if 0xE1 <= code <= 0xE9 else ord(" ") if code == ord(" ") else ord("a") for code in range(256)
+_WORDS_AND_SIGNS: Final = bytes.maketrans(
+    _ASCII, "".join("a" if chr(code).isalnum() else " " if chr(code).isspace() else "." for code in _ASCII).encode()
 )
-"""First bytes of characters: the scripts without spaces are all among those that begin with these."""
+_WIDE: Final = bytes.maketrans(bytes(range(0xE1, 0xEA)), b"c" * 9)
+"""The scripts without spaces are all among the characters that begin with these bytes."""
 
 _TYPOGRAPHIC: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "."), ("–", "-"), ("—", "-"))
 """What is printed for plain signs: a text with these alone needs no folding."""
@@ -85,7 +84,7 @@ _NO_CONTRACTION: Final = r"(?!(?<=n')t(?![^\W_])|(?<=')(?:s|ll|re|ve)(?![^\W_]))
 
 _PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~](?<=[a-z0-9].)[!-/:-@\[-`{-~]?(?=[a-z0-9])" + _NO_CONTRACTION)
 _ANY_PUNCTUATION: Final = re.compile(r"[\W_](?<!\s)(?<=[^\W_].)(?:[^\w\s]|_)?(?=[^\W_])" + _NO_CONTRACTION, re.DOTALL)
-"""One or two signs inside a word. The first is one set, and what stands before it is asked after it: so a search skips quickly."""
+"""One or two signs inside a word. They begin with a set, for which a search skips, and ask then what stands before it."""
 
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
 _SIGN: Final = re.compile(r"[0-9@$!|]+")
@@ -131,7 +130,7 @@ class View:
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text as given a part of the view lies."""
-        first, last = self._starts.back(start), self._starts.back(end - 1)
+        first, last = self._starts.span(start, end - 1)
         return (last, first + 1) if 0 <= last < first else (first, last + 1)  # written from its end to its beginning
 
 
@@ -140,6 +139,10 @@ class _Places:
 
     def back(self, place: int) -> int:
         return place
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """The way back for two places."""
+        return self.back(first), self.back(last)
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,13 @@ class _Kept(_Places):
         old = self.olds[run] + place - self.starts[run]
         return old if self.before is _SAME else self.before.back(old)
 
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        run = bisect_right(self.starts, first)
+        if last < first or (run < len(self.starts) and last >= self.starts[run]):
+            return self.back(first), self.back(last)
+        less = self.olds[run - 1] - self.starts[run - 1]
+        return (first + less, last + less) if self.before is _SAME else self.before.span(first + less, last + less)
+
 
 class _Words(_Places):
     """From a text whose separators were made single spaces (``text``) to the text before, whose words begin elsewhere."""
@@ -194,6 +204,11 @@ class _Words(_Places):
         begin = self._text.rfind(" ", 0, place) + 1
         rest = self._spaced.split(None, self._text.count(" ", 0, place))[-1]
         return self._before.back(len(self._spaced) - len(rest) + place - begin)
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        if self._runs is None or last < first:
+            return self.back(first), self.back(last)
+        return self._runs.span(first, last)
 
     def _table(self) -> _Kept:
         """A run for every gap of more than one separator."""

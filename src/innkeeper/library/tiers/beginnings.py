@@ -37,13 +37,13 @@ class Beginnings(Generic[T]):
         """The word at a place, one space aside: where it ends and what it means, or (-1, [])."""
         if text[place : place + 1] == " ":
             place += 1
-        for first in (text[place : place + 2], text[place : place + 1]):
-            for length in self._lengths.get(first, ()):
-                part = text[place : place + length]
-                word = self._words.get(part)
-                if word is not None and (word[0] or _is_border(text, place + len(part))):
-                    return place + len(part), word[1]
-        return _NOTHING
+        for length in self._lengths.get(text[place : place + 2], ()):
+            part = text[place : place + length]
+            word = self._words.get(part)
+            if word is not None and (word[0] or _is_border(text, place + len(part))):
+                return place + len(part), word[1]
+        word = self._words.get(text[place : place + 1])  # of one character
+        return (place + 1, word[1]) if word is not None and (word[0] or _is_border(text, place + 1)) else _NOTHING
 
 
 _NOTHING: Final[tuple[int, list[Any]]] = (-1, [])

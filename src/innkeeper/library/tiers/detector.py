@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Final
 
 from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
@@ -29,7 +29,7 @@ from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.fondness import without_fondness
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
 from innkeeper.library.tiers.misspelling import put_right, unmasked
-from innkeeper.library.tiers.vocabulary import Term, vocabulary_of
+from innkeeper.library.tiers.vocabulary import Hits, Term, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.memo import Memo
@@ -155,7 +155,7 @@ class Detector:
         """All finds in all views, each once, in the order of the text."""
         found: set[Mention] = set()
         turned: set[str] = set()
-        seen: Counter[Term] = Counter()
+        seen = _Seen()
         found.update(_mention(age, age.start, age.end) for age in read_signs(text))
         plain: View | None = None
         for view in views_of(text):
@@ -241,26 +241,46 @@ _GUEST: Final = 0.4
 """From this score on, a guest's word for an age or a context counts."""
 
 
-def _read(view: View, text: str, found: set[Mention], seen: Counter[Term]) -> set[str]:
+def _read(view: View, text: str, found: set[Mention], seen: _Seen) -> set[str]:
     """Put what the packaged lists find in a view to the finds; returns in which other ways the text seems to be written.
 
-    ``seen`` counts the words of the views before. One that stands in this view as often as in another is not placed again.
+    A word that stands in this view as often as in another that was seen before is not placed again.
     """
     vocabulary = vocabulary_of(view)
     charge("gate", len(view.text) // 2)
     hits = vocabulary.hits(view)
     charge("gate", _PER_FIND * (len(hits.terms) + len(hits.numbers)))
-    counts = Counter(term for _, _, term in hits.terms)
-    known = {term for term, count in counts.items() if count <= seen[term]}
+    known = seen.known(hits)
     for start, end, term in hits.terms:
-        if term in known:
-            continue
-        first, last = view.place(start, end)
-        found.add(Mention(first, last, term.category, term.entry, term.weight, term.low, term.high))
-    seen |= counts
+        if term not in known:
+            found.add(Mention(*view.place(start, end), term.category, term.entry, term.weight, term.low, term.high))
     for age in read_ages(view, vocabulary, hits, text):
         found.add(_mention(age, *view.place(age.start, age.end)))
     return hits.turned
+
+
+class _Seen:
+    """How often the words of a text stood in one of its views; they are counted when there is one more."""
+
+    __slots__ = ("_counts", "_last")
+
+    def __init__(self) -> None:
+        self._counts: dict[Term, int] = {}
+        self._last: Hits | None = None
+
+    def known(self, hits: Hits) -> Container[Term]:
+        """The terms that are no more often in a view than in one before."""
+        last, self._last = self._last, hits
+        if last is None:
+            return ()
+        counts = self._counts
+        for term, count in Counter(term for _, _, term in last.terms).items():
+            counts[term] = max(count, counts.get(term, 0))
+        return {
+            term
+            for term, count in Counter(term for _, _, term in hits.terms).items()
+            if count <= counts.get(term, 0)
+        }
 
 
 def _mention(age: Age, start: int, end: int) -> Mention:

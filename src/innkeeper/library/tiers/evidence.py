@@ -105,6 +105,8 @@ class _Sums:
 
     def best(self, start: int, end: int) -> float:
         """The weight of the weightiest word around a place."""
+        if not self.starts:
+            return 0.0
         first, last = bisect_left(self.starts, start - _AROUND), bisect_right(self.starts, end + _AROUND)
         return max((self.best_at[at] for at in self.starts[first : min(last, first + _LOOKED_AT)]), default=0.0)
 
@@ -170,8 +172,10 @@ def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
             ages.setdefault(kind, []).extend(places)
     contexts, told = _contexts(classes, text)
     found = relations_of(ages, contexts) if ages and contexts else ()
-    kept = [each for each in mentions if each.category not in _SILENT and each not in told]
-    kept += [each._replace(category=REPORTED) for each in told]
+    kept = [each for each in mentions if each.category not in _SILENT]
+    if told:
+        kept = [each for each in kept if each not in told]
+        kept += [each._replace(category=REPORTED) for each in told]
     return Weighed(kept, _extents(ages), _extents(contexts), found)
 
 
@@ -220,13 +224,18 @@ def relations_of(
 
 def _nearest(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> int:
     """The least distance between two sorted lists of places, 0 where they touch."""
-    least = abs(some[0][0] - others[0][0])
-    one = other = 0
-    while one < len(some) and other < len(others) and least > 0:
-        (start, end), (begin, stop) = some[one], others[other]
-        least = min(least, max(0, begin - end, start - stop))
+    one, other = iter(some), iter(others)
+    (start, end), (begin, stop) = next(one), next(other)
+    least = abs(start - begin)
+    while least > 0:
+        apart = begin - end if begin > end else start - stop
+        if apart < least:
+            least = max(0, apart)
+        following = next(one if start <= begin else other, None)
+        if following is None:
+            break
         if start <= begin:
-            one += 1
+            start, end = following
         else:
-            other += 1
+            begin, stop = following
     return least

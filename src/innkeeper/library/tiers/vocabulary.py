@@ -62,7 +62,7 @@ class Hits(NamedTuple):
     numbers: list[tuple[int, int, Number]]
     closed: list[tuple[int, int, tuple[str, Number]]]
     """Numbers in words with their cues, in languages without spaces: (kind, number)."""
-    lefts: dict[int, list[Form]]
+    lefts: dict[int, tuple[Form, ...]]
     """Cues that end before a number, by their end."""
     kin: list[tuple[int, int]]
     blocked: set[int]
@@ -106,9 +106,8 @@ class Vocabulary:
         self.sites: set[str] = set()
         for language in languages():
             self._add(language)
-        self._keys = list(self._owners)
-        self._all = [tuple(_distinct(self._owners[key])) for key in self._keys]
-        self._machine = _automaton([text for text, _, _ in self._keys])
+        self._patterns = [_Pattern.of(*spaces, _distinct(owners)) for (_, *spaces), owners in self._owners.items()]
+        self._machine = _automaton([text for text, _, _ in self._owners])
 
     def fold(self, text: str) -> str:
         """A word of the data as it stands in views of this kind."""
@@ -120,20 +119,24 @@ class Vocabulary:
     def hits(self, view: View) -> Hits:
         """Everything that stands in a view."""
         found = Hits([], [], [], {}, [], set(), set(), {})
-        keys, owners = self._keys, self._all
+        lefts, patterns = found.lefts, self._patterns
         harmless: list[tuple[int, int]] = []
         for index, start, end in self._machine.find_matches_as_indexes(f" {view.text} ", overlapping=True):
-            _, lead, tail = keys[index]
-            start, end = start + lead - 1, end - tail - 1  # noqa: PLW2901 - from the padded text to the view
-            for role, what in owners[index]:
-                if role == _NUMBER and not tail and lead:
-                    end = _end_of_word(view.text, end)  # noqa: PLW2901 - an open number takes its ending along
+            lead, tail, is_open, forms, owners = patterns[index]
+            stop = end - tail
+            if forms:
+                lefts[stop] = (*known, *forms) if (known := lefts.get(stop)) else forms
+            for role, what in owners:
                 if role == _TERM:
-                    found.terms.append((start, end, what))
+                    found.terms.append((start + lead, stop, what))
+                elif role == _NUMBER:
+                    if is_open:  # it takes its ending along
+                        stop = _end_of_word(view.text, stop)
+                    found.numbers.append((start + lead, stop, what))
                 elif role == _HARMLESS:
-                    harmless.append((start, end))
+                    harmless.append((start + lead, stop))
                 else:
-                    _keep(found, role, start, end, what)
+                    _keep(found, role, start + lead, stop, what)
         return found._replace(terms=_outermost(found.terms, harmless)) if found.terms else found
 
     def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
@@ -266,6 +269,23 @@ def _distinct(owners: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
 _NO_TERM: Final = Term("", "", 0)
 
 
+class _Pattern(NamedTuple):
+    """A key of the automaton: what to add to where it begins and to take from where it ends, and whose it is."""
+
+    lead: int
+    tail: int
+    is_open: bool
+    lefts: tuple[Form, ...]
+    owners: tuple[tuple[int, Any], ...]
+
+    @classmethod
+    def of(cls, lead: int, tail: int, owners: list[tuple[int, Any]]) -> _Pattern:
+        """Of a key with so many spaces before and behind it; searched in a text that begins with a space."""
+        lefts = tuple(what for role, what in owners if role == _LEFT)
+        others = tuple((role, what) for role, what in owners if role != _LEFT)
+        return cls(lead - 1, tail + 1, lead > 0 and not tail, lefts, others)
+
+
 def _automaton(texts: list[str]) -> Any:
     from ahocorasick_rs import AhoCorasick
 
@@ -273,12 +293,8 @@ def _automaton(texts: list[str]) -> Any:
 
 
 def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
-    if role == _NUMBER:
-        found.numbers.append((start, end, what))
-    elif role == _CLOSED:
+    if role == _CLOSED:
         found.closed.append((start, end, what))
-    elif role == _LEFT:
-        found.lefts.setdefault(end, []).append(what)
     elif role == _KIN:
         found.kin.append((start, end))
     elif role == _TURNED:
