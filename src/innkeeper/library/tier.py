@@ -33,7 +33,7 @@ class Tier(StrEnum):
     @property
     def rank(self) -> int:
         """Its place in the order: a lower number is a wider audience."""
-        return _RANKS[self]
+        return int(self == "nsfw")  # enumeration members are slow to hash
 
     @classmethod
     def of(cls, value: Any) -> Tier:
@@ -44,9 +44,6 @@ class Tier(StrEnum):
     def lowest(cls, *tiers: Tier) -> Tier:
         """The lowest of several, ``sfw`` where there are none."""
         return min(tiers, key=lambda tier: tier.rank, default=cls.SFW)
-
-
-_RANKS = {Tier.SFW: 0, Tier.NSFW: 1}
 
 
 class Decision(StrEnum):

@@ -134,7 +134,7 @@ class Allowance:
     __slots__ = ("_collecting", "_not_before", "_until", "expired", "limits", "next_check", "output", "spent", "steps")
 
     def __init__(self, limits: BuildLimits | None = None, since: float | None = None) -> None:
-        self.limits = (limits or DEFAULT_LIMITS).with_defaults(DEFAULT_LIMITS)
+        self.limits = DEFAULT_LIMITS if limits is None else limits.with_defaults(DEFAULT_LIMITS)
         self.steps: int = self.limits.steps  # type: ignore[assignment]
         self.output: int = self.limits.output  # type: ignore[assignment]
         self.spent: dict[str, int] = defaultdict(int)

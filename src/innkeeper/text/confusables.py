@@ -20,7 +20,7 @@ from typing import Final
 from innkeeper.prompt.allowance import charge
 from innkeeper.text.encodings import decoded, rot13
 
-__all__ = ["View", "fold_word", "respelled", "turned_views", "views_of"]
+__all__ = ["View", "fold_word", "respelled", "turned_views", "views_of", "with_plain_signs"]
 
 _LEET: Final = {ord(sign): letter for sign, letter in zip("013457896@$l", "oieastbggasi", strict=True)}
 """Signs as the letters they stand for. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
@@ -248,7 +248,7 @@ def views_of(text: str) -> Iterator[View]:
     if (read := _unescaped(text)) is not None:
         yield from _views(*read)
         text, before = read
-    if not _typed(text).isascii() and len(_ON_ITS_HEAD.findall(text)) >= _FEW:
+    if not with_plain_signs(text).isascii() and len(_ON_ITS_HEAD.findall(text)) >= _FEW:
         yield from _views(text.translate(_UPSIDE_DOWN)[::-1], _Turned(before, len(text)))
     for _ in range(_NESTED):
         if (plain := decoded(text)) is None:
@@ -264,7 +264,7 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
 
 
 def _views(text: str, before: _Places) -> Iterator[View]:
-    text = _typed(text)
+    text = with_plain_signs(text)
     folded, places = (text.lower(), before) if _is_plain(text) else _fold(text, before)
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
     plain = _words(folded, places)
@@ -286,10 +286,8 @@ def _forms(base: str, places: _Places, plain: View) -> Iterator[View]:
         yield _rows_joined(plain)
         if not (plain.merged or spelled.text.replace(" ", "").isalpha()):
             yield replace(spelled, text=_letters(spelled.text), merged=True)
-    if (
-        _may_stand_apart(plain.text)
-        and (close := _shortened(plain.text, _apart(plain.text), plain._starts)) is not None
-    ):  # noqa: SLF001 - a view of a view
+    spans = _apart(plain.text) if _may_stand_apart(plain.text) else ()
+    if (close := _shortened(plain.text, spans, plain._starts)) is not None:  # noqa: SLF001 - a view of a view
         yield replace(plain, text=close[0], _starts=close[1])
     if (joined := _shortened(base, _inside(base), places)) is not None:
         yield _words(*joined, merged=plain.merged)
@@ -338,7 +336,7 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and len(text.encode().translate(None, _CONTROLS)) == len(text)
 
 
-def _typed(text: str) -> str:
+def with_plain_signs(text: str) -> str:
     """The text with the signs of a typewriter for those of a printer."""
     for sign, plain in () if text.isascii() else _TYPOGRAPHIC:
         text = text.replace(sign, plain)
@@ -473,10 +471,13 @@ def _has_triples(text: str) -> bool:
     """Whether a character may stand three times in a row: the text as one number, laid over itself, is 0 there. Very quick."""
     data = _bytes(text)
     number = int.from_bytes(data)
-    return any(
-        bytes(2 * size) in (number ^ (number >> (8 * size))).to_bytes(len(data))
-        for size in ((1,) if text.isascii() else range(1, _MOST_BYTES + 1))
+    if text.isascii():
+        once = number ^ (number >> 8)
+        return 0 in (once | (once >> 8)).to_bytes(len(data))
+    over = (
+        bytes(2 * size) in (number ^ (number >> 8 * size)).to_bytes(len(data)) for size in range(1, _MOST_BYTES + 1)
     )
+    return any(over)
 
 
 _MOST_BYTES: Final = 4
@@ -517,8 +518,7 @@ def _inside(text: str) -> Iterable[tuple[int, int]]:
     data = text.encode()
     if b"'" in data:  # the contractions of most texts, which are no such places
         data = data.replace(b"n't ", b"n t ").replace(b"'s ", b" s ")
-    classes = data.translate(_WORDS_AND_SIGNS)
-    if b"a.a" not in classes and b"a..a" not in classes:
+    if b".a" not in data.translate(_WORDS_AND_SIGNS):
         return ()
     return (match.span() for match in _PUNCTUATION.finditer(text))
 
@@ -575,4 +575,7 @@ def _rows_joined(plain: View) -> View:
 
 def _has_rows(text: str) -> bool:
     """Whether three single letters stand in a row."""
-    return b" a a a " in b" %b " % _bytes(text).translate(_WORDS_AND_SPACES, _LATER)
+    return _THREE_ALONE.search(_bytes(text).translate(_WORDS_AND_SPACES, _LATER)) is not None
+
+
+_THREE_ALONE: Final = re.compile(rb"(?:^| )a a a(?: |\Z)")

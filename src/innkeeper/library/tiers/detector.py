@@ -16,9 +16,11 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import cache
+from operator import itemgetter
 from typing import Final
 
-from innkeeper.library.limits import CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
+from innkeeper.library.limits import ADULT_AGE, CLASSIFIER_SECONDS, MAX_SCAN_CHARS, MAX_SPANS
 from innkeeper.library.tier import Extent, Relation, ScanFindings, Span
 from innkeeper.library.tiers.ages.age import PERHAPS, Age
 from innkeeper.library.tiers.ages.grammar import read_ages
@@ -277,17 +279,20 @@ class _Seen:
         for term, count in Counter(term for _, _, term in last.terms).items():
             counts[term] = max(count, counts.get(term, 0))
         return {
-            term
-            for term, count in Counter(term for _, _, term in hits.terms).items()
-            if count <= counts.get(term, 0)
+            term for term, count in Counter(term for _, _, term in hits.terms).items() if count <= counts.get(term, 0)
         }
 
 
 def _mention(age: Age, start: int, end: int) -> Mention:
-    weak = age.kind == PERHAPS
-    category = HINT if weak else _ADULT if not age.minor else _KIN if age.subject == "kin" else "age"
-    entry = f"age.{age.kind.partition('+')[0].replace(' ', '_')}"
-    return Mention(start, end, category, entry, age.certainty, age.low, age.high, age.subject)
+    _, _, low, high, certainty, kind, subject = age
+    category = HINT if kind == PERHAPS else _ADULT if low >= ADULT_AGE else _KIN if subject == "kin" else "age"
+    return Mention(start, end, category, _entry(kind), certainty, low, high, subject)
+
+
+@cache
+def _entry(kind: str) -> str:
+    """The id of a kind of form in decisions; there are as many as the data of languages has kinds."""
+    return f"age.{kind.partition('+')[0].replace(' ', '_')}"
 
 
 def _with_families(plain: View | None, mentions: list[Mention]) -> list[Mention]:
@@ -322,7 +327,7 @@ def _told(mentions: list[Mention]) -> tuple[Span, ...]:
     if len(mentions) > MAX_SPANS:
         first = {(each.entry, each.category): each for each in reversed(mentions)}
         mentions = list(dict.fromkeys((*first.values(), *mentions)))[:MAX_SPANS]
-    ordered = sorted(mentions, key=lambda each: (each.start, each.end, each.entry))
+    ordered = sorted(mentions, key=itemgetter(0, 1, 3))  # by where they begin and end, and by their entries
     return tuple(_span(each) for each in ordered)
 
 

@@ -131,7 +131,9 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
         A failed scan means ``review``; one that did not see the whole text ``block``, since absolute rules could not be asked.
         """
-        marks = [*_absolute(found, tier, self.absolute), *self._by_threshold(found, tier)]
+        marks: list[tuple[Decision, str, str]] = []
+        if found.scores or found.ages or found.contexts or found.relations:
+            marks = [*_absolute(found, tier, self.absolute), *self._by_threshold(found, tier)]
         if found.failed or not found.whole:
             what = Decision.REVIEW if found.whole else Decision.BLOCK
             marks.append((what, "", f"detector:{found.failed or 'not_whole'}"))

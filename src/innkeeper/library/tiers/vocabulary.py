@@ -106,7 +106,9 @@ class Vocabulary:
         self.sites: set[str] = set()
         for language in languages():
             self._add(language)
-        self._patterns = [_Pattern.of(*spaces, _distinct(owners)) for (_, *spaces), owners in self._owners.items()]
+        self._patterns = [
+            _Pattern.of(lead, tail, _distinct(owners)) for (_, lead, tail), owners in self._owners.items()
+        ]
         self._machine = _automaton([text for text, _, _ in self._owners])
 
     def fold(self, text: str) -> str:

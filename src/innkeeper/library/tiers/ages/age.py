@@ -116,10 +116,12 @@ KINDS: Final[Mapping[str, Callable[[int], YearRange | None]]] = {
 
 def years_of(kind: str, value: int) -> YearRange | None:
     """The lowest year, the highest, and the certainty of a number in a kind of form; nothing where it is no age."""
+    if (meaning := KINDS.get(kind)) is not None:
+        return meaning(value)
     school, _, years = kind.partition("+")
     if school == "school":
         return (value + int(years), value + int(years) + 1, 0.8) if 1 <= value <= _MAX_GRADE else None
-    return KINDS[kind](value)
+    raise KeyError(kind)
 
 
 def has_figures(text: str) -> bool:

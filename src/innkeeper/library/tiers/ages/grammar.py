@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cached_property
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
 from innkeeper.library.tiers.ages.things import Things, is_broken, sentence_of
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
-from innkeeper.text.confusables import View
+from innkeeper.text.confusables import View, with_plain_signs
 
 __all__ = ["ages_in", "read_ages"]
 
@@ -45,6 +47,7 @@ _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
 _LATIN: Final = 0x500
 _LONGEST: Final = 4
+_SEVERAL: Final = 2
 _FOREIGN: Final = 5
 """From so many letters on, a number in words is one beside years in another language too: ``quinze years old``."""
 
@@ -66,28 +69,33 @@ _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
 _OF_A_CLOCK: Final = re.compile(r"\d:\d|.{2,4}:\d", re.DOTALL)
 
 
-def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -> Iterator[Age]:
+def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -> list[Age]:
     """The ages in a view, places in it; ``given`` is the text that it is a view of, whose signs tell measures from ages."""
     text = view.text
     reader = _Reader(view, vocabulary, hits, given)
+    ages: list[Age | None] = []
     for start, end, (kind, number) in _longest(hits.closed):
         if (
             start not in hits.blocked
             and text[start - 1 : start] not in _NUMERALS
             and (meaning := years_of(kind, number.value)) is not None
         ):
-            yield from reader.mention(start, end, meaning, kind, "")
+            ages.append(reader.mention(start, end, meaning, kind, ""))
     numbers: list[tuple[int, int, Number | None]] = []
     if has_figures(text):
         numbers = [(*match.span(), None) for match in _FIGURES.finditer(text) if not _ends_word(text, match.start())]
     numbers += [each for each in _longest(hits.numbers)]  # noqa: C416 - a list of the wider type
     previous: tuple[int, int] | None = None
-    for start, end, word in sorted(numbers, key=lambda each: each[0]):
+    for start, end, word in sorted(numbers, key=_START) if len(numbers) > 1 else numbers:
         if word is None and end - start > _LONGEST:
             continue
         value = int(text[start:end]) if word is None else word.value
-        yield from reader.read(start, end, value, word, previous)
+        ages.append(reader.read(start, end, value, word, previous))
         previous = (end, value)
+    return [age for age in ages if age is not None]
+
+
+_START: Final = itemgetter(0)
 
 
 def _ends_word(text: str, at: int) -> bool:
@@ -99,11 +107,13 @@ def _ends_word(text: str, at: int) -> bool:
 def ages_in(view: View) -> list[Age]:
     """The ages in a view, by the vocabulary for it."""
     vocabulary = vocabulary_of(view)
-    return list(read_ages(view, vocabulary, vocabulary.hits(view)))
+    return read_ages(view, vocabulary, vocabulary.hits(view))
 
 
 def _longest(found: list[tuple[int, int, T]]) -> list[tuple[int, int, T]]:
     """Of those that overlap, those that begin first, and of these the longest."""
+    if len(found) < _SEVERAL:
+        return found
     kept: list[tuple[int, int, T]] = []
     reach = -1
     for item in sorted(found, key=lambda each: (each[0], -each[1])):
@@ -119,58 +129,65 @@ class _Reader:
     def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
         self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
         self.kin = sorted(hits.kin)
-        self.lowered = given.lower()
-        self.less = any(map(given.__contains__, _MUCH_LESS))
         self.things = Things(view, vocabulary, given)
+
+    @cached_property
+    def lowered(self) -> str:
+        return with_plain_signs(self.given).lower()
+
+    @cached_property
+    def less(self) -> bool:
+        return any(map(self.given.__contains__, _MUCH_LESS))
 
     def read(
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
-    ) -> Iterator[Age]:
+    ) -> Age | None:
         """The age that a number is, by its cues; none where it has none."""
         stop, rights = self._rights(start, end, number)
-        if self.hits.blocked.intersection((start, start - 1)):
-            return
-        lefts = [*self.hits.lefts.get(start, ()), *self.hits.lefts.get(start - 1, ())]
+        blocked, before = self.hits.blocked, self.hits.lefts
+        if start in blocked or start - 1 in blocked:
+            return None
         lefts = [
-            form for form in lefts if (number is None or fits(form, number)) and (not form.right or form in rights.all)
+            form
+            for form in (*before.get(start, ()), *before.get(start - 1, ()))
+            if (number is None or fits(form, number)) and (not form.right or form in rights.all)
         ]
         kind, form = _strongest(lefts, rights.alone)
         if form is None or (kind == "tag" and number is not None):
-            yield from self._perhaps(start, end, value, number)
-            return
+            return self._perhaps(start, end, value, number)
         if kind == "spell" and lefts and self._is_span(start, form.language):
             kind, form = _strongest(lefts, ())  # a cue that has the same word in it: ``looks in her thirteen years``
         if form is None:
-            return
+            return None
         if rights.alone or form.right:
             end = stop
         if self._is_measure(kind, form, start, end, alone=not rights.alone):
-            return
+            return None
         if kind == "years" and self._is_below(start):
             kind = "under"
         low, value = self._range(start, value, previous)
         meaning = years_of(kind, value)
         if meaning is not None and low is not None and kind in _RANGED:
             meaning = (low, meaning[1], meaning[2])
-        if meaning is not None:
-            yield from self.mention(start, end, meaning, kind, form.left)
+        return None if meaning is None else self.mention(start, end, meaning, kind, form.left)
 
-    def _perhaps(self, start: int, end: int, value: int, number: Number | None) -> Iterator[Age]:
+    def _perhaps(self, start: int, end: int, value: int, number: Number | None) -> Age | None:
         """The age that a number without a cue may be: it counts nothing, and it is said of a person or says all there is."""
         meaning = years_of(PERHAPS, value)
         if meaning is None or self.view.loose or not self.given or (number is not None and number.ordinal):
-            return
+            return None
         far = max(0, start - _BEFORE_PERSON)
         before = self.text[far:start].split()
         if self._counts_next(start, end) or not self._may_be_of_person(before):
-            return
+            return None
         if self._is_count(end) or self._is_measured(start, end):
-            return
+            return None
         first = self.view.place(start, start + 1)[0]
         sentence = sentence_of(self.given[self.view.place(far, far + 1)[0] : first]).rstrip()
         before = before[-len(sentence.split()) or _NONE :]
         if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
-            yield from self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
+            return self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
+        return None
 
     def _leads(self, before: list[str], sentence: str, *, spelled: bool) -> bool:
         """Whether what stands before a number may lead to an age: a small word, a break, or nothing."""
@@ -240,12 +257,12 @@ class _Reader:
         after = self.given[self.view.place(end - 1, end)[1] :].lstrip()[:1]
         return after.isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
 
-    def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Iterator[Age]:
+    def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Age | None:
         """The age, with whom it is about; none where that is a thing."""
         if self.things.have(start, end):
-            return
+            return None
         low, high, certainty = meaning
-        yield Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
+        return Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
 
     def _rights(self, start: int, end: int, number: Number | None) -> tuple[int, Rights]:
         stop, rights = self.vocabulary.behind(self.text, end, number, foreign=end - start >= _FOREIGN)
@@ -275,7 +292,7 @@ class _Reader:
 
     def _is_below(self, start: int) -> bool:
         """Whether the sign before a number says that it is less."""
-        if not self.less or start < 1:
+        if start < 1 or not self.less:
             return False
         return not _MUCH_LESS.isdisjoint(self.given[max(0, self.view.place(start, start + 1)[0] - 2) :][:2])
 
@@ -314,6 +331,7 @@ def _strongest(lefts: list[Form], rights: Sequence[Form]) -> tuple[str, Form | N
             return form.kind, form
     for form in rights:
         return form.kind, form
-    for form in sorted(lefts, key=lambda form: -len(form.left)):
+    if lefts:
+        form = max(lefts, key=lambda form: len(form.left))
         return form.kind, form
     return "", None

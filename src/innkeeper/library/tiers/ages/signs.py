@@ -54,7 +54,7 @@ def _sums(text: str) -> Iterator[Age]:
             yield Age(match.start(), match.end(), value, value, 0.6, "years")
 
 
-_SIGNS_IN_WORDS: Final = (" plus ", " minus ", " times ", " divided by ")
+_SIGNS_IN_WORDS: Final = (b" plus ", b" minus ", b" times ", b" divided by ")
 _WORDS: Final = re.compile(
     r"([a-z]+(?:[ -][a-z]+)?) (plus|minus|times|divided by) ([a-z]+(?:[ -][a-z]+)?)", re.IGNORECASE
 )
@@ -98,7 +98,7 @@ def _limits(text: str) -> Iterator[Age]:
 
 def read_signs(text: str) -> Iterator[Age]:
     """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
-    if any(map(text.lower().__contains__, _SIGNS_IN_WORDS)):
+    if any(map(text.encode("utf-8", "surrogatepass").lower().__contains__, _SIGNS_IN_WORDS)):
         yield from _sums_in_words(text)
     if not has_figures(text):
         return
