@@ -575,7 +575,8 @@ def _rows_joined(plain: View) -> View:
 
 def _has_rows(text: str) -> bool:
     """Whether three single letters stand in a row."""
-    return _THREE_ALONE.search(_bytes(text).translate(_WORDS_AND_SPACES, _LATER)) is not None
+    return _THREE_ALONE.search(b" %b " % _bytes(text).translate(_WORDS_AND_SPACES, _LATER)) is not None
 
 
-_THREE_ALONE: Final = re.compile(rb"(?:^| )a a a(?: |\Z)")
+_THREE_ALONE: Final = re.compile(b" a a a ")
+"""As a pattern it is quicker than as text, since the words are all alike."""

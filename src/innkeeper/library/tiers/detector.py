@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from operator import itemgetter
 from typing import Final
 
@@ -155,15 +156,15 @@ class Detector:
 
     def _mentions(self, text: str, failed: list[str]) -> list[Mention]:
         """All finds in all views, each once, in the order of the text."""
-        found: set[Mention] = set()
+        found: list[Mention] = []
         turned: set[str] = set()
         seen = _Seen()
-        found.update(_mention(age, age.start, age.end) for age in read_signs(text))
+        found += [_mention(age, age.start, age.end) for age in read_signs(text)]
         plain: View | None = None
         for view in views_of(text):
             turned |= _read(view, text, found, seen)
             if self._matcher is not None:
-                found.update(self._listed(view, failed, first=plain is None))
+                found += self._listed(view, failed, first=plain is None)
             if plain is None or view.shortened:
                 plain = plain or view
                 if (right := put_right(view)) is not None:
@@ -174,7 +175,7 @@ class Detector:
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
                 _read(view, "", found, seen)
-        return without_fondness(text, _with_families(plain, sorted(found)))
+        return without_fondness(text, _with_families(plain, _each_once(found)))
 
     def _listed(self, view: View, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""
@@ -243,7 +244,7 @@ _GUEST: Final = 0.4
 """From this score on, a guest's word for an age or a context counts."""
 
 
-def _read(view: View, text: str, found: set[Mention], seen: _Seen) -> set[str]:
+def _read(view: View, text: str, found: list[Mention], seen: _Seen) -> set[str]:
     """Put what the packaged lists find in a view to the finds; returns in which other ways the text seems to be written.
 
     A word that stands in this view as often as in another that was seen before is not placed again.
@@ -255,9 +256,8 @@ def _read(view: View, text: str, found: set[Mention], seen: _Seen) -> set[str]:
     known = seen.known(hits)
     for start, end, term in hits.terms:
         if term not in known:
-            found.add(Mention(*view.place(start, end), term.category, term.entry, term.weight, term.low, term.high))
-    for age in read_ages(view, vocabulary, hits, text):
-        found.add(_mention(age, *view.place(age.start, age.end)))
+            found.append(Mention(*view.place(start, end), term.category, term.entry, term.weight, term.low, term.high))
+    found += [_mention(age, *view.place(age.start, age.end)) for age in read_ages(view, vocabulary, hits, text)]
     return hits.turned
 
 
@@ -281,6 +281,12 @@ class _Seen:
         return {
             term for term, count in Counter(term for _, _, term in hits.terms).items() if count <= counts.get(term, 0)
         }
+
+
+def _each_once(mentions: list[Mention]) -> list[Mention]:
+    """The mentions in the order of the text; sorting them costs less than hashing them."""
+    mentions.sort()
+    return [each for each, before in zip(mentions, chain((None,), mentions), strict=False) if each != before]
 
 
 def _mention(age: Age, start: int, end: int) -> Mention:

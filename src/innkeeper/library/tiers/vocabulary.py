@@ -309,6 +309,8 @@ def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
 
 def _outermost(terms: list[tuple[int, int, Term]], harmless: list[tuple[int, int]]) -> list[tuple[int, int, Term]]:
     """The terms that lie in no longer one and in no harmless phrase."""
+    if not harmless and _are_apart(terms):
+        return terms
     covers = sorted({*harmless, *((start, end) for start, end, _ in terms)}, key=lambda cover: (cover[0], -cover[1]))
     harmless_covers = set(harmless)
     outer: set[tuple[int, int]] = set()
@@ -318,6 +320,16 @@ def _outermost(terms: list[tuple[int, int, Term]], harmless: list[tuple[int, int
             reach = end
             outer.add((start, end))
     return [term for term in terms if (term[0], term[1]) in outer and (term[0], term[1]) not in harmless_covers]
+
+
+def _are_apart(terms: list[tuple[int, int, Term]]) -> bool:
+    """Whether none lies in another: each begins and ends behind the one before, or is where that is."""
+    last_start = last_end = -1
+    for start, end, _ in terms:
+        if (start <= last_start or end <= last_end) and (start, end) != (last_start, last_end):
+            return False
+        last_start, last_end = start, end
+    return True
 
 
 def terms_of(language: Language) -> Iterator[tuple[Term, str]]:

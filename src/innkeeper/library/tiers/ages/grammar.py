@@ -147,12 +147,11 @@ class _Reader:
         blocked, before = self.hits.blocked, self.hits.lefts
         if start in blocked or start - 1 in blocked:
             return None
-        lefts = [
-            form
-            for form in (*before.get(start, ()), *before.get(start - 1, ()))
-            if (number is None or fits(form, number)) and (not form.right or form in rights.all)
+        near = before.get(start, ()) + before.get(start - 1, ())
+        lefts = near and [
+            form for form in near if (number is None or fits(form, number)) and (not form.right or form in rights.all)
         ]
-        kind, form = _strongest(lefts, rights.alone)
+        kind, form = _strongest(lefts, rights.alone) if lefts or rights.alone else _NO_FORM
         if form is None or (kind == "tag" and number is not None):
             return self._perhaps(start, end, value, number)
         if kind == "spell" and lefts and self._is_span(start, form.language):
@@ -176,9 +175,11 @@ class _Reader:
         meaning = years_of(PERHAPS, value)
         if meaning is None or self.view.loose or not self.given or (number is not None and number.ordinal):
             return None
+        if self._counts_next(start, end):
+            return None
         far = max(0, start - _BEFORE_PERSON)
         before = self.text[far:start].split()
-        if self._counts_next(start, end) or not self._may_be_of_person(before):
+        if not self._may_be_of_person(before):
             return None
         if self._is_count(end) or self._is_measured(start, end):
             return None
@@ -321,7 +322,10 @@ class _Reader:
         return at < len(self.kin) and self.kin[at][0] <= end + _AFTER_KIN
 
 
-def _strongest(lefts: list[Form], rights: Sequence[Form]) -> tuple[str, Form | None]:
+_NO_FORM: Final[tuple[str, Form | None]] = ("", None)
+
+
+def _strongest(lefts: Sequence[Form], rights: Sequence[Form]) -> tuple[str, Form | None]:
     """The form that counts: a limit before the number, then what stands behind it, then any other cue before it."""
     for form in lefts:
         if form.kind in _LIMITS:
@@ -334,4 +338,4 @@ def _strongest(lefts: list[Form], rights: Sequence[Form]) -> tuple[str, Form | N
     if lefts:
         form = max(lefts, key=lambda form: len(form.left))
         return form.kind, form
-    return "", None
+    return _NO_FORM
