@@ -234,8 +234,12 @@ def test_stored_profiles(client: openai.OpenAI, provider: EchoServer, rows: Stor
     assert "hers" not in names
     with pytest.raises(openai.NotFoundError):
         client.chat.completions.create(model="hers", messages=[{"role": "user", "content": ASKED}])
+    unknown = service.post("/v1/chat/completions", {"model": "her", "messages": [{"role": "user", "content": "Hi"}]})
     built = service.post("/v1/prompts/build", {"profile": "hers", "messages": [{"role": "user", "content": "Hi"}]})
     assert built.status_code == 404
+    for words in (built.text, service.post("/v1/prompts/build", {"profile": "her"}).text, unknown.text):
+        assert "wenna" in words
+        assert "'hers'" not in words.replace("profile 'hers'", "").replace("model 'hers'", "")
     rows.put(stored("mira", "Mira reads maps."), replace=True)
     wait_for(lambda: "reads maps" in said())
     rows.remove("mira")

@@ -114,7 +114,8 @@ class Running(NamedTuple):
             response, sent = self.fold.response(), self.answer.sent
             self.record.answered(response)
             if response.usage is None and sent is not None:
-                self.record.guessed(len(sent.content), len(response.text.encode("utf-8", "replace")))
+                answers = self.fold.responses() if isinstance(self.fold, ChoicesFold) else (response,)
+                self.record.guessed(len(answers) * len(sent.content), sum(map(_said, answers)))
 
 
 class Answering:
@@ -199,7 +200,10 @@ class Answering:
         self.allow(ticket, asked.model)
         _check_metered(asked, ticket.grant)
         ticket.widen(asked.choices - 1)
-        answers = await answered(self.models, asked, ticket.caller)
+        try:
+            answers = await answered(self.models, asked, ticket.caller)
+        except ModelNotFoundError:
+            raise ModelNotFoundError(asked.model, [card.name for card in self._cards(ticket)]) from None
         began = answers[0]
         ticket.record.asks(operation="chat", **began.asked)
         ticket.record.mode = "" if asked.raw is None else "raw"
@@ -237,6 +241,12 @@ class Answering:
                 await kept(asked, writer.fold.response())
 
         return EventStream(_pieces(running, writer, done), headers, running.stop, over)
+
+
+def _said(response: ModelResponse) -> int:
+    """About how many bytes a model has made."""
+    texts = (response.text, response.reasoning, *(call.arguments for call in response.calls))
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def _is_for(card: ModelCard, ticket: Ticket) -> bool:

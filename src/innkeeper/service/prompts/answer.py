@@ -75,9 +75,10 @@ def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
     hidden = request.headers.get(HIDDEN_HEADER, "").split(",")
     for part in (asked, asked.get("a"), asked.get("b")):
         if isinstance(part, dict) and isinstance(part.get("profile"), str):
-            if part["profile"] in hidden:
-                raise UnknownNameError("profile", part["profile"])
             grant.check("profile", part["profile"])
+            if part["profile"] in hidden or part["profile"] not in state.profiles:
+                seen = [one for one in state.profiles if one not in hidden and grant.allows("profile", one)]
+                raise UnknownNameError("profile", part["profile"], seen)
     return json_reply(OPERATIONS[name](state, asked, ports))
 
 
