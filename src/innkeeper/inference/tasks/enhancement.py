@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.routing.deployment import EMBEDDED
 from innkeeper.inference.tasks.answer import TaskAnswer
 from innkeeper.inference.tasks.execution import TextTask, TextTasks
@@ -20,6 +21,8 @@ from innkeeper.inference.tasks.phrases import NORMALISER, normalised, segments_o
 from innkeeper.inference.tasks.written import Written
 from innkeeper.library.catalogue.catalogue import AnswerSource
 from innkeeper.library.catalogue.resolver import ENHANCEMENT, Execution
+from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.log.enhancements import Done
 from innkeeper.library.models.facts import Measure
 from innkeeper.library.prepare.budget import Budget, Dropped
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
@@ -183,9 +186,10 @@ async def _without_model(
 ) -> TaskAnswer:
     prepared = await tasks.prepare(msgspec.structs.replace(task.prompt, text=text))
     resolution = msgspec.structs.replace(prepared.resolution, template=None, execution=execution, reasons=())
-    negative = None if wanted.reference == COPY else prepared.negative
+    copied = wanted.reference == COPY
+    negative = None if copied else prepared.negative
     prepared = msgspec.structs.replace(prepared, resolution=resolution, rendered=None, negative=negative)
-    fitted = _within(tasks, prepared, text, wanted, None)
+    fitted = Compressed(text, 0) if copied else _within(tasks, prepared, text, wanted, None)
     return await tasks.finish(
         task,
         Written(prepared=prepared),
@@ -223,13 +227,18 @@ async def _fitted(tasks: TextTasks, wanted: Enhancement, task: TextTask, written
     """What a model wrote, made to fit."""
     all_of_it, began = [written], perf_counter()
     text = normalised(written.text)
+    if not text:
+        raise _unusable(tasks, written, DecodeError("the model wrote nothing but marks", hint="ask again"))
     again: Written | InnkeeperError | None = None
     room = tasks.library.output_room(written.prepared)
     if room is not None and not room[0].fits(text, room[1]):
         again = await _again(tasks, task, written, text, room)
         if isinstance(again, Written):
             all_of_it.insert(0 if again.refused else 1, again)
-    fitted = _within(tasks, written.prepared, text, wanted, again)
+    try:
+        fitted = _within(tasks, written.prepared, text, wanted, again)
+    except OverBudgetError as error:
+        raise _unusable(tasks, written, error) from None
     source = written.prepared.resolution.source
     strategy = "template_builtin" if source is AnswerSource.BUILTIN else "template_db"
     spent = again.model_ms if isinstance(again, Written) else 0.0
@@ -242,6 +251,14 @@ async def _fitted(tasks: TextTasks, wanted: Enhancement, task: TextTask, written
         latency_ms={"post": round((perf_counter() - began) * 1000 - spent, 3)},
         details=_facts(strategy, fitted, written.text),
     )
+
+
+def _unusable(tasks: TextTasks, written: Written, error: InnkeeperError) -> InnkeeperError:
+    """An error of what a model wrote: it tells where that was, and what it cost, and stands in the log."""
+    if written.trace is not None:
+        error.details["route_trace"] = written.trace.to_dict()
+    tasks.library.record(written.prepared, Done(error=error), strict=False)
+    return error
 
 
 async def _again(
