@@ -56,6 +56,8 @@ def test_the_whole_way(tmp_path: Path) -> None:
         assert first["scene_prompt"] == looked["scene_prompt"]
         again = (await client.post(SCENE, json=asked, headers=headers)).json()
         assert (again["scene_id"], again["jobId"]) == (first["scene_id"], first["jobId"])
+        assert again.keys() == first.keys()
+        assert first["tier"]["effective"] == "sfw"
         picture = await client.get(first["imageUrl"])
         assert (picture.headers["content-type"], picture.content[:4]) == ("image/png", b"\x89PNG")
         state = (await client.get(f"/v1/scenes/states/{here}")).json()

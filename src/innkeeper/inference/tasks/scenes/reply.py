@@ -45,16 +45,17 @@ def composed_reply(scene: ComposedScene) -> dict[str, Any]:
 
 
 def made_reply(made: MadeScene) -> dict[str, Any]:
-    """A scene with its job, under all names by which the document's clients look for it."""
+    """A scene with its job, under all names by which the document's clients look for it; a repeat is told in the same words."""
     row, job = made.scene, made.job
     facts = scene_facts(row)
-    composed = {} if made.composed is None else composed_reply(made.composed)
-    told = row["generation_metadata"].get("reasons", ())
+    metadata, context = facts.pop("generation_metadata"), facts.pop("context")
     return {
-        **composed,
         **facts,
+        **metadata,
+        "object": "scene",
         "success": job.error_kind is None,
         "scene_id": row["id"],
+        "scene_context": context,
         "jobId": job.id,
         "job_id": job.id,
         "id": job.id,
@@ -64,8 +65,8 @@ def made_reply(made: MadeScene) -> dict[str, Any]:
         "seed": job.request.get("seed"),
         "contentType": job.tier,
         "notes": thaw(job.notes),
-        "degraded": bool(told),
-        "reasons": list(told),
+        "degraded": bool(metadata.get("reasons")),
+        "route_trace": job.to_dict()["route_trace"],
         "error": job.error_message,
         "statusUrl": f"/v1/scenes/{row['id']}",
         "message": f"the scene's job is {job.state}",

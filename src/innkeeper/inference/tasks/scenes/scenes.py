@@ -147,7 +147,19 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
     sources, media = composed.sources, composed.media
     conversation, character, persona = sources.conversation, sources.character or EMPTY, sources.persona or EMPTY
     facts = composed.to_dict()
-    kept = ("tokens", "budget", "clothing", "dropped", "dropped_figures", "omitted", "rewrites", "reasons", "faults")
+    kept = (
+        "tokens",
+        "budget",
+        "clothing",
+        "dropped",
+        "dropped_figures",
+        "omitted",
+        "rewrites",
+        "reasons",
+        "faults",
+        "tier",
+        "narrative",
+    )
     return {
         "conversation_id": None if conversation is None else conversation["id"],
         "character_id": character.get("id"),
