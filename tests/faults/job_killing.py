@@ -133,10 +133,10 @@ class Killing:
 
     def _submit(self, at: House) -> None:
         while True:
-            if self.said.size() - self.asked.size() > BACKLOG * 33:
-                time.sleep(0.01)
-                continue
             try:
+                if len(at.jobs.store.list(state="queued", limit=BACKLOG)) == BACKLOG:
+                    time.sleep(0.01)
+                    continue
                 job = at.jobs.submit(WANTED)
             except InnkeeperError:
                 time.sleep(0.02)
