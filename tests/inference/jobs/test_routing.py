@@ -17,7 +17,7 @@ from innkeeper.inference.jobs.media import MediaRequest
 from innkeeper.inference.jobs.media_jobs import BudgetError, MediaJobs, Terms
 from innkeeper.inference.jobs.runner import Runner
 from innkeeper.inference.jobs.steps import Steps
-from innkeeper.inference.routing.router import NoRouteError
+from innkeeper.inference.routing.router import Journey, NoRouteError
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, RoutePolicyStore
@@ -97,6 +97,17 @@ def test_first_choice(inn: Inn) -> None:
     named = inn.done(inn.jobs.submit(MediaRequest(prompt="a barn", model="far/one")))
     assert (named.backend, way(named)) == ("far", [("far", "answered")])
     assert inn.jobs.submit(MediaRequest(prompt="a barn", mode=Mode.T2V)).backend == "tiny-seed-picture"
+
+
+def test_one_look_is_enough(inn: Inn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request looks at whom it goes to, and not at all others: among a thousand it costs the same."""
+    looks: list[int] = []
+    look = Journey.next
+    monkeypatch.setattr(Journey, "next", lambda journey, now: (looks.append(1), look(journey, now))[1])
+    monkeypatch.setattr(inn.jobs.routes.router, "explain", None)
+    inn.jobs.submit(WANTED)
+    inn.jobs.submit(MediaRequest(prompt="a barn", model="far/one"))
+    assert len(looks) == 2
 
 
 def test_policies(inn: Inn) -> None:

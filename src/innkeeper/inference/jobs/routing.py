@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
@@ -73,8 +74,9 @@ def media_deployments(
     rows = [_asked_by(one, backends) for one in model_deployments(catalogue) if one.modality in _MODALITIES]
     leased = [one for one in worker_deployments(catalogue, workers, now) if one.modality in _MODALITIES]
     known = [*rows, *leased]
-    served = {task for one in known if one.active for task in one.tasks}
-    return [*known, *(_tiny(kind, tasks) for kind, all_ in _TINY.items() if (tasks := {*all_} - served))]
+    served = {(one.modality, task) for one in known if one.active for task in one.tasks}
+    missing = {kind: {task for task in tasks if (kind, task) not in served} for kind, tasks in _TINY.items()}
+    return [*known, *(_tiny(kind, tasks) for kind, tasks in missing.items() if tasks)]
 
 
 def _asked_by(one: Deployment, backends: Mapping[str, Backend]) -> Deployment:
@@ -107,7 +109,9 @@ class MediaRoutes:
         self._known: tuple[list[Deployment], tuple[RoutePolicy, ...]] = ([], ())
         self._named: dict[str, Deployment] = {}
         self._workers: dict[str, Mapping[str, Any]] = {}
+        self._by_model: dict[str, Deployment] = {}
         self._rows: dict[str, Mapping[str, Any]] = {}
+        self._by_id: dict[str, Mapping[str, Any]] = {}
         self._owners: dict[str, Mapping[str, Any]] = {}
 
     # ------------------------------------------------------------------------------------------------------------- choosing
@@ -127,15 +131,16 @@ class MediaRoutes:
         now = monotonic()
         # Of a model that is named, the tier is lowered to what its row allows; of others only those come into question that
         # may be asked for this tier.
+        named = self._by_model.get(key or "")
         asked = RouteRequest(
-            modality=request.mode.modality,
+            modality=request.mode.modality if named is None else named.modality,
             task="" if key else request.mode.value,
             tier=Tier.SFW if key else tier,
             model=key,
             without=frozenset(without),
         )
         journey, some = self.router.journey(asked, now), False
-        for one in (*self._open(journey, now), *self._resting(asked, now)):
+        for one in chain(self._open(journey, now), self._resting(asked, now)):
             some = True
             yield self.target(one)
         if not some:
@@ -195,18 +200,17 @@ class MediaRoutes:
     def _key(self, request: MediaRequest) -> str:
         """The key of the model that is named, by key or id. Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`."""
         name = str(request.model)
-        rows, leased = self._rows, {one.route.model: one for one in self._named.values() if one.worker}
-        by_id = {str(row.get("id")): row for row in rows.values()}
-        row = rows.get(name) or by_id.get(name)
         if name == NAME:
             return NAME
-        if row is None and name not in leased:
-            raise UnknownNameError("model", name, [*rows, *leased, NAME])
-        key = name if row is None else str(row["model_key"])
-        tasks = tuple((row or EMPTY).get("tasks") or (leased[key].tasks if key in leased else ()))
+        row = self._rows.get(name) or self._by_id.get(name, EMPTY)
+        key = str(row.get("model_key") or name)
+        made = self._by_model.get(key)
+        if not row and made is None:
+            raise UnknownNameError("model", name, {*self._rows, *self._by_model, NAME})
+        tasks = tuple(row.get("tasks") or (() if made is None else made.tasks))
         if tasks and request.mode.value not in tasks:
             raise MediaRequestError(f"{name} does not do {request.mode}", hint=f"it does {', '.join(tasks)}")
-        if not any(one.route.model == key and one.active for one in self._named.values()):
+        if made is None:
             raise ConfigError(
                 f"the provider of {name} makes no pictures or videos that are known here",
                 hint=f"backends: {', '.join(sorted(self.backends))}",
@@ -257,9 +261,11 @@ class MediaRoutes:
         told = (media_deployments(catalogue, self.backends, self._workers.values(), now), policies)
         if self._workers or told != self._known:
             self._known, self._named = told, {one.name: one for one in told[0]}
+            self._by_model = {one.route.model: one for one in told[0] if one.active}
             self.router.update(*told)
         if catalogue is not self._catalogue:
             self._rows = {str(row["model_key"]): row for row in catalogue.models}
+            self._by_id = {str(row.get("id")): row for row in catalogue.models}
             self._owners = {str(row.get("id")): row for row in catalogue.providers}
         self._catalogue, self._read = catalogue, now
 
