@@ -8,10 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.queries import query
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.logs import LogStore
+from innkeeper.library.log.memories import MemoryStore
 from innkeeper.library.models.stores import ProviderStore
 from innkeeper.library.templates.store import TemplateStore
 from tests import shared
@@ -121,7 +123,7 @@ def test_messages_are_numbered_without_holes(db: Database) -> None:
 
     def work(number: int) -> None:
         for turn in range(TIMES):
-            store.append(here, "user", f"{number}.{turn}", client_msg_id=f"{number // 2}.{turn}")
+            store.append(here, "user", f"{number // 2}.{turn}", client_msg_id=f"{number // 2}.{turn}")
 
     together(work)
     found = store.newest(here, 1_000)
@@ -141,6 +143,20 @@ def test_only_one_answers(db: Database) -> None:
     together(work)
     assert failed == ["AlreadyExistsError"] * (THREADS - 1)
     assert len(store.all_labelled()) == len(store.list()) == 1
+
+
+def test_one_conversation_and_one_answer(db: Database) -> None:
+    """Threads that begin one conversation, and answer one message in it, get one of each."""
+    store, made, answers = ConversationStore(db, owner=Owner("ann")), set(), set()
+    said = store.append(store.create({"id": "talk"})["id"], "user", "Hello")
+
+    def work(number: int) -> None:
+        made.add(store.create({"id": "new", "title": str(number)})["title"])
+        answers.add(store.append("talk", "assistant", f"Answer {number}", reply_to=said["id"])["content"])
+
+    together(work)
+    assert (len(made), len(answers)) == (1, 1)
+    assert len(store.newest("talk")) == 2
 
 
 PROGRAM = """
@@ -172,3 +188,41 @@ def test_processes(url: str) -> None:
         assert [event.to_version for event in events] == list(range(1, 61))
         assert query(db, "SELECT count(*) FROM enhancement_logs").rows == ((60,),)
         assert query(db, "SELECT count(*) FROM audit_events").rows == ((60,),)
+
+
+TALKING = """
+import sys
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.owner import Owner
+from innkeeper.library.log.conversations import ConversationStore
+from innkeeper.library.log.memories import MemoryStore
+from innkeeper.library.memory import NewMemory
+with Database.open(sys.argv[1]) as db:
+    store, mine = ConversationStore(db, owner=Owner("ann")), sys.argv[2]
+    here = store.create({"id": "talk"})
+    for turn in range(6):
+        same = store.append("talk", "user", f"same {turn}", client_msg_id=f"same {turn}")
+        store.append("talk", "assistant", f"{mine} answers {turn}", reply_to=same["id"])
+        store.append("talk", "user", f"{mine} says {turn}", client_msg_id=f"{mine} {turn}")
+        MemoryStore(db, Owner("ann")).add(here, [NewMemory(content=f"fact {turn}")])
+"""
+
+
+@pytest.mark.slow
+def test_processes_in_one_conversation(url: str) -> None:
+    """Processes that speak in one conversation at once: numbers without holes, the same message and its answer once."""
+    started = [
+        subprocess.Popen([sys.executable, "-c", TALKING, url, str(number)], cwd=shared.ROOT) for number in range(2)
+    ]
+    assert [process.wait(120) for process in started] == [0] * 2
+    with Database.open(url) as db:
+        store = ConversationStore(db, owner=Owner("ann"))
+        rows = store.newest("talk", 1_000)
+        assert [row["seq"] for row in rows] == list(range(1, 6 * 4 + 1))
+        said = {row["id"]: row["content"] for row in rows if row["role"] == "user"}
+        assert sorted(said.values()) == sorted(
+            [*(f"same {turn}" for turn in range(6)), *(f"{n} says {turn}" for n in range(2) for turn in range(6))]
+        )
+        answers = [row for row in rows if row["role"] == "assistant"]
+        assert sorted(said[row["reply_to"]] for row in answers) == sorted(f"same {turn}" for turn in range(6))
+        assert len(MemoryStore(db, Owner("ann")).list()) == 6
