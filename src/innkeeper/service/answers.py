@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
@@ -31,6 +31,7 @@ from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.text import shorten
+from innkeeper.service.cancelling import Stop, unless_gone
 from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of
 from innkeeper.service.exchange import JSON
 from innkeeper.service.guard.grants import Grant
@@ -47,7 +48,6 @@ __all__ = [
     "json_body",
     "json_response",
     "ticket_of",
-    "unless_gone",
 ]
 
 LOG: Final = logging.getLogger("innkeeper.service")
@@ -65,7 +65,6 @@ RAW: Final = "raw"
 
 _MAX_NOTES: Final = 2_000
 _LARGE: Final = 256 * 1024
-_T = TypeVar("_T")
 
 
 class Surface(NamedTuple):
@@ -92,15 +91,24 @@ class Running(NamedTuple):
     events: AsyncGenerator[Any]
     first: ModelEvent | Choice | None
     answer: ModelAnswer
-    record: CallRecord
-    stop: asyncio.Event
+    ticket: Ticket
+    stop: Stop
     explain: bool
 
     @property
-    def headers(self) -> dict[str, str]:
+    def record(self) -> CallRecord:
+        """What is known of the call."""
+        return self.ticket.record
+
+    @property
+    def at(self) -> tuple[str, str]:
+        """Whose it is, and its id."""
+        return self.ticket.owner, self.fold.id
+
+    def headers(self, surface: Surface) -> dict[str, str]:
         """What is told of the answer before it is there."""
         notes = {"x-innkeeper-notes": _header(self.answer.notes)} if self.answer.notes else {}
-        return {**self.answer.headers, **notes}
+        return {**self.answer.headers, **notes, surface.number: self.record.number}
 
     async def rest(self) -> AsyncGenerator[Any]:
         """All events, the first too; whoever makes them is stopped with it, and what there was of them is recorded."""
@@ -135,7 +143,7 @@ class Answering:
 
         Raises `ScopeError` where its key may not, `ModelNotFoundError` where it is not to know of it.
         """
-        card = next((card for card in self.models.cards() if card.name == model), None)
+        card = self.models.card(model)
         if card is not None and not _is_for(card, ticket):
             raise ModelNotFoundError(model, [one.name for one in self._cards(ticket)])
         ticket.grant.check("route" if card is None else card.kind, model)
@@ -175,19 +183,15 @@ class Answering:
         try:
             asked = await _asked(web, surface)
             asked = asked if changed is None else await changed(asked)
-            running = await unless_gone(web.receive, self._begin(asked, web))
-            at = ticket_of(web).owner, running.fold.id
-            self.running[at] = running
-            headers = {**running.headers, surface.number: running.record.number}
+            stop = Stop()
             if asked.stream:
-                return self._stream(running, surface, asked, kept, at, headers)
-            try:
-                whole = await unless_gone(web.receive, _whole(running), running.stop)
-            finally:
-                del self.running[at]
+                running = await unless_gone(web.receive, self._begin(asked, web, stop), stop)
+                return self._stream(running, surface, asked, kept)
+            running, whole = await unless_gone(web.receive, self._whole(asked, web, stop), stop)
             if kept is not None:
                 await kept(asked, whole)
             body = _written(surface.view, running, whole)
+            headers = running.headers(surface)
             reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
             ticket_of(web).carry(len(reply.body))
         except InnkeeperError as error:
@@ -195,7 +199,8 @@ class Answering:
             return failure(error, surface.envelope)
         return reply
 
-    async def _begin(self, asked: GenerationRequest, web: WebRequest) -> Running:
+    async def _begin(self, asked: GenerationRequest, web: WebRequest, stop: Stop) -> Running:
+        """The answer when its first event is there, one of those that can be cancelled from then on."""
         ticket = ticket_of(web)
         self.allow(ticket, asked.model)
         _check_metered(asked, ticket.grant)
@@ -213,34 +218,40 @@ class Answering:
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
         if len(answers) > 1:
             events, first = await together([one.events for one in answers])
-            return Running(ChoicesFold(folds), events, first, began, ticket.record, asyncio.Event(), explain)
-        try:
-            start = await anext(began.events, None)
-        except BaseException:
-            await began.events.aclose()
-            raise
-        return Running(folds[0], began.events, start, began, ticket.record, asyncio.Event(), explain)
+            running = Running(ChoicesFold(folds), events, first, began, ticket, stop, explain)
+        else:
+            try:
+                start = await anext(began.events, None)
+            except BaseException:
+                await began.events.aclose()
+                raise
+            running = Running(folds[0], began.events, start, began, ticket, stop, explain)
+        self.running[running.at] = running
+        return running
 
-    def _stream(
-        self,
-        running: Running,
-        surface: Surface,
-        asked: GenerationRequest,
-        kept: Kept | None,
-        at: tuple[str, str],
-        headers: dict[str, str],
-    ) -> Response:
+    async def _whole(self, asked: GenerationRequest, web: WebRequest, stop: Stop) -> tuple[Running, ModelResponse]:
+        """The whole answer."""
+        running = await self._begin(asked, web, stop)
+        try:
+            async with aclosing(running.rest()) as events:
+                async for event in events:
+                    running.fold.take(event)
+        finally:
+            del self.running[running.at]
+        return running, running.fold.response()
+
+    def _stream(self, running: Running, surface: Surface, asked: GenerationRequest, kept: Kept | None) -> Response:
         writer = _writer(surface.view, running.fold, include_usage=asked.include_usage)
 
         async def over() -> None:
-            del self.running[at]
+            del self.running[running.at]
             await running.events.aclose()
 
         async def done() -> None:
             if kept is not None:
                 await kept(asked, writer.fold.response())
 
-        return EventStream(_pieces(running, writer, done), headers, running.stop, over)
+        return EventStream(_pieces(running, writer, done), running.headers(surface), running.stop, over)
 
 
 def _said(response: ModelResponse) -> int:
@@ -293,13 +304,6 @@ def _written(view: View, running: Running, whole: ModelResponse) -> dict[str, An
     return ChoicesView(view).whole(fold.responses()) if isinstance(fold, ChoicesFold) else view.whole(whole)
 
 
-async def _whole(running: Running) -> ModelResponse:
-    async with aclosing(running.rest()) as events:
-        async for event in events:
-            running.fold.take(event)
-    return running.fold.response()
-
-
 async def _pieces(
     running: Running, writer: StreamView | ChoicesStream, done: Callable[[], Awaitable[None]]
 ) -> AsyncGenerator[bytes]:
@@ -339,7 +343,7 @@ class EventStream(Response):
         self,
         pieces: AsyncGenerator[bytes],
         headers: Mapping[str, str],
-        stop: asyncio.Event,
+        stop: Stop,
         over: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(None, 200, dict(headers), "text/event-stream")
@@ -363,31 +367,6 @@ class EventStream(Response):
             async for piece in pieces:
                 if piece:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
-
-
-async def unless_gone(receive: Receive, work: Awaitable[_T], stop: asyncio.Event | None = None) -> _T:
-    """What ``work`` gives, unless the client goes away or ``stop`` is set before: then it is cancelled.
-
-    Raises `RequestCancelledError` in that case.
-    """
-    task = asyncio.ensure_future(work)
-    ends: list[asyncio.Future[Any]] = [asyncio.ensure_future(_gone(receive))]
-    if stop is not None:
-        ends.append(asyncio.ensure_future(stop.wait()))
-    try:
-        await asyncio.wait({task, *ends}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise RequestCancelledError("the answer was cancelled, or nobody waits for it any more")
-        return task.result()
-    finally:
-        for each in (task, *ends):
-            each.cancel()
-        await asyncio.gather(task, *ends, return_exceptions=True)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def ticket_of(web: WebRequest) -> Ticket:

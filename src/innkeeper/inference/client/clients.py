@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, aclosing, closing, suppress
+from contextlib import ExitStack, aclosing, closing, suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
@@ -315,30 +315,53 @@ class AsyncClient(BaseClient):
 
     async def talk(self, exchange: Exchange, progress: Progress | None = None) -> AsyncGenerator[Any]:
         """Do what an exchange wants; yields what is for the caller."""
-        from asyncio import timeout  # here, so that a blocking client does not load it
+        from innkeeper.inference.client.within import within  # here, so that a blocking client does not load asyncio
 
         with closing(Talk(exchange, self.endpoint, progress)) as talk:
-            async with AsyncExitStack() as answers:
-                pieces: AsyncIterator[bytes] | None = None
+            async with aclosing(_Answer(self._http, talk)) as answer:
                 for step in talk:
                     if not is_wish(step):
                         yield step
                         continue
                     try:
-                        async with timeout(talk.watch.left):
-                            if isinstance(step, Send):
-                                await answers.aclose()
-                                answer = await answers.enter_async_context(self._http.stream(**step._asdict()))
-                                pieces = answer.aiter_bytes()
-                                talk.give(Head(answer.status_code, answer.headers))
-                            elif pieces is not None and step is REST:
-                                with suppress(TimeoutError, *talk.errors):
-                                    async with timeout(REST_SECONDS):
-                                        async for _ in pieces:
-                                            pass
-                            elif pieces is not None:
-                                talk.give(talk.watch.take(await anext(pieces, b"")))
+                        await within(talk.watch.left, answer.do(step))
                     except TimeoutError:
                         talk.fail(talk.watch.late())
                     except talk.errors as error:
                         talk.fail(error)
+
+
+class _Answer:
+    """The answer that a talk is about: what it wants is done here."""
+
+    def __init__(self, http: Any, talk: Talk) -> None:
+        self._http, self._talk = http, talk
+        self._opened: Any = None
+        self._pieces: AsyncIterator[bytes] | None = None
+
+    async def do(self, step: Any) -> None:
+        """Give the talk what it wants. Raises what the transport raises."""
+        if isinstance(step, Send):
+            await self.aclose()
+            opened = self._http.stream(**step._asdict())
+            answer = await opened.__aenter__()
+            self._opened, self._pieces = opened, answer.aiter_bytes()
+            self._talk.give(Head(answer.status_code, answer.headers))
+        elif self._pieces is not None and step is REST:
+            await self._rest(self._pieces)
+        elif self._pieces is not None:
+            self._talk.give(self._talk.watch.take(await anext(self._pieces, b"")))
+
+    async def _rest(self, pieces: AsyncIterator[bytes]) -> None:
+        from asyncio import timeout
+
+        with suppress(TimeoutError, *self._talk.errors):
+            async with timeout(REST_SECONDS):
+                async for _ in pieces:
+                    pass
+
+    async def aclose(self) -> None:
+        """Close the connection, unless all was read."""
+        opened, self._opened, self._pieces = self._opened, None, None
+        if opened is not None:
+            await opened.__aexit__(None, None, None)

@@ -94,6 +94,10 @@ class Models(Protocol):
         """The models that there are."""
         ...
 
+    def card(self, name: str) -> ModelCard | None:
+        """The model of this name; None where there is none."""
+        ...
+
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer. Raises `ModelNotFoundError`, and what cannot be asked so."""
         ...
@@ -168,7 +172,11 @@ class RouteModels:
 
     def cards(self) -> tuple[ModelCard, ...]:
         """The routes."""
-        return tuple([ModelCard(it.name, it.provider, it.model, it.context_window) for it in self.routes.values()])
+        return tuple(map(_card, self.routes.values()))
+
+    def card(self, name: str) -> ModelCard | None:
+        """The route of this name."""
+        return _card(self.routes[name]) if name in self.routes else None
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer on the route that the model names. Raises `ModelNotFoundError`, `UnavailableError`, `ConfigError`."""
@@ -224,6 +232,10 @@ class RouteModels:
         return local_async_client(model)
 
 
+def _card(route: Route) -> ModelCard:
+    return ModelCard(route.name, route.provider, route.model, route.context_window)
+
+
 _WITH_EMBEDDINGS = frozenset({"openai-chat", "openai-responses", "text-completion"})
 
 
@@ -236,6 +248,11 @@ class AnyOf:
     def cards(self) -> tuple[ModelCard, ...]:
         """All models; of two of one name, the first."""
         return tuple({card.name: card for models in reversed(self._models) for card in models.cards()}.values())
+
+    def card(self, name: str) -> ModelCard | None:
+        """The model of this name, of the first that has one."""
+        cards = (models.card(name) for models in self._models)
+        return next((card for card in cards if card is not None), None)
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer. Raises `ModelNotFoundError` where nobody knows the name."""
@@ -252,6 +269,6 @@ class AnyOf:
 
     def _of(self, name: str) -> Models:
         for models in self._models:
-            if any(card.name == name for card in models.cards()):
+            if models.card(name) is not None:
                 return models
         raise ModelNotFoundError(name, [card.name for card in self.cards()])

@@ -123,9 +123,13 @@ class RoutedModels:
             self._cards = (deployments, _cards(deployments))
         return self._cards[1]
 
+    def card(self, name: str) -> ModelCard | None:
+        """The card of this name among them."""
+        return next((card for card in self.cards() if card.name == name), None)
+
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer a request, of the general tier, on the route that is best for it."""
-        if all(card.name != request.model for card in self.cards()):
+        if self.card(request.model) is None:
             raise ModelNotFoundError(request.model, [card.name for card in self.cards()])
         refuse_raw(request, "the routed model")
         asked = await asyncio.to_thread(_needs, request)

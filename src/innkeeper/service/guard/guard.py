@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import Match
 
+from innkeeper.inference.client.within import within
 from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
@@ -211,9 +212,18 @@ class _Outlet:
             event = {**event, "headers": [*event["headers"], *(pair for pair in self._headers if pair[0] not in names)]}
         elif self.record.first is None:
             self.record.first = monotonic()
-        async with asyncio.timeout(self._seconds):
-            async for part in _pieces(event):
-                await self._send(part)
+        await within(self._seconds, self._pass_on(event))
+
+    async def _pass_on(self, event: MutableMapping[str, Any]) -> None:
+        """A large body in pieces, between which others are served, and of which the next waits until the client takes them."""
+        body = event.get("body", b"")
+        if len(body) <= _PIECE:
+            await self._send(event)
+            return
+        for start in range(0, len(body), _PIECE):
+            more = start + _PIECE < len(body) or event.get("more_body", False)
+            await self._send({**event, "body": body[start : start + _PIECE], "more_body": more})
+            await asyncio.sleep(0)
 
     async def refuse(self, error: InnkeeperError) -> None:
         """Send an error as the surface writes it, and end the connection, whose body nobody may have read."""
@@ -230,18 +240,6 @@ class _Outlet:
         headers = [(name.encode(), value.encode("latin-1")) for name, value in names.items()]
         await self.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": reply.body})
-
-
-async def _pieces(event: MutableMapping[str, Any]) -> AsyncIterator[MutableMapping[str, Any]]:
-    """A large body in pieces, between which others are served, and of which the next waits until the client takes them."""
-    body = event.get("body", b"")
-    if len(body) <= _PIECE:
-        yield event
-        return
-    for start in range(0, len(body), _PIECE):
-        more = start + _PIECE < len(body) or event.get("more_body", False)
-        yield {**event, "body": body[start : start + _PIECE], "more_body": more}
-        await asyncio.sleep(0)
 
 
 def lower_headers(scope: Scope) -> dict[str, str]:
@@ -379,8 +377,7 @@ class BodyReader:
         """
         self._allow(announced(headers))
         try:
-            async with asyncio.timeout(self._settings.body_seconds):
-                return await self._collect()
+            return await within(self._settings.body_seconds, self._collect())
         except TimeoutError:
             raise SlowBodyError("the body did not arrive in time", hint="send it at once") from None
 

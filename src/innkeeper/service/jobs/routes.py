@@ -20,6 +20,7 @@ from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
 from innkeeper.prompt.once import convert
 from innkeeper.service.answers import EventStream, failure, json_body, json_response, ticket_of
+from innkeeper.service.cancelling import Stop
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.jobs.door import JobsDoor
 
@@ -174,7 +175,7 @@ class _Pages:
         job = await self._mine(web)
         said = web.headers.get("last-event-id", "0")
         after = int(said) if said.isdecimal() and len(said) < 19 else 0  # noqa: PLR2004 - digits of 64 bits
-        return EventStream(self._following(job, after), {}, asyncio.Event(), _nothing)
+        return EventStream(self._following(job, after), {}, Stop(), _nothing)
 
     async def webhook(self, web: WebRequest) -> Response:
         body, headers = await web.body(), lower_headers(web.scope)

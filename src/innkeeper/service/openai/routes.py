@@ -30,8 +30,8 @@ from innkeeper.service.answers import (
     json_body,
     json_response,
     ticket_of,
-    unless_gone,
 )
+from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
 
 __all__ = ["routes"]

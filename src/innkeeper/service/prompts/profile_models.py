@@ -95,6 +95,10 @@ class ProfileModels:
         cards = [self._card(name) for name in self._profiles]
         return tuple(cards if self._stored is None else map(self._owned, cards))
 
+    def card(self, name: str) -> ModelCard | None:
+        """The profile of this name."""
+        return self._owned(self._card(name)) if name in self._profiles else None
+
     def _owned(self, card: ModelCard) -> ModelCard:
         """A profile's card with who may call it, where not all may."""
         row = None if self._stored is None else self._stored.row(card.name)

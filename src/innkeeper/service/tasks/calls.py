@@ -17,7 +17,8 @@ from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
-from innkeeper.service.answers import json_body, json_response, ticket_of, unless_gone
+from innkeeper.service.answers import json_body, json_response, ticket_of
+from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.error_facts import error_headers, facts_of
 
 if TYPE_CHECKING:

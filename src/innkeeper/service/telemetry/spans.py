@@ -31,17 +31,17 @@ class Spans:
 
     def __init__(self, provider: Any = None) -> None:
         from opentelemetry import trace
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+        self._trace, self._propagator, self._is_given = trace, TraceContextTextMapPropagator(), provider is not None
         self._tracer = trace.get_tracer("innkeeper", __version__, tracer_provider=provider)
 
     def observe(self, record: CallRecord) -> None:
         """The spans of a call that has ended; none for those that asked no model."""
-        from opentelemetry import trace
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-        if record.asked is None or record.ended is None:
+        trace = self._trace
+        if record.asked is None or record.ended is None or not self._is_heard():
             return
-        parent = TraceContextTextMapPropagator().extract({"traceparent": record.trace}) if record.trace else None
+        parent = self._propagator.extract({"traceparent": record.trace}) if record.trace else None
         name = f"{record.method} {record.surface or record.path}"
         server = self._tracer.start_span(
             name, parent, trace.SpanKind.SERVER, server_attributes(record), start_time=_nanoseconds(record.at)
@@ -58,6 +58,10 @@ class Spans:
             if failed:
                 span.set_status(trace.StatusCode.ERROR, record.error)
             span.end(end)
+
+    def _is_heard(self) -> bool:
+        """Whether an SDK is set up, so that spans go anywhere."""
+        return self._is_given or not isinstance(self._trace.get_tracer_provider(), self._trace.ProxyTracerProvider)
 
 
 def server_attributes(record: CallRecord) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from innkeeper.inference.worker.media_engine import MediaEngine
 from innkeeper.inference.worker.media_protocol import MediaWork, read_work
 from innkeeper.inference.worker.protocol import PROTOCOL, LegacyRequest, WorkerAnswer, WorkerRequest, read_request
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import failure, json_response, unless_gone
+from innkeeper.service.answers import failure, json_response
+from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.error_facts import facts_of
 from innkeeper.service.guard.guard import Guard, missing
 from innkeeper.service.guard.work import Gate

@@ -108,6 +108,10 @@ class LibraryRouting:
         """See `RoutedModels.cards`."""
         return self.routed.cards()
 
+    def card(self, name: str) -> ModelCard | None:
+        """See `RoutedModels.card`."""
+        return self.routed.card(name)
+
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """See `RoutedModels.answer`."""
         return await self.routed.answer(request, caller)
