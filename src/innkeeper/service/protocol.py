@@ -7,9 +7,10 @@ are too many connections, the one whose request has been waited for the longest 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from innkeeper.service.errors import MAX_HEADERS
@@ -88,7 +89,7 @@ class _Http(_WriteTimeout, H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.pending.remove(self)
-        self.idle.stop()
+        self.idle.close()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -103,6 +104,8 @@ class _Http(_WriteTimeout, H11Protocol):
         super().handle_events()
         if self.cycle is not before or self.transport.get_protocol() is not self:
             self.idle.stop()
+        if self.cycle is not None and self.cycle is not before:
+            self.cycle.send = _together(self.cycle)  # type: ignore[method-assign]  # before anybody has called it
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self.pending.remove(self)
 
@@ -114,6 +117,66 @@ class _Http(_WriteTimeout, H11Protocol):
     def _expect(self) -> None:
         self.idle.wait()
         self.pending.add(self, self.transport)
+
+
+def _together(cycle: RequestResponseCycle) -> Callable[[Any], Coroutine[Any, Any, None]]:
+    """A cycle's ``send`` that writes each event at once, and the head of a reply with the first of its body.
+
+    Where that does not follow at once, the head goes alone, before whatever comes next in the loop.
+    """
+    send, over, corked = cycle.send, cycle.on_response, _Corked(cycle.transport)
+
+    async def sent(event: Any) -> None:
+        corked.hold()
+        try:
+            await send(event)
+        finally:
+            if event["type"] == "http.response.start":
+                asyncio.get_running_loop().call_soon(corked.let_go)
+            else:
+                corked.let_go()
+
+    def complete() -> None:
+        corked.let_go()
+        over()
+
+    cycle.transport, cycle.on_response = corked, complete  # type: ignore[assignment]  # a cycle uses no more of it
+    return sent
+
+
+class _Corked:
+    """A transport as far as a reply needs it, whose writes can be held and then go in one."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._held: list[bytes] | None = None
+
+    def hold(self) -> None:
+        """Hold what is written from now on."""
+        if self._held is None:
+            self._held = []
+
+    def let_go(self) -> None:
+        """Write what was held."""
+        held, self._held = self._held, None
+        if held:
+            self._transport.write(held[0] if len(held) == 1 else b"".join(held))
+
+    def write(self, data: bytes) -> None:
+        """Write, now or later."""
+        if self._held is None:
+            self._transport.write(data)
+        elif data:
+            self._held.append(data)
+
+    def close(self) -> None:
+        """Close when all is written."""
+        self.let_go()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether it is being closed."""
+        return self._transport.is_closing()
 
 
 class _Socket(_WriteTimeout, WebSocketsSansIOProtocol):
@@ -131,27 +194,44 @@ def protocols(limits: ConnectionLimits) -> tuple[type[asyncio.Protocol], type[as
 
 
 class IdleTimer:
-    """One connection's. `wait` begins to count, `stop` ends it; a client that still takes its reply is waited for."""
+    """One connection's. `wait` begins to count, `stop` ends it; a client that still takes its reply is waited for.
+
+    The loop's timer is made once for many waits: when it comes too early, it is set anew. `close` takes it back.
+    """
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._transport = transport
         self._seconds = seconds
         self._unsent = 0
+        self._due: float | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def wait(self) -> None:
         """Hang up in so many seconds, unless stopped."""
-        self.stop()
+        loop = asyncio.get_running_loop()
         self._unsent = self._transport.get_write_buffer_size()
-        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._expire)
+        self._due = loop.time() + self._seconds
+        if self._timer is None:
+            self._timer = loop.call_at(self._due, self._expire)
 
     def stop(self) -> None:
         """Count no more."""
+        self._due = None
+
+    def close(self) -> None:
+        """Count no more, ever."""
+        self._due = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _expire(self) -> None:
+        self._timer, loop = None, asyncio.get_running_loop()
+        if self._due is None:
+            return
+        if loop.time() < self._due:
+            self._timer = loop.call_at(self._due, self._expire)
+            return
         left = self._transport.get_write_buffer_size()
         if not left:
             self._transport.close()

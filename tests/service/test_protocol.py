@@ -1,0 +1,165 @@
+"""Protocol: what is written together, and timers that are made once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("uvicorn")
+
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from innkeeper.service.protocol import ConnectionLimits, IdleTimer, protocols
+
+HEAD: dict[str, Any] = {"type": "http.response.start", "status": 200, "headers": []}
+REQUEST = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Wire(asyncio.Transport):
+    """A transport that keeps what is written, and is never full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.unsent = 0
+        self.ended = ""
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def get_protocol(self) -> Any:
+        return self.protocol
+
+    def is_closing(self) -> bool:
+        return bool(self.ended)
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
+
+    def write(self, data: Any) -> None:
+        self.written.append(bytes(data))
+
+    def close(self) -> None:
+        self.ended = "closed"
+
+    def abort(self) -> None:
+        self.ended = "aborted"
+
+    def resume_reading(self) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+
+def answered(reply: Callable[[Send], Awaitable[None]], *requests: bytes) -> list[bytes]:
+    """What is written when an application answers so."""
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await reply(send)
+        over.set()
+
+    async def use() -> list[bytes]:
+        http, _ = protocols(ConnectionLimits(60, 60, 10))
+        config = Config(app, http=http, lifespan="off", log_config=None, access_log=False)  # type: ignore[arg-type]
+        config.load()
+        wire = Wire()
+        wire.protocol = http(config=config, server_state=ServerState(), app_state={})  # type: ignore[attr-defined, call-arg]
+        wire.protocol.connection_made(wire)  # type: ignore[attr-defined]
+        for request in requests or (REQUEST,):
+            wire.protocol.data_received(request)  # type: ignore[attr-defined]
+        await over.wait()
+        await asyncio.sleep(0)
+        wire.protocol.connection_lost(None)  # type: ignore[attr-defined]
+        return wire.written
+
+    over = asyncio.Event()
+    return asyncio.run(use())
+
+
+def body(data: bytes, *, more: bool = False) -> dict[str, Any]:
+    """A piece of a body."""
+    return {"type": "http.response.body", "body": data, "more_body": more}
+
+
+def test_a_reply_goes_in_one() -> None:
+    """Head, body and the mark of its end are one write."""
+
+    async def reply(send: Send) -> None:
+        await send(HEAD)
+        await send(body(b"whole"))
+
+    (written,) = answered(reply)
+    assert written.startswith(b"HTTP/1.1 200")
+    assert written.endswith(b"\r\n\r\n5\r\nwhole\r\n0\r\n\r\n")
+
+
+def test_a_head_does_not_wait_for_its_body() -> None:
+    """Where the body comes later, the head goes before; each piece goes when it is there."""
+
+    async def reply(send: Send) -> None:
+        await send(HEAD)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await send(body(b"one", more=True))
+        await asyncio.sleep(0)
+        await send(body(b"two"))
+
+    written = answered(reply)
+    assert [piece[:8] for piece in written] == [b"HTTP/1.1", b"3\r\none\r\n", b"3\r\ntwo\r\n"]
+
+
+def test_requests_behind_one_another() -> None:
+    """Their replies keep their order, each in one."""
+
+    async def reply(send: Send) -> None:
+        await send(HEAD)
+        await send(body(b"whole"))
+
+    written = answered(reply, REQUEST + REQUEST)
+    assert len(written) in (1, 2)
+    assert all(piece.endswith(b"0\r\n\r\n") for piece in written)
+
+
+@pytest.mark.parametrize(("unsent", "left", "ended"), [(0, 0, "closed"), (5, 5, "aborted"), (5, 3, "")])
+def test_an_idle_connection_ends(unsent: int, left: int, ended: str) -> None:
+    """When its time is over and it was not stopped: gently where all was taken, not while something is being taken."""
+
+    async def use() -> str:
+        wire = Wire()
+        timer, wire.unsent = IdleTimer(wire, 60), unsent
+        timer.wait()
+        timer.stop()
+        timer.wait()
+        wire.unsent, timer._due = left, 0.0  # its time is over
+        timer._expire()
+        assert (timer._timer is None) == bool(ended)
+        timer.close()
+        return wire.ended
+
+    assert asyncio.run(use()) == ended
+
+
+def test_a_timer_is_made_once() -> None:
+    """What was stopped runs out without a word; what waits longer than the loop's timer knows has it set anew."""
+
+    async def use() -> str:
+        wire = Wire()
+        timer = IdleTimer(wire, 60)
+        timer.wait()
+        made = timer._timer
+        timer.stop()
+        timer.wait()
+        assert timer._timer is made
+        timer._expire()
+        assert timer._timer not in (made, None)
+        timer.stop()
+        timer._expire()
+        assert timer._timer is None
+        return wire.ended
+
+    assert asyncio.run(use()) == ""
