@@ -22,6 +22,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 class Wire(asyncio.Transport):
     """A transport that keeps what is written, and is never full."""
 
+    protocol: Any = None
+
     def __init__(self) -> None:
         super().__init__()
         self.written: list[bytes] = []
@@ -64,17 +66,17 @@ def answered(reply: Callable[[Send], Awaitable[None]], *requests: bytes) -> list
         over.set()
 
     async def use() -> list[bytes]:
-        http, _ = protocols(ConnectionLimits(60, 60, 10))
-        config = Config(app, http=http, lifespan="off", log_config=None, access_log=False)  # type: ignore[arg-type]
+        http: Any = protocols(ConnectionLimits(60, 60, 10))[0]
+        config = Config(app, http=http, lifespan="off", log_config=None, access_log=False)
         config.load()
         wire = Wire()
-        wire.protocol = http(config=config, server_state=ServerState(), app_state={})  # type: ignore[attr-defined, call-arg]
-        wire.protocol.connection_made(wire)  # type: ignore[attr-defined]
+        wire.protocol = http(config=config, server_state=ServerState(), app_state={})
+        wire.protocol.connection_made(wire)
         for request in requests or (REQUEST,):
-            wire.protocol.data_received(request)  # type: ignore[attr-defined]
+            wire.protocol.data_received(request)
         await over.wait()
         await asyncio.sleep(0)
-        wire.protocol.connection_lost(None)  # type: ignore[attr-defined]
+        wire.protocol.connection_lost(None)
         return wire.written
 
     over = asyncio.Event()

@@ -105,7 +105,7 @@ class _Http(_WriteTimeout, H11Protocol):
         if self.cycle is not before or self.transport.get_protocol() is not self:
             self.idle.stop()
         if self.cycle is not None and self.cycle is not before:
-            self.cycle.send = _together(self.cycle)  # type: ignore[method-assign]  # before anybody has called it
+            self.cycle.send = _together(self.cycle)  # type: ignore[method-assign, assignment]  # before anybody has called it
         if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
             self.pending.remove(self)
 

@@ -11,6 +11,7 @@ import ipaddress
 import os
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -233,6 +234,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
+@lru_cache(maxsize=256)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach ``host``. Names other than ``localhost`` may point anywhere."""
     if host.lower() == "localhost":

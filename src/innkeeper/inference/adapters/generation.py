@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing
+from contextlib import closing
 from typing import Any, Final, Self
 
 import msgspec
@@ -247,11 +247,9 @@ class AsyncModelClient:
         """Close the connections."""
         await self._client.close()
 
-    async def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+    def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Send a request and give the events of its answer. Cancelling the task closes the connection."""
-        async with aclosing(retried_async(lambda: self._once(request), self.retries)) as arriving:
-            async for event in arriving:
-                yield event
+        return retried_async(lambda: self._once(request), self.retries)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send one request for embeddings, as OpenAI has them; the answer as the provider gives it. Raises `ProviderError`."""

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -96,19 +97,19 @@ class Endpoint:
     def redact(self, text: str) -> str:
         """``text`` without the key and the values of headers that may be secret, and, of one with a name, without its address."""
         clean = redact_secrets(text, self.secrets)
-        return clean if not self.name else _unplaced(clean, self.base_url)
+        return clean if not self.name else _place(self.base_url).sub("[address]", clean)
 
     def wire_headers(self) -> dict[str, str]:
         """The headers as they are sent: the one place where secrets come out."""
         return {name: value.reveal() for name, value in self.headers.items()}
 
 
-def _unplaced(text: str, base_url: str) -> str:
-    """``text`` without an address, or a part of it that says where a provider is."""
+@lru_cache(maxsize=256)
+def _place(base_url: str) -> re.Pattern[str]:
+    """An address, or a part of it that says where a provider is."""
     parts = urlsplit(base_url)
-    for part in (base_url, parts.netloc, parts.hostname or ""):
-        text = re.sub(re.escape(part), "[address]", text, flags=re.IGNORECASE) if part else text
-    return text
+    places = (base_url, parts.netloc, parts.hostname or "")
+    return re.compile("|".join(re.escape(place) for place in places if place), re.IGNORECASE)
 
 
 def _prefix(value: Any) -> str:

@@ -72,7 +72,8 @@ def parse_path(path: str) -> tuple[str | int, ...]:
         raise _limit("a variable's path", "MAX_PATH_CHARS", MAX_PATH_CHARS, len(path))
     if len(path) > _SHORT_PATH:
         charge("variables", _PATH_STEPS * len(path))
-    return _PARSED.get_or_make(path, lambda: _parsed(path), _PART_BYTES * len(path))
+    parts = _PARSED.get(path)
+    return _PARSED.put(path, _parsed(path), _PART_BYTES * len(path)) if parts is None else parts
 
 
 def _parsed(path: str) -> tuple[str | int, ...]:

@@ -167,7 +167,8 @@ class _Expansion:
             if found is None:
                 self._literal(text[place:])
                 return
-            self._literal(text[place : found.start()])
+            if place < (end := found.start()):
+                self._literal(text[place:end])
             if self.half:
                 self.pieces.append(self.half)
                 self.half = ""

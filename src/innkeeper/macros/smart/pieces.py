@@ -71,7 +71,8 @@ class Inner(msgspec.Struct, frozen=True):
 
     def behind(self, place: int) -> Inner:
         """What stands behind ``place``."""
-        return Inner(self.text[place:], self.plain[place:])
+        text = self.text[place:]
+        return Inner(text, text if self.plain is self.text else self.plain[place:])
 
     def cut(self, separator: str) -> tuple[Inner, Inner] | None:
         """What stands before and behind the first ``separator``, or ``None`` without one."""
@@ -82,14 +83,16 @@ class Inner(msgspec.Struct, frozen=True):
 
     def stripped(self) -> Inner:
         """The same without blank space around it."""
+        text = self.text.strip()
+        if self.plain is self.text:
+            return Inner(text, text, self.pieces)
         start = len(self.text) - len(self.text.lstrip())
-        end = len(self.text.rstrip())
-        return Inner(self.text[start:end], self.plain[start:end], self.pieces)
+        return Inner(text, self.plain[start : start + len(text)], self.pieces)
 
 
 def inner_of(pieces: Sequence[str]) -> Inner:
     """The inner of a macro whose pieces these are."""
-    if not any(type(piece) is Value for piece in pieces):
+    if Value not in map(type, pieces):
         text = "".join(pieces).strip()
         return Inner(text, text, pieces)
     text = "".join(pieces)
