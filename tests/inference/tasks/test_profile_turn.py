@@ -40,6 +40,10 @@ class House:
         """A profile and a route."""
         return ModelCard("wenna", "inn", kind="profile"), ModelCard("house", "inn")
 
+    def card(self, name: str) -> ModelCard | None:
+        """One of them."""
+        return next((card for card in self.cards() if card.name == name), None)
+
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Answer."""
         assert caller == "key-of-ann"

@@ -31,6 +31,7 @@ from innkeeper.library.memory import NewMemory
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.service.answers import EventStream
+from innkeeper.service.cancelling import Stop
 from innkeeper.service.errors import ScopeError
 from innkeeper.service.tasks.calls import (
     Endpoint,
@@ -190,7 +191,7 @@ def _events(pieces: AsyncGenerator[bytes]) -> Response:
     async def over() -> None:
         return
 
-    return EventStream(pieces, {}, asyncio.Event(), over)
+    return EventStream(pieces, {}, Stop(), over)
 
 
 def _event(name: str, data: Mapping[str, Any]) -> bytes:
