@@ -16,6 +16,10 @@ from typing import Any, Final
 from innkeeper import content
 from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.response.fold import response_of
+from innkeeper.inference.tasks.scenes.figures import Figure, FigurePlan, FigureRole, numbers_in
+from innkeeper.inference.tasks.scenes.narrative import mended, read_narrative
+from innkeeper.inference.tasks.scenes.reading.context import Person, analyse
+from innkeeper.inference.tasks.scenes.state import SceneState, apply_changes, read_state
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import TierDecision, effective_tier
@@ -446,7 +450,30 @@ def read_answer(data: bytes) -> Any:
     return json.dumps(response_of(found, response_id="r", model="m", created=0).to_dict(), allow_nan=False)
 
 
+SCENES: Final = (
+    '*Mira walks into the old kitchen and lifts a copper kettle.* "We drove past the cars," she says. Tom enters.',
+    "[SCENE_NAME: Tea] She takes off her red cloak. She is wearing a grey dress, leaning against the counter at dusk.",
+    "Put the hat of Figure 3 on fig. 2, beside figures 1 and 2. I'd say \u201cno\u201d. (sits at the bar) **Mira:** From above.",
+)
+
+
+def read_scene(data: bytes) -> Any:
+    """What a message tells of a scene, its state, the numbers of its figures, and what is left of a narrative."""
+    text = data.decode("utf-8", "replace")
+    context = analyse(text, [Person("Mira", "character", speaks=True), Person("Tom", "user")], message="m")
+    state = apply_changes(SceneState(), context.changes).state
+    if read_state(state.to_dict()) != state:
+        raise AssertionError("a state is not what it was when it is read again")
+    plan = FigurePlan((Figure(1, (FigureRole.CHARACTER,), "asset:a"),))
+    if not set(numbers_in(plan.renumbered(text)[0])) <= {1}:
+        raise AssertionError("a text speaks of a figure that there is not")
+    if len(mended(read_narrative(text, 20), 20).text.split()) > 20:
+        raise AssertionError("a narrative is longer than it may be")
+    return context
+
+
 _TARGETS: Final = (
+    Target("scene", read_scene, lambda: [text.encode() for text in SCENES]),
     Target("answer", read_answer, answer_seeds),
     Target("mustache", render_template, template_seeds),
     Target("import-json", read_transfer("json"), as_json(_LIBRARY), change=change_json),

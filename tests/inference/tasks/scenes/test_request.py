@@ -52,6 +52,7 @@ def test_fields() -> None:
         ({"character": {"name": "M", "appearance_tags": ["x"] * (MAX_SCENE_ITEMS + 1)}}, LimitError),
         ({"character": {"name": " "}}, InputError),
         ({"character": {"name": "half \ud800"}}, InputError),
+        ({"character": {"name": "x" * 400}}, LimitError),
         ({"character": {"name": "M", "declared_age": -1}}, InputError),
         ({"character": {"name": "M", "seed_locked": -1}}, InputError),
         ({"character": {}}, UsageError),

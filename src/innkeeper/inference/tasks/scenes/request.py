@@ -169,6 +169,7 @@ def _check_person(name: str, person: InlinePerson) -> None:
         name,
         (person.name, person.description, person.gender or "", person.mood or "", person.reference_image_url or ""),
     )
+    _bound(f"{name}.name", len(person.name), _LONGEST_ID, "characters")
     if not person.name.strip():
         raise FieldError("a person has a name", where=Where(path=f"{name}.name"))
     if person.declared_age is not None and not 0 <= person.declared_age < _AGES:
