@@ -125,6 +125,7 @@ def test_threads_lose_nothing(db: Database) -> None:
             thread.start()
         for thread in threads:
             thread.join()
+        assert queue.flush(60)
     assert len(set(names(db))) == 400
 
 
