@@ -19,7 +19,8 @@ from innkeeper.inference.response.fold import response_of
 from innkeeper.inference.tasks.scenes.figures import Figure, FigurePlan, FigureRole, numbers_in
 from innkeeper.inference.tasks.scenes.narrative import mended, read_narrative
 from innkeeper.inference.tasks.scenes.reading.context import Person, analyse
-from innkeeper.inference.tasks.scenes.state import SceneState, apply_changes, read_state
+from innkeeper.inference.tasks.scenes.request import scene_request
+from innkeeper.inference.tasks.scenes.state import SceneState, apply_changes, edited, read_state
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import TierDecision, effective_tier
@@ -32,6 +33,7 @@ from innkeeper.macros.silly import substitute
 from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
+from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.taverns.profiles.profile import parse_profile
 from innkeeper.text import pyregex
@@ -457,23 +459,39 @@ SCENES: Final = (
 )
 
 
+SCENE: Final = {
+    "message": SCENES[0],
+    "scene_prompt_override": SCENES[2],
+    "scene_style": "pov",
+    "character": {"name": "Mira", "appearance_tags": ["red hair"], "declared_age": 30},
+    "scene_clothing_overrides": {"user": "cape"},
+    "consistency_settings": {"method": "hybrid", "seed_value": 0, "denoise_strength": 0.5},
+    "state": {"location": {"value": "kitchen", "pinned": True}, "present": ["Tom"], "clothing": {"Mira": "cape"}},
+}
+
+
 def read_scene(data: bytes) -> Any:
-    """What a message tells of a scene, its state, the numbers of its figures, and what is left of a narrative."""
-    text = data.decode("utf-8", "replace")
-    context = analyse(text, [Person("Mira", "character", speaks=True), Person("Tom", "user")], message="m")
+    """A request for a scene: what its message tells, its state by hand, numbers of figures, what is left of a narrative."""
+    body = content.decode_json(data)
+    if not isinstance(body, dict):
+        raise UsageError("a request is an object")
+    request = scene_request(body)
+    context = analyse(request.message, [Person("Mira", "character", speaks=True), Person("Tom", "user")], message="m")
     state = apply_changes(SceneState(), context.changes).state
+    state = edited(state, body["state"]) if isinstance(body.get("state"), dict) else state
     if read_state(state.to_dict()) != state:
         raise AssertionError("a state is not what it was when it is read again")
     plan = FigurePlan((Figure(1, (FigureRole.CHARACTER,), "asset:a"),))
-    if not set(numbers_in(plan.renumbered(text)[0])) <= {1}:
-        raise AssertionError("a text speaks of a figure that there is not")
-    if len(mended(read_narrative(text, 20), 20).text.split()) > 20:
-        raise AssertionError("a narrative is longer than it may be")
+    for text in request.texts().values():
+        if not set(numbers_in(plan.renumbered(text)[0])) <= {1}:
+            raise AssertionError("a text speaks of a figure that there is not")
+        if len(mended(read_narrative(text, 20), 20).text.split()) > 20:
+            raise AssertionError("a narrative is longer than it may be")
     return context
 
 
 _TARGETS: Final = (
-    Target("scene", read_scene, lambda: [text.encode() for text in SCENES]),
+    Target("scene", read_scene, as_json(SCENE, *({"message": text} for text in SCENES)), change=change_json),
     Target("answer", read_answer, answer_seeds),
     Target("mustache", render_template, template_seeds),
     Target("import-json", read_transfer("json"), as_json(_LIBRARY), change=change_json),
