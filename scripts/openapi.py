@@ -22,6 +22,9 @@ from innkeeper.service.settings import Settings
 CONFIG: Final = Path(__file__).with_name("openapi.toml")
 SERVE: Final = "--serve"
 LIBRARY: Final = "--library"
+SECONDS: Final = 60
+"""How long an answer may take: tasks are carried out by the model on this machine."""
+
 WORKERS: Final = "^/(v1/workers|functions/v1/(get-active-worker-url|register-chat-worker|update-worker-url))"
 """The paths that are nothing without a library."""
 
@@ -54,6 +57,7 @@ def ask(program: str, words: tuple[str, ...], options: tuple[str, ...]) -> int:
     try:
         address = service.stdout.readline().strip() if service.stdout else ""
         asked = [program, "--config-file", str(CONFIG), "run", f"{address}/openapi.json", "--wait-for-schema", "20"]
+        asked += ["--request-timeout", str(SECONDS)]
         return subprocess.run([*asked, *options], check=False).returncode
     finally:
         service.terminate()

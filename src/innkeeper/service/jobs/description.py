@@ -68,6 +68,7 @@ _CREATE["responses"]["202"] = {
     "content": {"application/json": {"schema": named("Job")}},
 }
 _RESULT: Final = text_reply("A result.", _TAG, "application/octet-stream")
+_RESULT["responses"]["200"]["content"] |= {kind: {"schema": _TEXT} for kind in ("image/*", "video/*")}
 _RESULT["parameters"] = [_NUMBER, {**parameter("index", "which of them"), "schema": {"type": "integer", "minimum": 0}}]
 _HOOK: Final = operation(
     "What a provider tells of a job, signed.",
