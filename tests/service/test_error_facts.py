@@ -5,6 +5,7 @@ import json
 import pytest
 
 from innkeeper.inference.errors import (
+    AnswerError,
     DecodeError,
     HttpError,
     ProviderConnectionError,
@@ -43,6 +44,7 @@ def http(status: int, **headers: str) -> HttpError:
         (ProviderConnectionError("no line"), (502, "server_error", "provider_connection", None)),
         (StreamCutError("cut"), (502, "server_error", "provider_stream_cut", None)),
         (DecodeError("what?"), (502, "server_error", "provider_bad_answer", None)),
+        (AnswerError("no JSON", code="EMPTY"), (502, "server_error", "provider_bad_answer", None)),
     ],
     ids=lambda it: type(it).__name__ if isinstance(it, InnkeeperError) else "",
 )
@@ -82,3 +84,16 @@ def test_defects_tell_nothing() -> None:
     reply = defect_reply("/v1/chat/completions", "ValueError")
     assert (reply.status, json.loads(reply.body)["error"]["message"]) == (500, INTERNAL.message)
     assert json.loads(defect_reply("/api/x", "ValueError").body)["detail"] == "ValueError"
+
+
+def test_functions_have_their_own_words() -> None:
+    """What is refused before a function sees it is told as functions tell it; so is a defect."""
+    path = "/functions/v1/enhance-prompt"
+    told = refusal(path, OverloadError("calls", limit="MAX_CALLS", allowed=1, retry_after=2))
+    body = json.loads(told.body)
+    assert (told.status, body["success"], body["code"], body["limit"]) == (503, False, "overload", "MAX_CALLS")
+    assert told.headers["retry-after"] == "2"
+    missing = refusal(path, KeyMissingError("no key"))
+    assert (missing.status, json.loads(missing.body)["success"]) == (401, False)
+    defect = defect_reply(path, "KeyError")
+    assert (defect.status, json.loads(defect.body)["code"]) == (500, "internal_error")

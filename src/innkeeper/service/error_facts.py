@@ -8,17 +8,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.inference.errors import HttpError
+from innkeeper.inference.errors import AnswerError, HttpError
 from innkeeper.inference.reasons import Reason, reason_of
 from innkeeper.inference.response.views import chat, messages
 from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError, ProviderError
 from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
 
-__all__ = ["INTERNAL", "defect_reply", "error_headers", "facts_of", "refusal", "surface_reply"]
+__all__ = [
+    "INTERNAL",
+    "TOLD",
+    "defect_reply",
+    "error_headers",
+    "facts_of",
+    "function_facts",
+    "refusal",
+    "surface_reply",
+]
 
 PREFIX: Final = "/v1/"
 """What the paths of the model surfaces begin with."""
+
+FUNCTIONS: Final = "/functions/"
+"""What the paths of the document's functions begin with."""
 
 _REASONS: Final[Mapping[Reason, tuple[int, str]]] = {
     "authentication": (502, "provider_authentication"),
@@ -57,6 +69,8 @@ def facts_of(error: InnkeeperError) -> ErrorFacts:
     facts = error.to_dict()
     if isinstance(error, ProviderError):
         status, code = _REASONS.get(reason_of(error), _PROVIDER)
+    elif isinstance(error, AnswerError):  # what a model wrote is no mistake of who asked it
+        status, code = _REASONS["bad_answer"]
     else:
         status = 400 if error.http_status == _UNREADABLE else error.http_status
         code = str(error.details.get("code") or _CODES.get(facts["kind"], facts["kind"]))
@@ -76,16 +90,32 @@ def error_headers(error: InnkeeperError) -> dict[str, str]:
     return headers
 
 
+TOLD: Final = ("route_trace", "categories", "reasons", "estimate", "left", "skipped", "limit", "allowed", "refusal")
+"""What of an error's details callers of functions are told."""
+
+
+def function_facts(error: InnkeeperError) -> dict[str, Any]:
+    """An error as the document's functions tell it."""
+    facts = error.to_dict()
+    known = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
+    return {**known, **{name: facts["details"][name] for name in TOLD if name in facts.get("details", {})}}
+
+
 def refusal(path: str, error: InnkeeperError) -> Reply:
     """The reply to an error that came before any surface, in the words of the surface at this path."""
-    if not path.startswith(PREFIX):
+    if path.startswith(FUNCTIONS):
+        reply = json_reply(function_facts(error), facts_of(error).status)
+    elif path.startswith(PREFIX):
+        reply = surface_reply(path, facts_of(error))
+    else:
         return error_reply(error)
-    reply = surface_reply(path, facts_of(error))
     return Reply(reply.status, reply.body, {**error_reply(error).headers, **error_headers(error)})
 
 
 def defect_reply(path: str, detail: str) -> Reply:
     """The reply to a defect; ``detail`` is for surfaces that tell it."""
+    if path.startswith(FUNCTIONS):
+        return json_reply({"success": False, "error": INTERNAL.message, "code": INTERNAL.code}, INTERNAL.status)
     return surface_reply(path, INTERNAL) if path.startswith(PREFIX) else internal_error(detail)
 
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.service.answers import json_body, json_response
-from innkeeper.service.error_facts import error_headers
+from innkeeper.service.error_facts import error_headers, function_facts
 from innkeeper.service.jobs.description import JOB_TYPES
 from innkeeper.service.jobs.door import JobsDoor
 from innkeeper.service.jobs.routes import number, submitted
@@ -162,8 +162,7 @@ def function_reply(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(error: InnkeeperError) -> Response:
-    facts = error.to_dict()
-    body = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
+    body = function_facts(error)
     if "missing_fields" in error.details:
         body["missing_fields"] = error.details["missing_fields"]
     return json_response(body, error.http_status, error_headers(error))

@@ -7,7 +7,7 @@ operator's word.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
@@ -19,7 +19,7 @@ from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError
 from innkeeper.prompt.text import scalar_text
 from innkeeper.service.answers import json_body, json_response, ticket_of
 from innkeeper.service.cancelling import unless_gone
-from innkeeper.service.error_facts import error_headers, facts_of
+from innkeeper.service.error_facts import TOLD, error_headers, facts_of, function_facts
 
 if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
@@ -36,7 +36,6 @@ __all__ = [
     "TaskCall",
     "flag_of",
     "function",
-    "refused",
     "service",
     "spent_on",
     "text_of",
@@ -108,7 +107,7 @@ Opened = Callable[[], Awaitable["TextTasks"]]
 
 def function(opened: Opened, operation: str, run: Served, media: Media | None = None) -> Endpoint:
     """A function of the document: errors as ``{success: false, error, code}``. ``media`` is for those that make pictures."""
-    return _endpoint(opened, operation, run, refused, media)
+    return _endpoint(opened, operation, run, function_facts, media)
 
 
 def service(opened: Opened, operation: str, run: Served, media: Media | None = None) -> Endpoint:
@@ -148,22 +147,11 @@ def spent_on(ticket: Ticket, error: InnkeeperError) -> None:
     ticket.record.cost += float((error.details.get("route_trace") or {}).get("spent") or 0.0)
 
 
-def refused(error: InnkeeperError) -> dict[str, Any]:
-    """An error as the document's functions tell it."""
-    facts = error.to_dict()
-    known = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
-    return {**known, **{name: facts["details"][name] for name in _TOLD if name in facts.get("details", {})}}
-
-
 def _error(error: InnkeeperError) -> dict[str, Any]:
     body = envelope(facts_of(error))
     details = error.to_dict().get("details", {})
-    told = {name: details[name] for name in _TOLD if name in details}
+    told = {name: details[name] for name in TOLD if name in details}
     return {**body, "innkeeper": told} if told else body
-
-
-_TOLD: Final = ("route_trace", "categories", "reasons", "estimate", "left", "skipped", "limit", "allowed", "refusal")
-"""What of an error's details callers are told."""
 
 
 def text_of(body: Mapping[str, Any], *names: str) -> str:

@@ -32,6 +32,7 @@ from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.service.answers import EventStream
 from innkeeper.service.cancelling import Stop
+from innkeeper.service.error_facts import function_facts
 from innkeeper.service.errors import ScopeError
 from innkeeper.service.tasks.calls import (
     Endpoint,
@@ -40,7 +41,6 @@ from innkeeper.service.tasks.calls import (
     TaskCall,
     flag_of,
     function,
-    refused,
     service,
     spent_on,
     text_of,
@@ -168,7 +168,7 @@ async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Resp
                     yield _event("delta", {"text": text})
         except InnkeeperError as error:
             spent_on(call.ticket, error)
-            yield _event("error", refused(error))
+            yield _event("error", function_facts(error))
             return
         assert stream.answer is not None  # noqa: S101 - the texts have ended
         _charged(call, stream.answer)
