@@ -147,6 +147,7 @@ def test_at_the_same_time(library: Library, talk: FrozenDict) -> None:
 
     with EchoServer(*(FakeReply(content=f"Answer {n}") for n in range(8))) as server:
         answers: list[TurnAnswer] = run(library, use, deployment(server))
+        assert len(server.requests) == 5, "a repeat waits for the first, and asks nobody"
     assert len({answer.reply["id"] for answer in answers[:4]}) == 1
     rows = library.conversations_of(ANN).newest(talk["id"])
     assert [row["seq"] for row in rows] == list(range(1, 11))

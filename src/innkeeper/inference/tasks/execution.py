@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import aclosing, contextmanager, suppress
 from time import perf_counter
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -88,6 +89,11 @@ class TextTasks:
 
     def __init__(self, library: Library, models: RoutedModels) -> None:
         self.library, self.models = library, models
+        self._alone: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
+
+    def alone(self, *name: str) -> asyncio.Lock:
+        """What is done by one at a time, by its name: who does it again waits for the first, and finds what that has left."""
+        return self._alone.setdefault(name, asyncio.Lock())
 
     async def run(self, task: TextTask) -> TaskAnswer:
         """`write`, then `finish`."""

@@ -43,6 +43,11 @@ async def take_with_profile(
     """
     if all(card.name != profile or card.kind != _PROFILE for card in models.cards()):
         raise ModelNotFoundError(profile, [card.name for card in models.cards() if card.kind == _PROFILE])
+    async with turns.alone(request):
+        return await _taken(turns, request, profile, models, caller)
+
+
+async def _taken(turns: Turns, request: TurnRequest, profile: str, models: Models, caller: str) -> TurnAnswer:
     turn = await asyncio.to_thread(turns.begin, request)
     if isinstance(turn, TurnAnswer):
         return turn

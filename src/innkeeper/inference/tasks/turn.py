@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -173,6 +174,17 @@ class Turns:
             TierBlockedError: the turn does not pass, or its answer does not; it is recorded, and not kept.
             InnkeeperError: what `TextTasks.write` raises; the user's message is kept, and the turn can be asked for again.
         """
+        async with self.alone(request):
+            return await self._taken(request)
+
+    def alone(self, request: TurnRequest) -> AbstractAsyncContextManager[object]:
+        """Repeats of a turn wait for the first here, so that no second model is asked; other turns wait for nobody."""
+        if request.client_msg_id is None:
+            return nullcontext()
+        owner = self.owner
+        return self.tasks.alone(owner.tenant, owner.user, request.conversation_id, request.client_msg_id)
+
+    async def _taken(self, request: TurnRequest) -> TurnAnswer:
         turn = await asyncio.to_thread(self.begin, request)
         if isinstance(turn, TurnAnswer):
             return turn
