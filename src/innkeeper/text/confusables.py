@@ -93,7 +93,7 @@ _LATIN: Final = re.compile(r"[a-z@$]")
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
 _ROW: Final = re.compile(r"(?:(?<= )|^)[^\W_](?: [^\W_](?= |$)){2,}")
 _WORD: Final = re.compile(r"\S+")
-_GAP: Final = re.compile(r"\s{2,}")
+_GAP: Final = re.compile("  +")
 _REFERENCE_SIGNS: Final = ("&", "%", "\\")
 _MAYBE_REFERENCE: Final = re.compile(r"&#|%[2-7]|\\[ux]")
 _REFERENCE: Final = re.compile(

@@ -12,6 +12,10 @@ UNSPACED: Final = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af]")
 
 T = TypeVar("T")
 
+_SHORT: Final = 2
+_LONG: Final = 7
+"""Long words and phrases are told apart by so many letters, all others by `_SHORT`: so few lengths are tried."""
+
 
 class Beginnings(Generic[T]):
     """Words looked for at a known place: the longest that begins there, up to a border unless its end is open."""
@@ -28,7 +32,7 @@ class Beginnings(Generic[T]):
             return
         free = is_open or self._loose or UNSPACED.search(word[-1]) is not None
         self._words.setdefault(word, (free, []))[1].append(what)
-        lengths = self._lengths.setdefault(word[:2], [])
+        lengths = self._lengths.setdefault(word[: _LONG if len(word) >= _LONG else _SHORT], [])
         if len(word) not in lengths:
             lengths.append(len(word))
             lengths.sort(reverse=True)
@@ -37,7 +41,8 @@ class Beginnings(Generic[T]):
         """The word at a place, one space aside: where it ends and what it means, or (-1, [])."""
         if text[place : place + 1] == " ":
             place += 1
-        for length in self._lengths.get(text[place : place + 2], ()):
+        lengths = self._lengths
+        for length in (*lengths.get(text[place : place + _LONG], ()), *lengths.get(text[place : place + _SHORT], ())):
             part = text[place : place + length]
             word = self._words.get(part)
             if word is not None and (word[0] or _is_border(text, place + len(part))):

@@ -190,15 +190,14 @@ def _contexts(classes: Mapping[str, list[Mention]], text: str) -> tuple[dict[str
     judged = [each for name in _JUDGED for each in classes.get(name, ()) if each.weight >= _COUNTS]
     if not judged:
         return places, told
-    judged_sums, cue = _Sums(judged), _Sums(classes.get("cue", ()))
     adult, lessons = _Sums(classes.get("adult", ())), classes.get("educational")
-    telling = _Telling(text, lessons) if lessons else None
+    telling = (_Sums(judged), _Sums(classes.get("cue", ())), _Telling(text, lessons)) if lessons else ()
     for each in judged:
         start, end = each.start, each.end
         chance = 1.0
-        if each.own and telling is not None:
-            around = (sums.around(start, end) for sums in (judged_sums, cue, telling))
-            chance = depiction(*around, strong=each.category == "sexual" and each.weight >= _STRONG)
+        if each.own and telling:
+            sexual, cue, educational = (sums.around(start, end) for sums in telling)
+            chance = depiction(sexual, cue, educational, strong=each.category == "sexual" and each.weight >= _STRONG)
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
         if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):
             state = "married" if grown >= _SPOUSE else "grown"
