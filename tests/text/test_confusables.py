@@ -137,3 +137,10 @@ def test_a_view_begins_in_the_text(text: str) -> None:
     """Also where a view ends with what stands for nothing in the text."""
     for view in views_of(text):
         assert 0 <= view.place(0, len(view.text))[0] < len(text)
+
+
+@pytest.mark.parametrize("letter", ["n", "ñ", "я", "ん", "中", "𐌰"])
+def test_letters_of_any_size_are_drawn_out(letter: str) -> None:
+    """A letter that stands three times in a row is read as one too, however many bytes it takes; two are as they are."""
+    assert any(view.shortened for view in views_of(f"a{letter * 3}b"))
+    assert not any(view.shortened for view in views_of(f"a{letter * 2}b"))

@@ -10,6 +10,8 @@ from innkeeper.library.tiers.beginnings import Beginnings
     [
         ("15 years old", 2, 12, ["age"]),
         ("15 years", 2, 8, ["time"]),
+        ("15 years oldest", 2, 8, ["time"]),
+        ("15 years ol", 2, 8, ["time"]),
         ("15 yearsold", 2, -1, []),
         ("15летняя", 2, 6, ["open"]),
         ("15岁半", 2, 3, ["unspaced"]),
