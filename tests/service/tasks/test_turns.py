@@ -363,3 +363,23 @@ def test_what_goes_wrong_as_it_comes(tmp_path: Path) -> None:
                FakeReply(content="I will not.", finish_reason="content_filter"))  # fmt: skip
     with EchoServer(*answers) as server:
         served(entered(tmp_path / "library.db", server), ask)
+
+
+def test_a_turn_with_its_picture(tmp_path: Path) -> None:
+    """``scene_generation`` begins a scene of what was said last, once for each answer; the turn stands where there is none."""
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        turn = {"message": "*I enter the kitchen.*", "character": CARD, "client_msg_id": "1", "scene_generation": True}
+        first = (await client.post(ROLEPLAY, json=turn)).json()
+        assert first["scene_generated"] or first["scene_generating_async"], first
+        again = (await client.post(ROLEPLAY, json=turn)).json()
+        assert (again["replayed"], again["scene"]["job_id"]) == (True, first["scene"]["job_id"])
+        listed = (await client.get("/v1/scenes", params={"conversation_id": first["conversation_id"]})).json()["data"]
+        assert len(listed) == 1
+        wrong = {**turn, "client_msg_id": "2", "scene_style": "nothing"}
+        failed = (await client.post(ROLEPLAY, json=wrong)).json()
+        assert (failed["success"], failed["response"], failed["scene_generated"]) == (True, "Aye.", False)
+        assert failed["scene_error"]["code"]
+
+    with EchoServer("*Mira lifts a copper kettle.*", "Aye.", *["A kitchen with a copper kettle."] * 4) as server:
+        served(entered(tmp_path / "library.db", server), ask, job_threads=1)

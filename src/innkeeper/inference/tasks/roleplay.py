@@ -2,7 +2,7 @@
 
 The document's reply is kept (dynamic-prompting reference 3.6); what its code never filled in tells the truth here or is null:
 ``memory_updated`` is what was written in this turn, ``prompt_template_id`` and ``prompt_template_name`` name what answered,
-``consistency_score`` is null, since nothing measures it. Pictures are the business of ``generate-scene``.
+``consistency_score`` is null, since nothing measures it. Pictures are made by ``generate-scene``; a door puts its reply beside.
 """
 
 from __future__ import annotations

@@ -70,6 +70,6 @@ class TaskSurface:
         rooms = (enhancement_routes, question_routes, suggestion_routes, stored_routes)
         return [
             *(route for routes in rooms for route in routes(self.tasks)),
-            *turn_routes(self.tasks, self.models),
+            *turn_routes(self.tasks, self.models, self.media),
             *scene_routes(self.tasks, self.media),
         ]

@@ -43,6 +43,7 @@ _ASKED: Final = record(
     scene_starters={"type": ["array", "null"]},
     system_prompt_override=_MAYBE,
     prompt_template_id=_MAYBE,
+    scene_generation=_FLAG,
     stream=_FLAG,
     strict=_FLAG,
     max_cost={"type": ["number", "null"], "minimum": 0},

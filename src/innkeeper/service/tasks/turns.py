@@ -36,6 +36,7 @@ from innkeeper.service.error_facts import function_facts
 from innkeeper.service.errors import ScopeError
 from innkeeper.service.tasks.calls import (
     Endpoint,
+    Media,
     Opened,
     Served,
     TaskCall,
@@ -45,6 +46,7 @@ from innkeeper.service.tasks.calls import (
     spent_on,
     text_of,
 )
+from innkeeper.service.tasks.scenes import made
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
@@ -52,13 +54,14 @@ if TYPE_CHECKING:
 __all__ = ["opening_of", "owner_of", "played", "playground", "roleplay", "spoken", "turn_fields", "turn_routes"]
 
 
-def turn_routes(tasks: Opened, models: Models | None = None) -> list[BaseRoute]:
-    """The routes. ``models`` are what else answers, profiles among it."""
+def turn_routes(tasks: Opened, models: Models | None = None, media: Media | None = None) -> list[BaseRoute]:
+    """The routes. ``models`` are what else answers, profiles among it; ``media`` the jobs that make pictures."""
+    others = models, media
     return [
-        Route("/functions/v1/playground-chat", _either(tasks, "chat", function, playground, models), methods=["POST"]),
-        Route("/functions/v1/roleplay-chat", _either(tasks, "roleplay", function, roleplay, models), methods=["POST"]),
-        Route("/v1/chat", _either(tasks, "chat", service, playground, models), methods=["POST"]),
-        Route("/v1/roleplay", _either(tasks, "roleplay", service, roleplay, models), methods=["POST"]),
+        Route("/functions/v1/playground-chat", _either(tasks, "chat", function, playground, others), methods=["POST"]),
+        Route("/functions/v1/roleplay-chat", _either(tasks, "roleplay", function, roleplay, others), methods=["POST"]),
+        Route("/v1/chat", _either(tasks, "chat", service, playground, others), methods=["POST"]),
+        Route("/v1/roleplay", _either(tasks, "roleplay", service, roleplay, others), methods=["POST"]),
     ]
 
 
@@ -89,16 +92,16 @@ async def played(call: TaskCall) -> Mapping[str, Any]:
 def _either(
     tasks: Opened,
     operation: str,
-    shape: Callable[[Opened, str, Served], Endpoint],
+    shape: Callable[[Opened, str, Served, Media | None], Endpoint],
     reply: Reply,
-    models: Models | None,
+    others: tuple[Models | None, Media | None],
 ) -> Endpoint:
     """An endpoint that answers as a whole, or, where the body says ``stream``, as it comes."""
 
     async def told(call: TaskCall) -> Mapping[str, Any] | Response:
-        return await (_streamed if flag_of(call.body, "stream") else _taken)(call, reply, models)
+        return await (_streamed if flag_of(call.body, "stream") else _taken)(call, reply, others[0])
 
-    return shape(tasks, operation, told)
+    return shape(tasks, operation, told, others[1])
 
 
 def _catalogue_read(library: Library) -> str | None:
@@ -121,7 +124,29 @@ async def _taken(call: TaskCall, reply: Reply, models: Models | None) -> Mapping
     else:
         answer = await _with_profile(call, turns, request, profile, models)
     _charged(call, answer)
-    return reply(call, answer, (perf_counter() - began) * 1000)
+    return await _pictured(call, reply(call, answer, (perf_counter() - began) * 1000))
+
+
+async def _pictured(call: TaskCall, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The reply, with the scene that ``scene_generation`` asks for: of what was said last, begun once for each answer.
+
+    That no scene could be begun does not undo the turn: it stands in ``scene_error``.
+    """
+    if not flag_of(call.body, "scene_generation"):
+        return reply
+    body = {name: value for name, value in call.body.items() if name not in _TURNS_OWN}
+    headers = {"idempotency-key": f"scene of {reply['message_id']}"}
+    try:
+        scene = await made(call._replace(body={**body, "conversation_id": reply["conversation_id"]}, headers=headers))
+    except InnkeeperError as error:
+        spent_on(call.ticket, error)
+        return {**reply, "scene_error": function_facts(error)}
+    done = scene["status"] == "completed"
+    return {**reply, "scene_generated": done, "scene_generating_async": not done and scene["success"], "scene": scene}
+
+
+_TURNS_OWN: Final = frozenset({"message", "content", "character", "prompt", "response", "strict", "callback_url"})
+"""Fields that mean a turn, and would mean something else to a scene."""
 
 
 def _profile_of(call: TaskCall) -> str | None:
@@ -172,7 +197,8 @@ async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Resp
             return
         assert stream.answer is not None  # noqa: S101 - the texts have ended
         _charged(call, stream.answer)
-        yield _event("done", reply(call, stream.answer, (perf_counter() - began) * 1000))
+        done = reply(call, stream.answer, (perf_counter() - began) * 1000)
+        yield _event("done", await _pictured(call, done))
 
     return _events(pieces())
 
