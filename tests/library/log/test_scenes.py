@@ -11,7 +11,7 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TierBlockedError
 from innkeeper.library.log.conversations import ConversationStore
-from innkeeper.library.log.scenes import JOB_KEY, SceneStore, SceneTemplateStore, StoredSceneState, settle_scene
+from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore, StoredSceneState, settle_scene
 
 MINE, OTHER = Owner("me"), Owner("other")
 STRANGERS = (OTHER, Owner("me", "elsewhere"))
@@ -39,7 +39,7 @@ def settled(store: SceneStore, scene_id: str, **job: Any) -> None:
     """A scene whose job has ended."""
     facts = {"id": "j", "tenant": "", "owner": "me", "state": "succeeded", "error_kind": None, "image": "asset:a/b.png"}
     with store.db.transaction() as connection:
-        settle_scene(connection, f"{JOB_KEY}{scene_id}", {**facts, **job}, store.db.now())
+        settle_scene(connection, scene_id, {**facts, **job}, store.db.now())
 
 
 def test_numbers_count_up_in_a_conversation(store: SceneStore, here: str) -> None:
@@ -124,7 +124,7 @@ def test_pictures(store: SceneStore, here: str) -> None:
 
 
 def test_only_its_own_job_settles_a_scene(store: SceneStore) -> None:
-    """A scene takes its picture from its own job alone; a job of no scene changes nothing."""
+    """A scene takes its picture from its own job alone."""
     scene = begun(store)["id"]
     store.given_to(scene, "j", seed=0, tier="sfw")
     settled(store, scene, id="another")
@@ -132,9 +132,6 @@ def test_only_its_own_job_settles_a_scene(store: SceneStore) -> None:
     settled(store, scene)
     row = store.get(scene)
     assert (row["image_url"], row["seed"]) == ("asset:a/b.png", 0)
-    with store.db.transaction() as connection:
-        settle_scene(connection, None, {}, store.db.now())
-        settle_scene(connection, "a key of a client's", {}, store.db.now())
 
 
 def test_state_is_changed_by_one(store: SceneStore, here: str) -> None:

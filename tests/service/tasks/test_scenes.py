@@ -21,7 +21,7 @@ ANN, BOB, COUSIN = "key-of-ann", "key-of-bob", "key-of-a-cousin"
 KEYS = Keys(ANN, BOB, COUSIN, grants={COUSIN: Grant(tenant="elsewhere"), ANN: Grant(), BOB: Grant()})
 SCENE = "/functions/v1/generate-scene"
 TOLD = '*Mira walks into the old kitchen and lifts a copper kettle.* "Sit down," she says.'
-WAIT = {"prefer": "wait=30"}
+WAIT = {"prefer": "wait=60"}
 
 
 @pytest.fixture(autouse=True)

@@ -31,6 +31,7 @@ from innkeeper.prompt.once import convert
 __all__ = [
     "ENDED",
     "NEXT",
+    "SCENE_KEY",
     "Job",
     "JobChangedError",
     "JobEvent",
@@ -79,6 +80,9 @@ class State(StrEnum):
 
 ENDED: Final = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.EXPIRED})
 """States in which nothing more happens by itself."""
+
+SCENE_KEY: Final = "scene:"
+"""What the idempotency key of a scene's job begins with; the scene's identifier follows."""
 
 _OUT: Final = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
 

@@ -15,7 +15,7 @@ import msgspec
 from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from innkeeper.inference.jobs.job import ENDED, NEXT, Job, JobChangedError, JobEvent, JobMissingError, State
+from innkeeper.inference.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, State
 from innkeeper.inference.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
@@ -24,7 +24,6 @@ from innkeeper.library.db.job_tables import DUE, job_deliveries, job_events, job
 from innkeeper.library.db.rows import checked, frozen_row, insert_many
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.logs import LogStore
-from innkeeper.library.log.scenes import settle_scene
 from innkeeper.prompt.data import EMPTY, freeze, to_json
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ class JobStore:
             if usage is not None:
                 self._log.insert_usage(connection, {"created_at": now, **usage})
             if before in ENDED:
-                settle_scene(connection, moved.idempotency_key, _scene_facts(moved), now)
+                _settle_scene(connection, moved, now)
                 if moved.callback_url:
                     self._announce(connection, moved, now)
         return moved
@@ -348,11 +347,16 @@ def _values(job: Job) -> dict[str, Any]:
     return dict(msgspec.to_builtins(job))
 
 
-def _scene_facts(job: Job) -> dict[str, Any]:
-    """What the scene is told that a job was for."""
+def _settle_scene(connection: Connection, job: Job, now: str) -> None:
+    """Write to the scene what became of its job. What scenes need is imported for their jobs alone."""
+    key = job.idempotency_key or ""
+    if not key.startswith(SCENE_KEY):
+        return
+    from innkeeper.library.log.scenes import settle_scene
+
     image = f"asset:{job.results[0].name}" if job.results else None
     facts = {name: getattr(job, name) for name in ("id", "tenant", "owner", "error_kind")}
-    return {**facts, "state": job.state.value, "image": image}
+    settle_scene(connection, key.removeprefix(SCENE_KEY), {**facts, "state": job.state.value, "image": image}, now)
 
 
 def _mine(tenant: str | None, owner: str | None) -> list[Any]:

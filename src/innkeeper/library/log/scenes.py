@@ -29,10 +29,7 @@ from innkeeper.prompt.errors import Where
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = ["JOB_KEY", "SceneStore", "SceneTemplateStore", "StoredSceneState", "settle_scene"]
-
-JOB_KEY: Final = "scene:"
-"""What the idempotency key of a scene's job begins with; the scene's identifier follows."""
+__all__ = ["SceneStore", "SceneTemplateStore", "StoredSceneState", "settle_scene"]
 
 _NO_TEXTS: Final = frozenset(
     {"id", "tenant", "user_id", "content_rating", "preview_image_url", "scene_focus", "narrative_style"}
@@ -286,18 +283,16 @@ class SceneStore:
         return row
 
 
-def settle_scene(connection: Connection, key: str | None, job: Mapping[str, Any], now: str) -> None:
+def settle_scene(connection: Connection, scene_id: str, job: Mapping[str, Any], now: str) -> None:
     """Write what became of a scene's job to the scene, in the transaction that ends the job.
 
-    ``key`` is the job's idempotency key; ``job`` has its ``id``, ``tenant``, ``owner``, ``state``, ``error_kind`` and the name of
-    its first result as ``image``. A job of no scene changes nothing.
+    ``job`` has its ``id``, ``tenant``, ``owner``, ``state``, ``error_kind`` and the name of its first result as ``image``. A job
+    that is not the scene's changes nothing.
     """
-    if key is None or not key.startswith(JOB_KEY):
-        return
     values = {"status": job["state"], "error_kind": job["error_kind"], "job_id": job["id"], "updated_at": now}
     if job["image"] is not None:
         values["image_url"] = job["image"]
-    here = character_scenes.c.id == key.removeprefix(JOB_KEY)
+    here = character_scenes.c.id == scene_id
     its_own = or_(character_scenes.c.job_id.is_(None), character_scenes.c.job_id == job["id"])
     mine = Owner(job["owner"], job["tenant"]).owns(character_scenes)
     connection.execute(update(character_scenes).where(here, its_own, mine).values(values))

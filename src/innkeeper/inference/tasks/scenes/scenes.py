@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.inference.jobs.job import Job
+from innkeeper.inference.jobs.job import SCENE_KEY, Job
 from innkeeper.inference.jobs.media_jobs import Terms
 from innkeeper.inference.tasks.scenes.request import SceneRequest
 from innkeeper.inference.tasks.scenes.state import SceneState, apply_changes, read_state
 from innkeeper.inference.tasks.scenes.text import scene_text
 from innkeeper.library.errors import ConflictError
-from innkeeper.library.log.scenes import JOB_KEY, SceneStore, SceneTemplateStore
+from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Scenes:
                     owner=terms.owner.user,
                     tier=composed.tier.effective.value,
                     ceilings=composed.ceilings,
-                    idempotency_key=f"{JOB_KEY}{scene['id']}",
+                    idempotency_key=f"{SCENE_KEY}{scene['id']}",
                     callback_url=terms.callback_url,
                     max_cost=_left(terms.max_cost, composed),
                 )
