@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from starlette.routing import BaseRoute
 
 from innkeeper.inference.routing.models import Models
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
@@ -24,6 +26,7 @@ from innkeeper.service.tasks.turns import turn_routes
 
 if TYPE_CHECKING:
     from innkeeper.inference.tasks.execution import TextTasks
+    from innkeeper.library.library import Library
     from innkeeper.service.workers.routing import LibraryRouting
 
 __all__ = ["TaskSurface"]
@@ -54,15 +57,18 @@ class TaskSurface:
         self.settings, self.library, self.routing, self.media = settings, library, routing, media
         self.models = models
         self._tasks: TextTasks | None = None
+        self._opening = asyncio.Lock()
 
     async def tasks(self) -> TextTasks:
         """What carries tasks out. Raises `UnavailableError` without the extra ``library``."""
         if self._tasks is None:
-            library = await asyncio.to_thread(self.library.get)
-            await self.routing.ready()
-            from innkeeper.inference.tasks.execution import TextTasks
+            async with self._opening:
+                if self._tasks is None:
+                    library = await asyncio.to_thread(_opened, self.library)
+                    await self.routing.ready()
+                    from innkeeper.inference.tasks.execution import TextTasks
 
-            self._tasks = self._tasks or TextTasks(library, self.routing.routed)
+                    self._tasks = TextTasks(library, self.routing.routed)
         return self._tasks
 
     def routes(self) -> list[BaseRoute]:
@@ -73,3 +79,16 @@ class TaskSurface:
             *turn_routes(self.tasks, self.models, self.media),
             *scene_routes(self.tasks, self.media),
         ]
+
+
+def _opened(shared: SharedLibrary) -> Library:
+    """The library, with what its first request would make all others wait for: word lists, tokenizers, templates."""
+    from innkeeper.library.prepare.request import PrepareRequest
+
+    library = shared.get()
+    with suppress(InnkeeperError):
+        prepared = library.prepare(
+            PrepareRequest(use_case="enhancement", text="a fox", job_type="image", target_model="sdxl"), log=False
+        )
+        library.check_output(prepared, "a red fox")
+    return library
