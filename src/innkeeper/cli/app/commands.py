@@ -81,7 +81,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             ),
             "parity": CommandEntry("innkeeper.cli.prompt.build:parity", "Run golden cases of the originals."),
         },
-        "Functions (of prompts, pictures, workers)": {
+        "Prompts, pictures and workers": {
             "enhance-prompt": CommandEntry(
                 "innkeeper.cli.tasks.enhance:enhance_prompt", "Make a prompt for an image or video model."
             ),

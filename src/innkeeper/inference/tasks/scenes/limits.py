@@ -27,10 +27,10 @@ MAX_SCENE_ITEMS: Final = 64
 """Items of a list in a request for a scene (`LimitError`)."""
 
 MAX_ACTIONS: Final = 5
-"""Actions of a scene; those that come first count."""
+"""Actions of a scene (no error: those that come first count)."""
 
 MAX_APPEARANCE: Final = 5
-"""Features by which a person is described; those that come first count."""
+"""Features by which a person is described (no error: those that come first count)."""
 
 MAX_PROMPT_CHARS: Final = 10_000
 """Characters of a scene's prompt, where the model's row says nothing (no error: what is least important goes)."""
