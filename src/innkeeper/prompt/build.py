@@ -68,7 +68,8 @@ def start(request: BuildRequest, ports: Ports, dialects: Dialects | None = None)
     store = ports.variables if ports.variables is not None else InMemoryVariables(request.variables)
     if ports.variables is not None:
         request = request.with_(variables=store.to_dict())
-    request = request.with_(now=clock.now.isoformat())
+    now = clock.now.isoformat()
+    request = request if request.now == now and not request.mended else request.with_(now=now)
     clock, chance = noticed(clock, (ports.random or Randomness)(request.seed))
     context = Context(type="app") if request.context is None else request.context
     dialects = dialects if ports.dialects is None else ports.dialects

@@ -7,6 +7,7 @@ floor below, so that two profiles with one lorebook have one.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -78,7 +79,7 @@ def _from_folder(place: FolderFiles) -> OpenProfile:
 
 def is_profile(folder: Path) -> bool:
     """Whether a folder holds a profile."""
-    return (folder / PROFILE_FILE).is_file()
+    return os.path.isfile(os.path.join(folder, PROFILE_FILE))  # noqa: PTH113, PTH118 - asked with every turn: quicker
 
 
 def profile_folders(folder: Path) -> tuple[Path, ...]:
