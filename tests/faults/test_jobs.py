@@ -238,6 +238,13 @@ def test_refused(at: House, provider: FakeProvider) -> None:
     )
 
 
+def test_odd_words(at: House, provider: FakeProvider) -> None:
+    """What a provider says is kept as far as a database takes it: no word of its keeps a job from ending."""
+    provider.errors = [RefusedByProviderError("no\0 \ud800" + "x" * 1_000)]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, (job.error_message or "")[:5]) == (State.FAILED, "no ?x")
+
+
 def test_unavailable(at: House, provider: FakeProvider) -> None:
     """A provider that has no room is asked again, as often as is allowed; a wrong key ends it at once."""
     provider.errors = [_status(503), _status(429)]

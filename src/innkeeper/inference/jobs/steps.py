@@ -307,7 +307,7 @@ class Steps:
     def _end(self, job: Job, failure: Failure, route: JobRoute | None = None) -> None:
         facts: dict[str, Any] = {
             "error_kind": failure.kind,
-            "error_message": failure.message[:500],
+            "error_message": _storable(failure.message),
             "retryable": failure.retryable,
             **({} if route is None else {"route": route.to_dict()}),
         }
@@ -343,6 +343,11 @@ def _usage(job: Job, now: str, cost: float | None) -> dict[str, Any]:
         "cost_source": "catalogue",
         "response_time_ms": (_seconds(job.created_at, now) or 0.0) * 1000,
     }
+
+
+def _storable(words: str) -> str:
+    """What a provider said, without what no database takes as text: NUL, and halves of characters."""
+    return words[:500].replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def _storage(error: InnkeeperError | OSError) -> Failure:
