@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +229,16 @@ def test_hostile(tmp_path: Path) -> None:
     served(path, ask)
     with Database.open(path) as db:
         assert len(AuditStore(db).newest(50, action="tier.block")) == 2
+
+
+def test_a_service_without_the_library() -> None:
+    """A service whose extra ``library`` is not installed starts all the same."""
+    code = (
+        "import sys; sys.modules['sqlalchemy'] = None; from innkeeper.service import Settings, create_app\n"
+        "create_app(Settings(grpc_port=None)); print('made', 'innkeeper.inference.jobs.media_jobs' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("made False\n", 0), done.stderr
 
 
 _EXAMPLE = re.compile(
