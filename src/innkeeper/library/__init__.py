@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.resolver import ResolveRequest as ResolveRequest
     from innkeeper.library.catalogue.resolver import resolve as resolve
     from innkeeper.library.db.engine import Database as Database
+    from innkeeper.library.db.owner import Owner as Owner
     from innkeeper.library.db.queries import query as query
     from innkeeper.library.library import Library as Library
+    from innkeeper.library.memory import NewMemory as NewMemory
     from innkeeper.library.models.facts import CLIP as CLIP
     from innkeeper.library.models.facts import Measure as Measure
     from innkeeper.library.models.facts import TokenizerSpec as TokenizerSpec
@@ -95,7 +97,9 @@ _HOMES: Final = {
     "Library": "library",
     "MatchLevel": "templates.template",
     "Measure": "models.facts",
+    "NewMemory": "memory",
     "Options": "options",
+    "Owner": "db.owner",
     "PARTIAL": "templates.template",
     "PRODUCTION": "templates.template",
     "PartRef": "templates.template",

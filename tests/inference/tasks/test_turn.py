@@ -18,10 +18,13 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.memory import NewMemory
+from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UnknownNameError
 from tests.inference.tasks.house import deployment, library_at, run
+from tests.library.drafts import draft
+from tests.library.opening import published
 
 ANN, BOB = Owner("ann"), Owner("bob")
 CARD = {"name": "Mira", "description": "A ferrywoman.", "voice_examples": ["Aye.", "Mind the step."], "mood": "calm"}
@@ -339,3 +342,27 @@ def test_an_own_system_prompt(library: Library, talk: FrozenDict) -> None:
     with EchoServer("Aye.") as server:
         taken(library, say(talk, "Hello", system="Answer in verse."), server=server)
     assert sent(server)[0] == ("system", "Answer in verse.")
+
+
+def test_the_template_of_the_model_that_answers(library: Library, talk: FrozenDict) -> None:
+    """One for this very model goes before one for every model; a row of the adult tier is never rendered for a general turn."""
+    roleplay: dict[str, Any] = {"use_case": "character_roleplay", "job_type": None, "variables": ()}
+    adult = {**roleplay, "content_mode": "nsfw"}
+    published(library, draft("any-adult", "ADULT", target_model=None, **adult))
+    published(library, draft("big-adult", "ADULT", target_model="big", **adult))
+    library.refresh()
+    with EchoServer(*["Aye."] * 3) as server:
+        first = taken(library, say(talk, "Hello", content_mode="nsfw"), server=server)[0]
+        published(library, draft("any", "For every model.", target_model=None, **roleplay))
+        library.refresh()
+        second = taken(library, say(talk, "Hello"), server=server)[0]
+        published(library, draft("big", "For this model.", target_model="big", **roleplay))
+        library.refresh()
+        third = taken(library, say(talk, "Hello"), server=server)[0]
+        assert [sent(server, n)[0][1] for n in (1, 2)] == ["For every model.", "For this model."]
+        assert not any("ADULT" in text for n in range(3) for _, text in sent(server, n))
+    levels = [one.answer.prepared.resolution.level.value for one in (first, second, third) if one.answer is not None]
+    assert levels == ["builtin", "universal", "exact"]
+    for name in ("any-adult", "big-adult", "any", "big"):
+        library.authoring.remove_label(name, PRODUCTION)
+    library.refresh()
