@@ -15,7 +15,7 @@ from innkeeper.inference.tasks.opening import Opening, opened
 from innkeeper.inference.tasks.turn import CONTINUE, KICKOFF, TurnAnswer, TurnRequest, Turns
 from innkeeper.library.db.log_tables import audit_events, conversations, enhancement_logs, messages
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TierBlockedError
+from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.memory import NewMemory
 from innkeeper.library.templates.template import PRODUCTION
@@ -366,3 +366,12 @@ def test_the_template_of_the_model_that_answers(library: Library, talk: FrozenDi
     for name in ("any-adult", "big-adult", "any", "big"):
         library.authoring.remove_label(name, PRODUCTION)
     library.refresh()
+
+
+def test_a_turn_is_not_answered_with_its_own_words(library: Library, talk: FrozenDict) -> None:
+    """An intent that no template is for is an error, asks nobody, and keeps no answer."""
+    with EchoServer() as server:
+        with pytest.raises(TemplateNotFoundError, match="enhancement"):
+            taken(library, say(talk, "a red fox", intent="image_prompt"), server=server)
+        assert not server.requests
+    assert kept(library, talk) == [("user", "a red fox")]

@@ -16,8 +16,15 @@ import msgspec
 
 from innkeeper.inference.tasks.answer import TaskAnswer
 from innkeeper.inference.tasks.execution import TextTask, TextTasks
+from innkeeper.inference.tasks.written import Written
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.errors import ConflictError, FieldError, TierBlockedError, need_texts
+from innkeeper.library.errors import (
+    ConflictError,
+    FieldError,
+    TemplateNotFoundError,
+    TierBlockedError,
+    need_texts,
+)
 from innkeeper.library.memory import NewMemory, remembered
 from innkeeper.library.prepare.conversation import conversation_request, history_of
 from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_facts
@@ -32,7 +39,17 @@ from innkeeper.prompt.text import scalar_text
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["CONTINUE", "KICKOFF", "ProfileFacts", "Turn", "TurnAnswer", "TurnRequest", "Turns", "processed_of"]
+__all__ = [
+    "CONTINUE",
+    "KICKOFF",
+    "ProfileFacts",
+    "Turn",
+    "TurnAnswer",
+    "TurnRequest",
+    "Turns",
+    "processed_of",
+    "require_answer",
+]
 
 KICKOFF: Final = "(The story begins here. Open the scene in character, and let the other one speak next.)"
 """What stands in the place of the user's words where nobody has spoken yet."""
@@ -193,6 +210,7 @@ class Turns:
         except TierBlockedError:
             await asyncio.to_thread(self.take_back, turn)
             raise
+        require_answer(written)
         processed = processed_of(written.prepared.resolution.template, written.text, turn.cast, refused=written.refused)
         done = await self.tasks.finish(turn.task, written, text=processed.text)
         return await asyncio.to_thread(self.keep, turn, done, processed)
@@ -389,6 +407,13 @@ def _provenance(answer: TaskAnswer | ProfileFacts) -> dict[str, Any]:
 
 
 _SAFETY: Final = ("decision", "categories", "detector_version", "lexicon_version")
+
+
+def require_answer(written: Written) -> None:
+    """Raise `TemplateNotFoundError` where no model was asked: a turn is never answered with its own words."""
+    if written.response is None:
+        use_case = written.prepared.request.use_case
+        raise TemplateNotFoundError(f"no template for {use_case} in a conversation", hint="leave the intent out")
 
 
 def processed_of(template: Any, text: str, cast: Cast, *, refused: bool) -> Processed:

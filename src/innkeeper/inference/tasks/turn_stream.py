@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Final
 
 from innkeeper.inference.tasks.execution import Flow
-from innkeeper.inference.tasks.turn import Turn, TurnAnswer, TurnRequest, Turns, processed_of
+from innkeeper.inference.tasks.turn import Turn, TurnAnswer, TurnRequest, Turns, processed_of, require_answer
 from innkeeper.library.errors import FieldError, TierBlockedError
 from innkeeper.library.templates.postprocessing import PostProcessing
 
@@ -61,6 +61,7 @@ class TurnStream:
             async for text in texts:
                 yield text
         written = self._flow.written()
+        require_answer(written)
         template = written.prepared.resolution.template
         processed = processed_of(template, written.text, self._turn.cast, refused=written.refused)
         done = await self._turns.tasks.finish(self._turn.task, written, text=processed.text)
