@@ -9,7 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from innkeeper.library.db.engine import Database
+from innkeeper.library.tiers.documents import PolicyStore
 from innkeeper.service import Keys, Settings, create_app
+from innkeeper.service.guard.grants import Grant
 
 Ask = Callable[[httpx.AsyncClient], Awaitable[None]]
 
@@ -107,6 +110,23 @@ def test_owners(tmp_path: Path) -> None:
         assert (hook.status_code, "webhook" in hook.text) == (401, True)
 
     served(tmp_path, ask, keys=Keys("key-of-one", "key-of-two"))
+
+
+def test_the_adult_tier_is_the_operators_word(tmp_path: Path) -> None:
+    """Where the policy has the adult tier, a body alone does not grant it: the key has to say so."""
+    plain, adult = "key-of-anybody", "key-of-an-adult"
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        for key, tier in ((plain, "sfw"), (adult, "nsfw")):
+            for path, said in (("/v1/jobs", "content_mode"), ("/functions/v1/queue-job", "contentType")):
+                body = {"prompt": "a barn", "job_type": "sdxl_image", "width": 64, "height": 64, said: "nsfw"}
+                wanted = body if path.startswith("/f") else {k: v for k, v in body.items() if k != "job_type"}
+                job = (await client.post(path, json=wanted, headers={"x-api-key": key})).json()
+                assert job.get("contentType", job.get("tier")) == tier
+
+    with Database.open(tmp_path / "jobs.db") as db:
+        PolicyStore(db).add("default", {"adult_enabled": True}, activate=True)
+    served(tmp_path, ask, keys=Keys(plain, adult, grants={plain: Grant(), adult: Grant(tier="nsfw")}))
 
 
 def test_functions(tmp_path: Path) -> None:

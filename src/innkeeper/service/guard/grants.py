@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -20,6 +20,9 @@ from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.once import convert
 from innkeeper.service.errors import ScopeError
 from innkeeper.service.guard.surfaces import SURFACES
+
+if TYPE_CHECKING:
+    from innkeeper.library.tier import Ceilings
 
 __all__ = ["OPEN", "Grant"]
 
@@ -33,7 +36,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
     of the service (`innkeeper.service.guard.prices`); keys of one ``tenant`` share it, and no other tenant sees what they store.
-    ``limits`` are what the work of one call may take. ``tier`` is the highest content tier of its tasks: ``nsfw`` is the
+    ``limits`` are what the work of one call may take. ``tier`` is the highest content tier of its tasks and jobs: ``nsfw`` is the
     operator's word that whoever holds the key was verified to be an adult.
     """
 
@@ -48,6 +51,13 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     tenant: Annotated[str, msgspec.Meta(max_length=64)] = ""
     tier: Literal["sfw", "nsfw"] = "sfw"
     limits: BuildLimits = BuildLimits()
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """What lies above the tier that a call asks for: the word of the operator alone, the general tier without one."""
+        from innkeeper.library.tier import Ceilings, Tier
+
+        return Ceilings(account=Tier.of(self.tier))
 
     @classmethod
     def read(cls, words: Sequence[str]) -> Grant:

@@ -84,6 +84,7 @@ async def submitted(door: JobsDoor, web: WebRequest, wanted: Mapping[str, Any], 
             asked = Terms(
                 owner=ticket.owner,
                 tier=terms.get("content_mode"),
+                ceilings=ticket.grant.ceilings,
                 idempotency_key=key,
                 callback_url=convert(terms.get("callback_url"), str | None),
                 deadline_seconds=convert(terms.get("deadline_seconds", DEADLINE_SECONDS), float),

@@ -13,7 +13,7 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
 from innkeeper.inference.response.views.chat import envelope
-from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.library.tier import Ceilings
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
@@ -70,7 +70,7 @@ class TaskCall(NamedTuple):
     @property
     def ceilings(self) -> Ceilings:
         """What lies above the tier that is asked for: what the operator grants the key, else the general tier."""
-        return Ceilings(account=Tier.of(self.ticket.grant.tier))
+        return self.ticket.grant.ceilings
 
     @property
     def strict(self) -> bool:
