@@ -66,10 +66,13 @@ def test_killed_at_every_point(prepared: dict[Any, Path], name: str, step: int, 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_disk_that_fills_at_every_page(prepared: dict[Any, Path], name: str, tmp_path: Path) -> None:
-    """With room for so many further pages and no more, the library is as before, with an error that says so, or as after."""
+    """With room for so many further pages and no more, the library is as before, with an error that says so, or as after.
+
+    Every number of pages at first; of many, every ninth.
+    """
     operation = OPERATIONS[name]
     before, after = states(operation, prepared[operation.prepare], tmp_path / "whole")
-    for pages in range(60):
+    for pages in (*range(30), *range(30, 600, 9)):
         copy = copied(prepared[operation.prepare], tmp_path / "full")
         with opened(operation, copy) as db:
             _allow(db, pages)
