@@ -245,7 +245,8 @@ class Preparation:
             own = RenderedTemplate(text=self.request.system, version_id=version.version_id)
             return resolution, own, False
         with self.timed("render"):
-            values = {**self.request.values, **variable_values(version, self._parts())}
+            filled = variable_values(version, self._parts())
+            values = {**self.request.values, **filled} if filled else self.request.values
             rendered, cached = rendered_version(self.library, version, resolution.source, values, tier)
         return resolution, rendered, cached
 
