@@ -91,6 +91,19 @@ def test_a_day(ledger: Ledger, time: Time) -> None:
     asyncio.run(test())
 
 
+def test_what_is_on_its_way_counts_once(ledger: Ledger) -> None:
+    """However a look at an account falls together with what is being written."""
+
+    async def test() -> None:
+        for number in range(1, 40):
+            ledger.charge(MINE, 0.01)
+            looks = await asyncio.gather(*(ledger.spent(MINE) for _ in range(3)))
+            assert looks == [pytest.approx(0.01 * number)] * 3
+        await ledger.close()
+
+    asyncio.run(test())
+
+
 def test_a_clock_that_goes_back(ledger: Ledger, time: Time) -> None:
     """It forgives nothing, and takes nothing."""
 

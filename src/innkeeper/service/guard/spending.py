@@ -115,12 +115,13 @@ class DatabaseLedger:
         self._opened = False
         self._unwritten: defaultdict[tuple[str, str], float] = defaultdict(float)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._writing = asyncio.Lock()
+        self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def spent(self, account: Account) -> float:
-        """What the database has, and what is not there yet."""
-        written = await asyncio.to_thread(self._read, account)
-        return written + self._unwritten[account.tenant, account.owner]
+        """What the database has, and what is not there yet; never while it is on its way there, which would count it twice."""
+        owner = account.tenant, account.owner
+        async with self._locks[owner]:
+            return await asyncio.to_thread(self._read, account) + self._unwritten[owner]
 
     def charge(self, account: Account, cost: float) -> None:
         """Have it written."""
@@ -137,7 +138,7 @@ class DatabaseLedger:
 
     async def _write(self, account: Account) -> None:
         owner = account.tenant, account.owner
-        async with self._writing:
+        async with self._locks[owner]:
             cost = self._unwritten[owner]
             if not cost:
                 return
