@@ -6,6 +6,7 @@ The server is uvicorn with the limits that it does not set by itself, idle conne
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -73,6 +74,8 @@ def serve(
     from innkeeper.service.doors import warm
 
     warm()
+    gc.collect()
+    gc.freeze()  # what is here stays: to walk through it again would hold every call up for a tenth of a second
     try:
         ready(address(settings, door))
         server.run(sockets=[door])
