@@ -342,6 +342,16 @@ def test_websocket_garbage(service: Service) -> None:
     assert service.healthy()
 
 
+def _served(service: Service) -> httpx.Response:
+    """A good client's answer: it comes back where it is told to, as it is by a service on a machine that lags behind."""
+    for _ in range(60):
+        answer = service.post(CONSTRUCT, DOCUMENT)
+        if answer.status_code != 503:
+            break
+        sleep(float(answer.headers["retry-after"]))
+    return answer
+
+
 def test_ten_bad_clients(service: Service) -> None:
     """Ten clients that do their worst at once do not keep a good one from its answer."""
     stop = threading.Event()
@@ -357,7 +367,7 @@ def test_ten_bad_clients(service: Service) -> None:
         clients = [pool.submit(misbehave, number) for number in range(10)]
         try:
             for _ in range(20):
-                assert service.post(CONSTRUCT, DOCUMENT).status_code == 200
+                assert _served(service).status_code == 200
         finally:
             stop.set()
         for client in clients:
