@@ -37,7 +37,8 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.taverns.profiles.profile import parse_profile
 from innkeeper.text import pyregex
-from innkeeper.text.confusables import fold_word, views_of
+from innkeeper.text.confusables import fold_word
+from innkeeper.text.views import views_of
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
 from tests.inference.adapters.answers import WIRES, Said, events

@@ -11,7 +11,7 @@ from innkeeper.prompt import Block
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.plan import Plan
 from innkeeper.text.bm25 import Bm25
-from innkeeper.text.confusables import views_of
+from innkeeper.text.views import views_of
 from innkeeper.tokens import default_counter
 from tests.limits.growth import Family, fresh, held, spending
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.text.confusables import turned_views, views_of
 from innkeeper.text.encodings import decoded, rot13
+from innkeeper.text.views import turned_views, views_of
 
 TEXT = "the old lantern"
 MORSE = "- .... . / --- .-.. -.. / .-.. .- -. - . .-. -."

@@ -15,7 +15,7 @@ from innkeeper.library.tier import Ceilings, Decision, Tier, combined, effective
 from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.gate import Thresholds, TierPolicy
 from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher
-from innkeeper.text.confusables import views_of
+from innkeeper.text.views import views_of
 
 OPEN, ADULT = TierPolicy(adult_enabled=True), Ceilings(account=Tier.NSFW)
 

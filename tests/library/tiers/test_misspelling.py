@@ -3,7 +3,7 @@
 import pytest
 
 from innkeeper.library.tiers.misspelling import misspellings, put_right, unmasked
-from innkeeper.text.confusables import views_of
+from innkeeper.text.views import views_of
 
 
 @pytest.mark.parametrize(

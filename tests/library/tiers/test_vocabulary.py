@@ -3,7 +3,7 @@
 import pytest
 
 from innkeeper.library.tiers.vocabulary import vocabulary_of
-from innkeeper.text.confusables import views_of
+from innkeeper.text.views import views_of
 
 
 def entries(text: str) -> set[str]:

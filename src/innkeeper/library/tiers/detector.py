@@ -37,8 +37,8 @@ from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
-from innkeeper.text.confusables import View, turned_views, views_of
 from innkeeper.text.pyregex import PatternLimitError
+from innkeeper.text.views import View, turned_views, views_of
 
 __all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
 

@@ -20,8 +20,9 @@ from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
-from innkeeper.text.confusables import View, fold_word
+from innkeeper.text.confusables import fold_word
 from innkeeper.text.pyregex import Deadline, PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern
+from innkeeper.text.views import View
 
 __all__ = ["Find", "Lexicon", "LexiconEntry", "Matcher", "builtin_lexicon", "check", "load_lexicon"]
 

@@ -15,7 +15,8 @@ from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.languages import Language, languages
 from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.once import once
-from innkeeper.text.confusables import View, fold_word, respelled
+from innkeeper.text.confusables import fold_word
+from innkeeper.text.views import View, respelled
 
 __all__ = ["misspellings", "put_right", "unmasked"]
 

@@ -14,8 +14,9 @@ from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.beginnings import UNSPACED, Beginnings
 from innkeeper.library.tiers.languages import Language, languages
 from innkeeper.prompt.once import once
-from innkeeper.text.confusables import View, fold_word
+from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import rot13
+from innkeeper.text.views import View
 
 __all__ = ["Form", "Hits", "Number", "Rights", "Term", "Vocabulary", "fits", "terms_of", "vocabulary_of"]
 

@@ -10,7 +10,7 @@ from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.ages.age import PERHAPS, Age
 from innkeeper.library.tiers.ages.grammar import ages_in, read_ages
 from innkeeper.library.tiers.vocabulary import vocabulary_of
-from innkeeper.text.confusables import views_of
+from innkeeper.text.views import views_of
 
 
 def young(text: str) -> list[Age]:

@@ -7,7 +7,7 @@ import pytest
 from innkeeper.library.tiers.ages.grammar import read_ages
 from innkeeper.library.tiers.ages.things import is_broken, sentence_of, text_between
 from innkeeper.library.tiers.vocabulary import vocabulary_of
-from innkeeper.text.confusables import views_of
+from innkeeper.text.views import views_of
 
 
 def young(text: str) -> list[float]:

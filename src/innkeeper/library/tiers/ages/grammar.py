@@ -18,7 +18,8 @@ from typing import Final, TypeVar
 from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
 from innkeeper.library.tiers.ages.things import Things, is_broken, sentence_of
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
-from innkeeper.text.confusables import View, with_plain_signs
+from innkeeper.text.confusables import with_plain_signs
+from innkeeper.text.views import View
 
 __all__ = ["ages_in", "read_ages"]
 

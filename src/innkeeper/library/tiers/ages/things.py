@@ -13,7 +13,7 @@ from typing import Final
 
 from innkeeper.library.tiers.beginnings import UNSPACED
 from innkeeper.library.tiers.vocabulary import Vocabulary
-from innkeeper.text.confusables import View
+from innkeeper.text.views import View
 
 __all__ = ["Things", "is_broken", "sentence_of", "text_between"]
 

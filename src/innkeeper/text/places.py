@@ -1,0 +1,130 @@
+"""Places: the way from places of a form of a text back to places of the text as it was given.
+
+Whoever makes a form out of a text says with it how the way back goes; it is worked out where something was found.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Final
+
+from innkeeper.text.confusables import LENGTHS
+
+__all__ = ["SAME", "Folded", "Kept", "Places", "Turned", "Words"]
+
+_LOOKED_UP: Final = 3
+"""So many places of a view are found without a table."""
+
+_GAP: Final = re.compile("  +")
+
+
+class Places:
+    """The way from places of a view to places of the given text, worked out when something was found."""
+
+    def back(self, place: int) -> int:
+        """The place in the text as given."""
+        return place
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """The way back for two places."""
+        return self.back(first), self.back(last)
+
+
+@dataclass(frozen=True)
+class Folded(Places):
+    """From folded characters to the characters they come from."""
+
+    given: str
+    before: Places
+
+    @cached_property
+    def _ends(self) -> list[int] | None:
+        """Where what each character became ends; None where each became one."""
+        lengths = self.given.translate(LENGTHS).encode("latin-1")
+        return None if lengths.count(1) == len(lengths) else list(accumulate(lengths))
+
+    def back(self, place: int) -> int:
+        """As `Places.back`."""
+        if self._ends is None:
+            return self.before.back(min(max(place, 0), len(self.given)))
+        return self.before.back(bisect_right(self._ends, place))
+
+
+@dataclass(frozen=True)
+class Kept(Places):
+    """From what was kept of a view to the view: runs of (start in the new text, start in the old one)."""
+
+    starts: list[int]
+    olds: list[int]
+    before: Places
+
+    def back(self, place: int) -> int:
+        """As `Places.back`."""
+        run = bisect_right(self.starts, place) - 1
+        old = self.olds[run] + place - self.starts[run]
+        return old if self.before is SAME else self.before.back(old)
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """As `Places.span`."""
+        run = bisect_right(self.starts, first)
+        if last < first or (run < len(self.starts) and last >= self.starts[run]):
+            return self.back(first), self.back(last)
+        less = self.olds[run - 1] - self.starts[run - 1]
+        return (first + less, last + less) if self.before is SAME else self.before.span(first + less, last + less)
+
+
+class Words(Places):
+    """From a text whose separators were made single spaces (``text``) to the text before, whose words begin elsewhere."""
+
+    __slots__ = ("_asked", "_before", "_runs", "_spaced", "_text")
+
+    def __init__(self, text: str, spaced: str, before: Places) -> None:
+        self._text, self._spaced, self._before = text, spaced, before
+        self._asked = 0
+        self._runs: Kept | None = None
+
+    def back(self, place: int) -> int:
+        """The first few places are looked up one by one; where there are more, a table is worth making."""
+        self._asked += 1
+        if self._asked > _LOOKED_UP:
+            self._runs = self._runs or self._table()
+            return self._runs.back(place)
+        begin = self._text.rfind(" ", 0, place) + 1
+        rest = self._spaced.split(None, self._text.count(" ", 0, place))[-1]
+        return self._before.back(len(self._spaced) - len(rest) + place - begin)
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """As `Places.span`."""
+        if self._runs is None or last < first:
+            return self.back(first), self.back(last)
+        return self._runs.span(first, last)
+
+    def _table(self) -> Kept:
+        """A run for every gap of more than one separator."""
+        less = len(self._spaced) - len(self._spaced.lstrip())
+        starts, olds = [0], [less]
+        for match in _GAP.finditer(self._spaced, less):
+            start, end = match.span()
+            less += end - start - 1
+            starts.append(end - less)
+            olds.append(end)
+        return Kept(starts, olds, self._before)
+
+
+@dataclass(frozen=True)
+class Turned(Places):
+    """From a text written from its end to its beginning to the text."""
+
+    before: Places
+    length: int
+
+    def back(self, place: int) -> int:
+        """As `Places.back`."""
+        return self.before.back(self.length - 1 - place)
+
+
+SAME: Final = Places()
