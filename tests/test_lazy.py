@@ -1,7 +1,9 @@
 """Lazy names: imported when asked for, remembered, listed, and refused by their own name."""
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,46 @@ def test_an_extra_comes_from_where_we_came_from(
     if mark:
         (tmp_path / mark).touch()
     assert (install_line("'innkeeper[local]'"), install_line("ftfy")) == (extra, package)
+
+
+IMPORTS = """
+import importlib, os, random, sys, threading, traceback
+
+barrier, failed = threading.Barrier(8), []
+
+def run(name):
+    barrier.wait()
+    try:
+        importlib.import_module(name)
+    except BaseException:
+        failed.append(name + ": " + traceback.format_exc())
+
+threads = [threading.Thread(target=run, args=(name,)) for name in random.Random(int(sys.argv[1])).sample(sys.argv[2].split(), 8)]
+sys.setswitchinterval(1e-6)
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+sys.stderr.write("".join(failed))
+sys.stderr.flush()
+os._exit(bool(failed))
+"""
+"""Imports of packages by eight threads at once, with Python passing from one to the next as often as it can."""
+
+
+@pytest.mark.parametrize("starts", [6, pytest.param(3_000, marks=pytest.mark.endurance)])
+def test_packages_are_imported_by_threads_at_once(starts: int) -> None:
+    """Whichever packages threads import first, and in whatever order, none of them finds another half made."""
+    root = Path(innkeeper.__file__).parent
+    packages = " ".join(
+        ".".join(("innkeeper", *path.parent.relative_to(root).parts)) for path in sorted(root.rglob("*/__init__.py"))
+    )
+
+    def start(number: int) -> str:
+        words = [sys.executable, "-c", IMPORTS, str(number), packages]
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=600)
+        return done.stderr if done.returncode else ""
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failed = [told for told in pool.map(start, range(starts)) if told]
+    assert not failed, f"{len(failed)} of {starts} failed; the first: {failed[0]}"

@@ -6,8 +6,10 @@ The names below are the public face. Each is imported from its home the first ti
 
 from typing import TYPE_CHECKING, Final
 
+from innkeeper.lazy import lazy_names  # before the others: it makes imports by several threads safe
+
+# isort: split
 from innkeeper import moved
-from innkeeper.lazy import lazy_names
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:

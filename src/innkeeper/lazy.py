@@ -1,15 +1,19 @@
 """Lazy names: a package's public names, each imported from its home the first time it is asked for (PEP 562).
 
-All packages are made so. It is quick, and it keeps starts safe: who imports a module holds its lock while it waits for its
-package's, so a package that imports its own modules meets a thread that comes the other way round, and Python raises an error in
-one of the two.
+All packages with public names are made so. It is quick, and it keeps starts of several threads safe in two ways.
+
+- Who imports a module holds its lock while it waits for its package's, so a package that imports its own modules meets a thread
+  that comes the other way round, and Python raises an error in one of the two. A package made here imports none.
+- CPython takes a package off ``sys.modules`` for an instant when it has made it, and a thread that ends the import of one of its
+  modules in that instant dies of a `KeyError`. So the import of a module of ours ends only when its package is made.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
@@ -17,6 +21,9 @@ from typing import Any, Final, NamedTuple
 __all__ = ["EXTRAS", "install_line", "lazy_names", "missing_library", "require"]
 
 _ROOT: Final = "innkeeper."
+_MADE_WITH_ROOT: Final = frozenset({"innkeeper.lazy", "innkeeper.moved", "innkeeper.version"})
+"""What the root package imports itself: it would wait for one of these while that one waits for it."""
+
 _EXTRA_OF_OURS: Final = "'innkeeper["
 _EXTRA_HERE: Final = "'.["
 
@@ -55,6 +62,38 @@ EXTRAS: Final = MappingProxyType(
     }
 )
 """Which extra brings a library that is not always installed."""
+
+
+class _Finder:
+    """Finds our modules as Python does, and lets each wait for its package at the end of its import.
+
+    It cannot wait where it finds: Python calls finders with a lock that all imports need.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not name.startswith(_ROOT):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            vars(spec.loader).setdefault("exec_module", _Execution(spec.loader.exec_module))
+        return spec
+
+
+class _Execution(NamedTuple):
+    """What a loader does to make a module, and the wait after it."""
+
+    execute: Callable[[ModuleType], None]
+
+    def __call__(self, module: ModuleType) -> None:
+        self.execute(module)
+        _wait_for_package(module.__name__)
+
+
+def _wait_for_package(name: str) -> None:
+    """Return when the package of a module is made, if by another thread; at once in the thread that makes it."""
+    if (package := name.rpartition(".")[0]) and name not in _MADE_WITH_ROOT:
+        import_module(package)
 
 
 def missing_library(module: str) -> tuple[str, str]:
@@ -110,6 +149,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     module = sys.modules[package]
     names = vars(module)
     names.setdefault("__all__", sorted(homes))
+    _wait_for_package(package)  # for a package found before the finder was there
     if any(home == name for name, home in homes.items()):
         module.__class__ = _Package
 
@@ -143,3 +183,7 @@ class _Package(ModuleType):
         """What importing a module does to its package, but for a public name."""
         if not (isinstance(value, ModuleType) and name in vars(self)["__all__"]):
             super().__setattr__(name, value)
+
+
+if _Finder not in sys.meta_path:
+    sys.meta_path.insert(0, _Finder)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -20,6 +21,7 @@ from innkeeper.cli.keep.library import audience_options, database_options, print
 if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.service.guard.grants import Grant
+    from innkeeper.service.tasks.calls import Run
 
 __all__ = ["called", "shown", "task_options", "there"]
 
@@ -27,6 +29,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SECONDS: Final = 600.0
 """How long the answer of a service is waited for."""
+
+_PATHS: Final[Mapping[str, str]] = MappingProxyType({"compose-scene": "/v1/scenes:compose"})
+"""Where a service answers those that the document has no function for."""
 
 _FAILED: Final = 65
 _BAD: Final = 400
@@ -53,9 +58,7 @@ def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, 
     sent = {**body, "contentType": options["content_mode"], **terms}
     sent = {name: value for name, value in sent.items() if value is not None}
     if options["remote"]:
-        from innkeeper.service.tasks.functions import PATHS
-
-        return there(options["remote"].rstrip("/") + PATHS.get(function, f"/functions/v1/{function}"), sent)
+        return there(options["remote"].rstrip("/") + _PATHS.get(function, f"/functions/v1/{function}"), sent)
     return asyncio.run(_here(function, sent, options["url"], options["age_record"]))
 
 
@@ -66,7 +69,6 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
     from innkeeper.service.settings import Settings
     from innkeeper.service.shared_library import SharedLibrary
     from innkeeper.service.tasks.calls import TaskCall
-    from innkeeper.service.tasks.functions import FUNCTIONS
     from innkeeper.service.workers.routing import LibraryRouting
 
     settings = Settings(database=url)
@@ -79,10 +81,23 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
         ticket.grant = _grant(library, age_record)
         tasks = TextTasks(library, routing.routed)
         with _pictures(library) as media:
-            return dict(await FUNCTIONS[function](TaskCall(body, ticket, tasks, "", jobs=media)))
+            return dict(await _function(function)(TaskCall(body, ticket, tasks, "", jobs=media)))
     finally:
         await routing.close()
         shared.close()
+
+
+def _function(name: str) -> Run:
+    from innkeeper.service.tasks import enhancement, scenes, suggestions, turns
+
+    return {
+        "enhance-prompt": enhancement.enhanced,
+        "playground-chat": turns.spoken,
+        "roleplay-chat": turns.played,
+        "character-suggestions": suggestions.suggested,
+        "generate-scene": scenes.made,
+        "compose-scene": scenes.composed,
+    }[name]
 
 
 @contextmanager
