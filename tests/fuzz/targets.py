@@ -41,6 +41,7 @@ from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import views_of
 from tests.content.builders import archive, card, card_json, card_png, chunk, png, text_chunk
 from tests.fuzz.engine import Target
+from tests.fuzz.requests import build_request, grow_request, request_seeds
 from tests.inference.adapters.answers import WIRES, Said, events
 
 __all__ = ["TARGETS"]
@@ -491,7 +492,13 @@ def read_scene(data: bytes) -> Any:
     return context
 
 
+def change_request(data: bytes, source: random.Random) -> bytes:
+    """A request with other values, or with a size."""
+    return change_json(data, source) if source.random() < 0.5 else grow_request(data, source)
+
+
 _TARGETS: Final = (
+    Target("request", build_request, request_seeds, change=change_request, few=30),
     Target("scene", read_scene, as_json(SCENE, *({"message": text} for text in SCENES)), change=change_json),
     Target("answer", read_answer, answer_seeds),
     Target("mustache", render_template, template_seeds),
