@@ -78,7 +78,7 @@ REQUESTS: Final[tuple[dict[str, Any], ...]] = (
         "meta": {"system_template": "{% for a in (1..9) %}{{ a | append: a }}{% endfor %}"},
     },
 )
-SEEDS_SIZES: Final = (
+SEEDS_SIZES: Final[tuple[dict[str, int], ...]] = (
     {},
     {"/history": 300},
     {"/message": 5000, "/history/1/content": 2000},
