@@ -22,8 +22,8 @@ from innkeeper.service.settings import Settings
 CONFIG: Final = Path(__file__).with_name("openapi.toml")
 SERVE: Final = "--serve"
 LIBRARY: Final = "--library"
-SECONDS: Final = 60
-"""How long an answer may take: tasks are carried out by the model on this machine."""
+SECONDS: Final = 180
+"""How long an answer may take: tasks are carried out by the model on this machine, which may be busy."""
 
 WORKERS: Final = "^/(v1/workers|functions/v1/(get-active-worker-url|register-chat-worker|update-worker-url))"
 """The paths that are nothing without a library."""
