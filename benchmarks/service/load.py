@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 FIRST_BYTE: Final = 0.05
+SOAK_RATE: Final = 20
 RATE: Final = 100
 STREAMS: Final = 500
 MESSAGES: Final = 9
@@ -327,6 +328,31 @@ def measure(service: Target, profile: Target, direct: Target, pid: int, seconds:
     return most
 
 
+def soak(service: Target, profile: Target, pid: int, minutes: float) -> None:
+    """Print the memory of the service and its processes, tenth by tenth of a time under calls, plain and through a profile."""
+
+    async def both(seconds: float) -> list[Answered]:
+        return [
+            one
+            for part in await asyncio.gather(*(at_rate(way, SOAK_RATE, seconds) for way in (service, profile)))
+            for one in part
+        ]
+
+    for tenth in range(11):
+        told = asyncio.run(both(minutes * 6 if tenth else 10))
+        failed = Counter(one.status for one in told if one.status != 200)
+        print(
+            f"  minute {tenth * minutes / 10:5.1f}: {held(pid):.0f} MiB, {len(told)} calls, failed {dict(failed)}",
+            flush=True,
+        )
+
+
+def held(pid: int) -> float:
+    """MiB that a process and those it started hold."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return resident(pid) + sum(held(int(child)) for child in children)
+
+
 def overload(service: Target, seconds: float) -> None:
     """Print what becomes of calls when there are twenty times as many at once."""
     told = asyncio.run(saturated(service, 64 * 20, seconds))
@@ -361,6 +387,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--provide", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--peer", help="the program of LiteLLM's proxy, to be asked beside us")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="instead: watch the memory for so long")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each part takes")
     options = parser.parse_args()
     if options.provide:
@@ -379,6 +406,9 @@ def main() -> None:
         process, ready = stack.enter_context(running(words, port, "/ready"))
         print(f"ready after {ready:.2f} s", flush=True)
         direct = Target(provider, "m")
+        if options.soak:
+            soak(Target(port, "fake"), Target(port, "wenna"), process.pid, options.soak)
+            return
         most = measure(Target(port, "fake"), Target(port, "wenna"), direct, process.pid, options.seconds)
         if options.peer:
             theirs = beside(options.peer, folder, direct, options.seconds)
