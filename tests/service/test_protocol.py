@@ -1,6 +1,7 @@
 """Protocol: what is written together, and timers that are made once."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from innkeeper.service.protocol import ConnectionLimits, IdleTimer, protocols
@@ -77,6 +79,7 @@ def answered(reply: Callable[[Send], Awaitable[None]], *requests: bytes) -> list
         await over.wait()
         await asyncio.sleep(0)
         wire.protocol.connection_lost(None)
+        wire.protocol = None
         return wire.written
 
     over = asyncio.Event()
@@ -113,6 +116,27 @@ def test_a_head_does_not_wait_for_its_body() -> None:
 
     written = answered(reply)
     assert [piece[:8] for piece in written] == [b"HTTP/1.1", b"3\r\none\r\n", b"3\r\ntwo\r\n"]
+
+
+def test_a_call_goes_when_it_is_answered() -> None:
+    """What the server holds of it waits for no garbage collection, which would hold up all others."""
+
+    async def reply(send: Send) -> None:
+        await send(HEAD)
+        await send(body(b"whole"))
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = _cycles()
+        answered(reply)
+        assert _cycles() == before
+    finally:
+        gc.enable()
+
+
+def _cycles() -> int:
+    return sum(type(one) is RequestResponseCycle for one in gc.get_objects())
 
 
 def test_requests_behind_one_another() -> None:

@@ -1,5 +1,6 @@
 """The registry of taverns, and building by name."""
 
+import gc
 import subprocess
 import sys
 
@@ -61,6 +62,27 @@ def test_replay() -> None:
     wrong = ReplayBundle(bundle.request.with_(message="b"), bundle.fingerprint, bundle.dialect, bundle.version)
     with pytest.raises(ReplayError):
         taverns.replay(wrong)
+
+
+@pytest.mark.parametrize("name", TAVERNS)
+def test_a_build_goes_when_it_is_over(name: str) -> None:
+    """Its state waits for no garbage collection, which would hold up all calls of a service."""
+    book = {"entries": [{"keys": ["tide"], "content": "It turns at six."}]}
+    request = BuildRequest.of({"tavern": name, "character": {"name": "Mira"}, "message": "The tide?"})
+    request = request if name == "smart" else request.with_(lorebooks=(book,))
+    taverns.build(request)
+    gc.collect()
+    gc.disable()
+    try:
+        before = _states()
+        assert taverns.build(request).messages
+        assert _states() == before
+    finally:
+        gc.enable()
+
+
+def _states() -> int:
+    return sum(type(one) is State for one in gc.get_objects())
 
 
 def test_importing_the_registry_imports_no_tavern() -> None:

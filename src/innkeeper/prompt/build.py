@@ -59,6 +59,7 @@ def build(
     plan = finished_plan(state, state.result.plan)
     if commit:
         state.variables.commit()
+    state.close()
     return plan
 
 

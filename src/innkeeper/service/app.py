@@ -35,6 +35,10 @@ __all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve", 
 OPERATIONS: Final = "innkeeper.service.gateway.operations:OPERATIONS"
 """The table of operations, where nothing else is said."""
 
+_GARBAGE: Final = 1_000, 5, 200
+"""When Python looks for garbage while calls wait: often among few objects, since a look takes as long as there are any. What
+streams hold while they are open is looked through seldom: that takes long, and little of it is garbage."""
+
 
 def serve(
     settings: Settings,
@@ -76,6 +80,7 @@ def serve(
     warm()
     gc.collect()
     gc.freeze()  # what is here stays: to walk through it again would hold every call up for a tenth of a second
+    gc.set_threshold(*_GARBAGE)
     try:
         ready(address(settings, door))
         server.run(sockets=[door])

@@ -138,6 +138,7 @@ def _together(cycle: RequestResponseCycle) -> Callable[[Any], Coroutine[Any, Any
 
     def complete() -> None:
         corked.let_go()
+        vars(cycle).pop("send")  # it knows the cycle, which would not go before a garbage collection
         over()
 
     cycle.transport, cycle.on_response = corked, complete  # type: ignore[assignment]  # a cycle uses no more of it

@@ -163,6 +163,10 @@ class State:
         """The application's snapshot."""
         return self.inputs.context
 
+    def close(self) -> None:
+        """Let go of what the steps have made, which knows this state, too: neither would go before a garbage collection."""
+        self.scratch, self.result = {}, Result()
+
     def made_by(self, step: str) -> Any:
         """What ``step`` left in its scratch. Raises `UsageError` when it has not run: the pipeline's order is wrong."""
         try:

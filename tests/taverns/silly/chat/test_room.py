@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.prompt import BuildRequest, Ports
 from innkeeper.prompt.block import Block
+from innkeeper.prompt.build import start
 from innkeeper.prompt.data import freeze
 from innkeeper.taverns import silly
-from innkeeper.taverns.silly.chat.room import REPLY_PRIMER, NoRoomError, Room, counted, message_block
+from innkeeper.taverns.silly.chat.room import REPLY_PRIMER, Counting, NoRoomError, Room, counted, message_block
+from innkeeper.tokens import default_counter, framing
 from tests.budget.doubles import Characters
 
 
@@ -51,6 +55,25 @@ def test_tool_results_are_counted_without_their_id() -> None:
     data = {"tool_call_id": "1", "a": "b"}
     facts = counted(Block(role="tool", content="x", name="n", message_metadata=freeze(data)))
     assert facts == {"role": "tool", "content": "x", "name": "n", "a": "b"}
+
+
+MESSAGES = (
+    {"role": "user", "content": "The tide turns at six."},
+    {"role": "narrator", "content": ""},
+    {"role": "assistant", "content": "Aye \ud800", "name": "Mira"},
+    {"role": "user", "content": "<|endoftext|>", "name": "<|im_start|>"},
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "look", "arguments": "{}"}}]},
+    {"role": "tool", "content": "x", "name": "n", "refusal": "b"},
+)
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1", "claude-3-opus", "llama-2", "of nobody"])
+@pytest.mark.parametrize("message", MESSAGES, ids=",".join)
+def test_a_models_messages_count_as_its_framing_says(model: str, message: dict[str, Any]) -> None:
+    """However a count is made quicker, it is that of the rule."""
+    inputs: Any = SimpleNamespace(is_text=False)
+    counting = Counting.of(start(BuildRequest(model=model), Ports()), inputs)
+    assert counting.message(message) == framing("openai").count_message(message, default_counter(), model)
 
 
 COUNTERS = {"function": lambda text: len(text.split()), "counter": Characters()}

@@ -222,7 +222,7 @@ class Counting(msgspec.Struct, frozen=True):
     lore_part: Callable[[str], int] | None = None
     lore_overhead: int = 0
     name: str = ""
-    """What is counted by, when it is one of SillyTavern's own tokenizers: the same in every build."""
+    """What is counted by, where that is the same in every build: a tokenizer of SillyTavern's, or a model's own."""
 
     @classmethod
     def of(cls, state: State, inputs: SillyInputs) -> Counting:
@@ -236,8 +236,8 @@ class Counting(msgspec.Struct, frozen=True):
         name = str(asked or _default_tokenizer(inputs))
         if state.inputs.ports.token_counter is None and name in SILLYTAVERN_TOKENIZERS:
             return _sillytavern(name, chat=not inputs.is_text)
-        counter = state.inputs.ports.token_counter or default_counter()
-        return _neutral(counter, name)
+        counter = state.inputs.ports.token_counter
+        return _by_model(name) if counter is None else _neutral(counter, name)
 
 
 BY_SOURCE: Final = MappingProxyType(
@@ -276,6 +276,15 @@ def _sillytavern(name: str, *, chat: bool) -> Counting:
         return Counting(message, tokenizer.count_text, tokenizer.count_lore, name=name)
     overhead = tokenizer.count_lore("word") - part("word")
     return Counting(_quick(message, part, rule), tokenizer.count_text, tokenizer.count_lore, part, overhead, name)
+
+
+@lru_cache(maxsize=32)
+def _by_model(model: str) -> Counting:
+    """As a model counts, by the counter that is the same in every build."""
+    plain = _neutral(default_counter(), model)
+    return msgspec.structs.replace(
+        plain, message=_quick(plain.message, plain.text, framing("openai")), name=f"model {model}"
+    )
 
 
 def _quick(slow: Message, part: Callable[[str], int], rule: Framing) -> Message:
