@@ -45,7 +45,7 @@ LITELLM := $(VENV)-litellm/bin/litellm
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test test-all release quick coverage endurance clients check format types layers tests weights docs openapi load bench clean
+.PHONY: help demo test test-all release quick coverage endurance clients inspector check format types layers tests weights docs openapi load bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -100,6 +100,12 @@ endurance: $(READY) ## what takes long by nature: kills by the hundred, soaks, e
 clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: LangChain, llm, the Vercel AI SDK, SillyTavern
 	@INNKEEPER_TEST_NODE_MODULES=$(VENV)/node/node_modules $(PYTEST) -m clients tests/service/test_clients.py
 
+inspector: inspector/node_modules/.package-lock.json ## check and build the page of the inspector; needs node and npm
+	@cd inspector && npm test --silent && npm run build --silent
+
+inspector/node_modules/.package-lock.json: inspector/package-lock.json
+	@cd inspector && npm ci --silent
+
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
 	@$(BIN)/innkeeper models install >/dev/null
 
@@ -117,6 +123,7 @@ bench: $(DEV) $(PEERS_IN) ## measure speed; prints a table
 	@$(BIN)/python -m benchmarks.run
 
 clean: ## remove what the other targets made here; the weights stay, `innkeeper models list` says where
+	rm -rf inspector/node_modules
 	rm -rf $(VENV) .venv-* build dist docs/_build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

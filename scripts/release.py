@@ -55,10 +55,11 @@ IN_WHEEL: Final = (
     "innkeeper/py.typed",
     "innkeeper/examples/wenna.png",
     "innkeeper/examples/README.md",
+    "innkeeper/service/inspector/page/index.html",
 )
 """What a wheel must hold."""
 
-_NOT_INSIDE: Final = re.compile(r"(^|/)(__pycache__|\.git|\.venv|\.env|_build)(/|$)|\.pyc$")
+_NOT_INSIDE: Final = re.compile(r"(^|/)(__pycache__|\.git|\.venv|\.env|_build|node_modules)(/|$)|\.pyc$")
 
 
 def project() -> dict[str, Any]:

@@ -1,0 +1,95 @@
+/** The calls of the page: same origin, by the cookie of the session, JSON in and out. */
+
+import type {
+  Changes, Comparison, CompareRequest, FileContent, FileReply, FileView, Problem, Saved, TalkDelta, TalkEnd, TalkRequest, Wire, Workspace,
+} from "./types.ts";
+
+const BASE = "/v1/inspector/";
+
+/** What the service says was not done. */
+export class ProblemError extends Error {
+  constructor(readonly problem: Problem, readonly status: number) {
+    super(problem.message);
+  }
+}
+
+async function problemOf(response: Response): Promise<ProblemError> {
+  const said: unknown = await response.json().catch(() => null);
+  const body = (said && typeof said === "object" && "error" in said ? said.error : said) as Partial<Problem & { detail: string; title: string }> | null;
+  const problem: Problem = {
+    code: body?.code ?? String(response.status),
+    message: body?.message ?? body?.detail ?? body?.title ?? response.statusText,
+    hint: body?.hint ?? null,
+    where: body?.where ?? null,
+  };
+  return new ProblemError(problem, response.status);
+}
+
+async function call(path: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(BASE + path, { credentials: "same-origin", ...init });
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+const get = async <T>(path: string, signal?: AbortSignal): Promise<T> => (await (await call(path, signal ? { signal } : {})).json()) as T;
+
+const post = async <T>(path: string, body: unknown = {}): Promise<T> =>
+  (await (await call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json()) as T;
+
+const file = (id: string): string => `files/${encodeURIComponent(id)}`;
+
+export const workspace = (): Promise<Workspace> => get("workspace");
+export const openFile = (id: string): Promise<FileContent> => get(file(id));
+export const changes = (id: string): Promise<Changes> => get(`${file(id)}/changes`);
+export const save = (id: string): Promise<Saved> => post(`${file(id)}/save`);
+export const revert = (id: string): Promise<FileReply> => post(`${file(id)}/revert`);
+export const wire = (dialect: string, signal?: AbortSignal): Promise<Wire> => get(`wire?dialect=${encodeURIComponent(dialect)}`, signal);
+export const compare = (request: CompareRequest): Promise<Comparison> => post("compare", request);
+
+export const picture = async (id: string): Promise<Blob> => (await call(`${file(id)}/picture`)).blob();
+export const exported = async (id: string, format: string): Promise<Blob> =>
+  (await call(`${file(id)}/export?format=${encodeURIComponent(format)}`)).blob();
+export const replayBundle = async (): Promise<Blob> => (await call("replay")).blob();
+
+async function sent<T>(path: string, content: Blob, type: string): Promise<T> {
+  const response = await call(path, { method: "POST", headers: { "Content-Type": type }, body: content });
+  return (await response.json()) as T;
+}
+
+export const addFile = (content: File): Promise<FileView> => sent(`files?name=${encodeURIComponent(content.name)}`, content, "application/octet-stream");
+export const openReplay = (content: Blob): Promise<Workspace> => sent("replay", content, "application/json");
+
+/** An answer as it comes; ends with the whole of it and the plan that made it. */
+export async function* talk(request: TalkRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkEnd> {
+  const response = await call("talk", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+    body: JSON.stringify(request),
+    signal,
+  });
+  if (!response.body) return;
+  for await (const { event, data } of events(response.body)) {
+    if (data === "[DONE]") return;
+    if (event === "error") throw new ProblemError(JSON.parse(data) as Problem, 502);
+    yield JSON.parse(data) as TalkDelta | TalkEnd;
+  }
+}
+
+/** The events of a stream of server-sent events. */
+export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<{ event: string; data: string }> {
+  const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    rest += (value ?? "").replace(/\r\n?/g, "\n");
+    const blocks = rest.split("\n\n");
+    rest = done ? "" : (blocks.pop() ?? "");
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const event = lines.find((line) => line.startsWith("event:"))?.slice(6).trim() ?? "message";
+      const data = lines.filter((line) => line.startsWith("data:")).map((line) => line.slice(5).replace(/^ /, "")).join("\n");
+      if (data) yield { event, data };
+    }
+    if (done) return;
+  }
+}

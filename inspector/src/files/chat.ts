@@ -1,0 +1,28 @@
+/** The messages of a chat file: SillyTavern's lines, or a document with messages. */
+
+import { type Path, valueAt } from "../format/paths.ts";
+
+export interface ChatMessage {
+  readonly path: Path;
+  readonly text: Path;
+  readonly name: string;
+  readonly user: boolean;
+}
+
+const TEXTS = ["mes", "content", "text"];
+
+export function messagesOf(document: unknown): readonly ChatMessage[] {
+  const base: Path = Array.isArray(document) ? [] : ["messages"];
+  const list = valueAt(document, base);
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((value: unknown, index): ChatMessage[] => {
+    if (typeof value !== "object" || value === null) return [];
+    const message = value as Record<string, unknown>;
+    const field = TEXTS.find((name) => Object.hasOwn(message, name));
+    if (!field) return [];
+    const path = [...base, index];
+    const role = message["role"];
+    const user = message["is_user"] === true || role === "user";
+    return [{ path, text: [...path, field], name: String(message["name"] ?? role ?? ""), user }];
+  });
+}

@@ -1,0 +1,325 @@
+/** The session: what is open, what was changed, and the prompt that it makes. Every view reads from it and changes through it. */
+
+import { SvelteMap } from "svelte/reactivity";
+
+import * as api from "../api/client.ts";
+import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
+import type { Edit, FileView, Finding, Inspection, LiveReply, Origin, SettingsPatch, SettingsView, Verdict, Workspace } from "../api/types.ts";
+import { type Path, differences, startsWith, withInserted, withoutValue, withValue } from "../format/paths.ts";
+import { updated } from "./update.ts";
+
+export interface Opened {
+  readonly document: unknown;
+  readonly text: string | null;
+}
+
+/** A place in a file. */
+export interface Place {
+  readonly file: string;
+  readonly path: Path;
+}
+
+export interface Notice {
+  readonly kind: "good" | "bad";
+  readonly text: string;
+  readonly hint: string | null;
+}
+
+interface Past {
+  readonly file: string;
+  readonly document: unknown;
+}
+
+export type Middle = "prompt" | "wire" | "compare" | "talk";
+export type Side = "why" | "notes" | "settings";
+export type Pane = "files" | "middle" | "side";
+
+const MOST_UNDONE = 100;
+const UNDO_JOINS_MS = 800;
+
+class Session {
+  workspace = $state.raw<Workspace | null>(null);
+  files = $state.raw<readonly FileView[]>([]);
+  settings = $state.raw<SettingsView | null>(null);
+  inspection = $state.raw<Inspection | null>(null);
+  tookMs = $state(0);
+  shownMs = $state(0);
+  /** Raised with every inspection. */
+  revision = $state(0);
+  connection = $state<LiveState>("connecting");
+  notice = $state.raw<Notice | null>(null);
+  failure = $state.raw<{ readonly message: string; readonly hint: string | null } | null>(null);
+
+  active = $state<string | null>(null);
+  middle = $state<Middle>("prompt");
+  side = $state<Side>("why");
+  pane = $state<Pane>("middle");
+  /** The field that has the focus: everything that it became is shown. */
+  focused = $state.raw<Place | null>(null);
+  /** A place that a view is asked to show; a new object each time. */
+  revealed = $state.raw<Place | null>(null);
+  /** The entry whose verdict is open. */
+  verdict = $state.raw<string | null>(null);
+  /** A message that the prompt is asked to show. */
+  shownMessage = $state.raw<{ readonly index: number } | null>(null);
+  saving = $state<string | null>(null);
+
+  readonly opened = new SvelteMap<string, Opened>();
+  #undo: Past[] = [];
+  #redo: Past[] = [];
+  #lastEdit = { key: "", at: 0 };
+  #live: Live | null = null;
+
+  readonly lit: ReadonlySet<number> = $derived.by(() => {
+    const place = this.focused;
+    const out = new Set<number>();
+    if (!place) return out;
+    this.inspection?.origins.forEach((origin, index) => {
+      if (origin.file === place.file && origin.path.length && startsWith(origin.path, place.path)) out.add(index);
+    });
+    return out;
+  });
+  readonly findings: readonly Finding[] = $derived([...this.files.flatMap((file) => file.findings), ...(this.inspection?.notes ?? [])]);
+  readonly verdictByPlace: ReadonlyMap<string, Verdict> = $derived(
+    new Map((this.inspection?.verdicts ?? []).filter((verdict) => verdict.file !== null).map((verdict) => [placeKey(verdict.file!, verdict.path), verdict])),
+  );
+  readonly activeFile: FileView | null = $derived(this.files.find((file) => file.id === this.active) ?? null);
+
+  async start(connectTo: () => Socket): Promise<void> {
+    const events: LiveEvents = {
+      reply: (reply, waited) => this.#reply(reply, waited),
+      failure: ({ error, files }) => {
+        this.failure = error;
+        this.#files(files);
+      },
+      files: ({ files }) => this.#files(files),
+      state: (state, lost) => {
+        this.connection = state;
+        if (lost) void this.reload();
+      },
+    };
+    this.#live = new Live(events, connectTo);
+    this.#live.start();
+    await this.reload();
+  }
+
+  /** Ask again for all that the service holds. */
+  async reload(): Promise<void> {
+    try {
+      this.take(await api.workspace());
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  take(workspace: Workspace): void {
+    this.workspace = workspace;
+    this.files = workspace.files;
+    this.settings = workspace.settings;
+    const ids = new Set(workspace.files.map((file) => file.id));
+    for (const id of [...this.opened.keys()]) {
+      if (ids.has(id)) void this.load(id, true);
+      else this.opened.delete(id);
+    }
+    if (!this.active || !ids.has(this.active)) {
+      const used = workspace.files.filter((file) => file.used);
+      this.active = (used.find((file) => file.kind === "character") ?? used[0] ?? workspace.files[0])?.id ?? null;
+    }
+  }
+
+  /** Have a file's document at hand. */
+  async load(id: string, again = false): Promise<void> {
+    if (!again && this.opened.has(id)) return;
+    try {
+      const { document, text } = await api.openFile(id);
+      this.opened.set(id, { document, text });
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  document(id: string): unknown {
+    return this.opened.get(id)?.document;
+  }
+
+  /** Change the value at a place. */
+  edit(file: string, path: Path, value: unknown): void {
+    this.#remember(file, path.join("\u0000"));
+    this.#set(file, (document) => withValue(document, path, value));
+    this.#live?.send([{ file, path, value }]);
+  }
+
+  /** Change several values as one step. */
+  editAll(file: string, changes: readonly { readonly path: Path; readonly value: unknown }[]): void {
+    if (!changes.length) return;
+    this.#remember(file, "");
+    this.#set(file, (document) => changes.reduce((done, { path, value }) => withValue(done, path, value), document));
+    this.#live?.send(changes.map(({ path, value }) => ({ file, path, value })));
+  }
+
+  remove(file: string, path: Path): void {
+    this.#remember(file, "");
+    this.#set(file, (document) => withoutValue(document, path));
+    this.#live?.send([{ file, path, remove: true }]);
+  }
+
+  insert(file: string, path: Path, value: unknown): void {
+    this.#remember(file, "");
+    this.#set(file, (document) => withInserted(document, path, value));
+    this.#live?.send([{ file, path, value, insert: true }]);
+  }
+
+  /** Make a document another one by the smallest changes. */
+  replace(file: string, document: unknown): void {
+    this.#remember(file, "\u0000raw");
+    this.#become(file, document);
+  }
+
+  apply(fix: Edit): void {
+    void this.load(fix.file).then(() => {
+      if (fix.remove) this.remove(fix.file, fix.path);
+      else if (fix.insert) this.insert(fix.file, fix.path, fix.value);
+      else this.edit(fix.file, fix.path, fix.value);
+    });
+  }
+
+  undo(): void {
+    this.#travel(this.#undo, this.#redo);
+  }
+
+  redo(): void {
+    this.#travel(this.#redo, this.#undo);
+  }
+
+  set(settings: SettingsPatch): void {
+    if (!this.settings) return;
+    this.settings = { ...this.settings, ...settings };
+    if (settings.used) {
+      const used = new Set(settings.used);
+      this.files = this.files.map((file) => (file.used === used.has(file.id) ? file : { ...file, used: used.has(file.id) }));
+    }
+    this.#live?.send([], settings);
+  }
+
+  use(id: string, used: boolean): void {
+    const before = this.settings?.used ?? [];
+    this.set({ used: used ? [...before, id] : before.filter((other) => other !== id) });
+  }
+
+  /** Show a place: its file, and the field in it. */
+  show(file: string, path: Path): void {
+    this.active = file;
+    this.pane = "files";
+    this.revealed = { file, path };
+  }
+
+  showOrigin(origin: Origin): void {
+    if (origin.file) this.show(origin.file, origin.path);
+    else if (origin.asset === "message") document.getElementById("message")?.focus();
+  }
+
+  showVerdict(id: string): void {
+    this.verdict = id;
+    this.side = "why";
+    this.pane = "side";
+  }
+
+  showMessage(index: number): void {
+    this.middle = "prompt";
+    this.pane = "middle";
+    this.shownMessage = { index };
+  }
+
+  async saved(id: string): Promise<void> {
+    const { file, backup } = await api.save(id);
+    this.#files([file]);
+    this.say("good", backup ? `${file.name} · ${backup}` : file.name);
+  }
+
+  async revert(id: string): Promise<void> {
+    this.#remember(id, "");
+    this.#files([(await api.revert(id)).file]);
+    await this.load(id, true);
+    this.#live?.send([]);
+  }
+
+  async add(files: Iterable<File>): Promise<void> {
+    for (const content of files) {
+      try {
+        const file = await api.addFile(content);
+        await this.reload();
+        this.active = file.id;
+        this.pane = "files";
+      } catch (error) {
+        this.complain(error);
+      }
+    }
+    this.#live?.send([]);
+  }
+
+  say(kind: Notice["kind"], text: string, hint: string | null = null): void {
+    const notice = { kind, text, hint };
+    this.notice = notice;
+    if (kind === "good") setTimeout(() => (this.notice = this.notice === notice ? null : this.notice), 4000);
+  }
+
+  complain(error: unknown): void {
+    if (error instanceof DOMException && error.name === "AbortError") return;
+    const hint = error instanceof api.ProblemError ? error.problem.hint : null;
+    this.say("bad", error instanceof Error ? error.message : String(error), hint);
+  }
+
+  #reply(reply: LiveReply, waitedMs: number): void {
+    const began = performance.now();
+    this.inspection = updated(this.inspection, reply.inspection);
+    this.tookMs = reply.took_ms;
+    this.failure = null;
+    this.revision += 1;
+    this.#files(reply.files);
+    requestAnimationFrame(() => setTimeout(() => (this.shownMs = waitedMs + performance.now() - began)));
+  }
+
+  #files(changed: readonly FileView[]): void {
+    if (!changed.length) return;
+    const byId = new Map(changed.map((file) => [file.id, file]));
+    this.files = this.files.map((file) => byId.get(file.id) ?? file);
+  }
+
+  #set(file: string, change: (document: unknown) => unknown): void {
+    const before = this.opened.get(file);
+    this.opened.set(file, { document: change(before?.document), text: null });
+    if (!this.files.find((view) => view.id === file)?.changed) {
+      this.files = this.files.map((view) => (view.id === file ? { ...view, changed: true } : view));
+    }
+  }
+
+  #become(file: string, document: unknown): void {
+    const edits = differences(this.document(file), document).map((difference): Edit => ({ file, ...difference }));
+    if (!edits.length) return;
+    this.#set(file, () => document);
+    this.#live?.send(edits);
+  }
+
+  // Typing in one field is one step.
+  #remember(file: string, key: string): void {
+    const now = performance.now();
+    const joins = key !== "" && this.#lastEdit.key === `${file}\u0000${key}` && now - this.#lastEdit.at < UNDO_JOINS_MS;
+    this.#lastEdit = { key: `${file}\u0000${key}`, at: now };
+    if (joins) return;
+    this.#undo = [...this.#undo.slice(-MOST_UNDONE + 1), { file, document: this.document(file) }];
+    this.#redo = [];
+  }
+
+  #travel(from: Past[], to: Past[]): void {
+    const past = from.pop();
+    if (!past) return;
+    to.push({ file: past.file, document: this.document(past.file) });
+    this.#lastEdit = { key: "", at: 0 };
+    this.#become(past.file, past.document);
+    this.active = past.file;
+  }
+}
+
+export const placeKey = (file: string, path: Path): string => `${file}\u0000${path.join("\u0000")}`;
+
+export const session = new Session();
