@@ -15,7 +15,7 @@ TYPES: Final = Path(__file__).parents[1] / "inspector" / "src" / "api" / "types.
 WRITTEN: Final = (
     "// Written by `python scripts/inspector_types.py` from innkeeper.service.inspector.views; change that.\n"
 )
-WORDS: Final = {
+WORDS: Final[dict[type, str]] = {
     kinds.StrType: "string",
     kinds.IntType: "number",
     kinds.FloatType: "number",

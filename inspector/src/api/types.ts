@@ -127,7 +127,7 @@ export interface Piece {
   readonly origin: number | null;
 }
 
-/** The budget in tokens. ``error_percent`` is how far an estimate may be off. */
+/** The budget in tokens. ``window`` is 0 where there is none; ``error_percent`` is how far an estimate may be off. */
 export interface Tokens {
   readonly used: number;
   readonly reserved: number;
@@ -145,7 +145,7 @@ export interface TokenGroup {
   readonly tokens: number;
 }
 
-/** A message as the model gets it. ``share`` of the used tokens; ``depth`` counts from the end of the chat. */
+/** A message as the model gets it. ``depth`` counts from the end of the chat. */
 export interface MessageView {
   readonly index: number;
   readonly id: string;
@@ -157,6 +157,7 @@ export interface MessageView {
   readonly share: number;
   readonly depth: number | null;
   readonly pieces: readonly Piece[];
+  readonly attachments: readonly string[];
 }
 
 /** The scan of the lorebooks: its budget in tokens, whether entries did not fit, and how often the texts were searched. */
@@ -166,7 +167,7 @@ export interface LoreView {
   readonly passes: number;
 }
 
-/** Where a key matched: in a message of the chat (its index from 0), or in another text that was searched. */
+/** Where a key matched: in a message of the chat (its index from 0, None: the one being written), or in another text. */
 export interface KeyMatch {
   readonly where: "chat" | "other";
   readonly message: number | null;
@@ -292,6 +293,12 @@ export interface LiveReply {
 export interface LiveFailure {
   readonly serial: number;
   readonly error: Problem;
+  readonly files: readonly FileView[];
+}
+
+/** Files of which more is known now: findings that are looked for while nobody types. */
+export interface LiveFiles {
+  readonly serial: number;
   readonly files: readonly FileView[];
 }
 

@@ -109,6 +109,16 @@ class LoreResult:
         """One verdict per entry, in scan order."""
         return () if self._scan is None else self._scan.verdicts()
 
+    @property
+    def entries(self) -> Iterable[CompiledEntry]:
+        """The entries in the order of `verdicts`."""
+        return () if self._scan is None else self._scan.lore.entries
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The messages that were searched, newest first, as they were searched."""
+        return () if self._scan is None else self._scan.text.messages
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts."""
         return {

@@ -59,6 +59,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Say something to a card and print the reply."),
             "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card, or with several."),
             "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and show why it is as it is."),
+            "inspect": CommandEntry(
+                "innkeeper.cli.app.inspect:inspect", "See and edit a prompt in the browser, live, with reasons."
+            ),
             "why": CommandEntry(
                 "innkeeper.cli.talk.log_commands:why", "Explain the prompt of something that was said."
             ),

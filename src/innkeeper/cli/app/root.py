@@ -49,6 +49,7 @@ WIDEST: Final = 120
         'innkeeper ask wenna.png "Is the reef safe?"',
         "innkeeper chat wenna.png --chat evening.jsonl",
         "innkeeper build wenna.png evening.jsonl --explain",
+        "innkeeper inspect wenna.png evening.jsonl",
         "innkeeper why",
         "innkeeper log search reef",
         "innkeeper config set model ollama:llama3.2:3b",

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from innkeeper.content.character import Character
     from innkeeper.content.finding import Finding
-    from innkeeper.content.lorebook import Lorebook
-    from innkeeper.content.preset import Preset
     from innkeeper.lore import LoreResult, Verdict
     from innkeeper.prompt import BuildRequest
     from innkeeper.taverns.asset_fields import AssetFields
@@ -33,9 +30,6 @@ __all__ = ["lint", "linted", "lore", "lore_request", "lore_scan"]
 
 _LIMITS: Final = BuildLimits(seconds=1.75)
 """More than a build's, of which patterns get most: they are tried on texts made to be hard for them."""
-
-CONTEXT: Final = 8192
-"""The window lore budgets are a share of where no preset says one."""
 
 
 @click.command()
@@ -74,6 +68,7 @@ def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
 def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[tuple[str, Finding]]:
     """What there is to say about files, each by its name; lore is judged by the preset among them, if there is one."""
     from innkeeper.lore.lint import RESTATED
+    from innkeeper.taverns.silly.linting import lint_fields
 
     read = list(files)
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)
@@ -82,54 +77,9 @@ def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[
         for name, assets in read
         for finding in (
             *(finding for finding in assets.findings if finding.rule not in RESTATED),
-            *_findings(assets.fields, preset, model),
+            *lint_fields(assets.fields, preset, model),
         )
     ]
-
-
-def _findings(fields: dict[str, Any], preset: Preset | None, model: str | None) -> Iterable[Finding]:
-    from innkeeper.content.regex_script import RegexScripts
-    from innkeeper.taverns.silly.lint import lint_macros, lint_preset, lint_story
-    from innkeeper.taverns.silly.scripts.lint import lint_scripts
-
-    character: Character | None = fields.get("character")
-    books: list[Lorebook] = [*fields.get("lorebooks", ())]
-    if character is not None:
-        yield from lint_macros(character)
-        yield from lint_scripts(character.regex_scripts, "data.extensions.regex_scripts")
-        books += [character.book] if character.book else []
-    for book in books:
-        yield from _book(book, preset, model)
-    if "preset" in fields:
-        yield from lint_preset(fields["preset"])
-        yield from lint_scripts(fields["preset"].regex_scripts, "extensions.regex_scripts")
-    settings = _settings(fields)
-    yield from lint_story(settings)
-    yield from lint_scripts(RegexScripts.of(settings.get("regex"), legacy=True), "settings.regex")
-
-
-def _settings(fields: dict[str, Any]) -> Mapping[str, Any]:
-    """The settings that the files hold, those of a request among them."""
-    request = fields.get("request")
-    own = request.settings if request is not None else {}
-    return {**own, **(fields.get("settings") or {})}
-
-
-def _book(book: Lorebook, preset: Preset | None, model: str | None) -> Iterable[Finding]:
-    from innkeeper.lore import LoreSettings, lint_book
-    from innkeeper.taverns.silly.lint import lint_book_macros, lint_slots
-    from innkeeper.tokens import default_counter
-
-    window = (preset.context_window if preset else None) or CONTEXT
-    counter = default_counter()
-    known = {str(finding) for finding in book.findings}
-    budget = LoreSettings().tokens(window)
-    for finding in lint_book(book, budget=budget, count=lambda text: counter.count(text, model)):
-        if str(finding) not in known:
-            yield finding
-    yield from lint_book_macros(book)
-    if preset is not None:
-        yield from lint_slots(book, preset)
 
 
 NOBODY: Final = "Nobody"

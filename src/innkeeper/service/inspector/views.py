@@ -29,6 +29,7 @@ __all__ = [
     "KeyMatch",
     "Kind",
     "LiveFailure",
+    "LiveFiles",
     "LiveReply",
     "LiveRequest",
     "LoreView",
@@ -216,7 +217,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    """The budget in tokens. ``error_percent`` is how far an estimate may be off."""
+    """The budget in tokens. ``window`` is 0 where there is none; ``error_percent`` is how far an estimate may be off."""
 
     used: int
     reserved: int
@@ -236,7 +237,12 @@ class TokenGroup(msgspec.Struct, frozen=True):
 
 
 class MessageView(msgspec.Struct, frozen=True):
-    """A message as the model gets it. ``share`` of the used tokens; ``depth`` counts from the end of the chat."""
+    """A message as the model gets it. ``depth`` counts from the end of the chat.
+
+    ``share`` is its part of the used tokens when it was sent; a message of which nothing else changed is not sent again.
+
+    ``attachments`` are the kinds of what goes with it: pictures and the like.
+    """
 
     index: int
     id: str
@@ -248,6 +254,7 @@ class MessageView(msgspec.Struct, frozen=True):
     share: float
     depth: int | None
     pieces: tuple[Piece, ...]
+    attachments: tuple[str, ...] = ()
 
 
 class LoreView(msgspec.Struct, frozen=True):
@@ -259,7 +266,7 @@ class LoreView(msgspec.Struct, frozen=True):
 
 
 class KeyMatch(msgspec.Struct, frozen=True):
-    """Where a key matched: in a message of the chat (its index from 0), or in another text that was searched."""
+    """Where a key matched: in a message of the chat (its index from 0, None: the one being written), or in another text."""
 
     where: Literal["chat", "other"]
     message: int | None
@@ -400,6 +407,13 @@ class LiveFailure(msgspec.Struct, frozen=True):
     files: tuple[FileView, ...] = ()
 
 
+class LiveFiles(msgspec.Struct, frozen=True):
+    """Files of which more is known now: findings that are looked for while nobody types."""
+
+    serial: int
+    files: tuple[FileView, ...]
+
+
 class WireRange(msgspec.Struct, frozen=True):
     """Characters of the pretty body, and the origin of their text."""
 
@@ -535,6 +549,7 @@ VIEWS: Final[tuple[type[msgspec.Struct], ...]] = (
     LiveRequest,
     LiveReply,
     LiveFailure,
+    LiveFiles,
     WireRange,
     Wire,
     Variation,

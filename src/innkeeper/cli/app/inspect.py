@@ -1,0 +1,94 @@
+"""``innkeeper inspect``: the inspector on this machine: see, change and understand a prompt while its files are edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.settings.completion import files as offered_files
+
+if TYPE_CHECKING:
+    from innkeeper.service.inspector.desk import Desk
+    from innkeeper.service.inspector.talking import Talk
+
+__all__ = ["inspect"]
+
+
+@click.command(
+    "inspect", epilog=examples("innkeeper inspect", "innkeeper inspect card.png book.json", "innkeeper inspect cards")
+)
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), shell_complete=offered_files)
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Where it listens; any free port if left out.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@json_option
+def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bool) -> None:
+    """Open FILES, or a FOLDER, in the inspector: a page that shows the prompt, and why it is so, while you type.
+
+    Files are cards, lorebooks, presets, personas, a chat, a build request, told apart by their content. Without any it opens
+    the example that comes with Innkeeper. The page is for this machine alone, loads nothing from elsewhere, and opens by an
+    address that works once. Nothing is written before you save; what was there is kept beside it. Ctrl-C ends it.
+    """
+    import json
+
+    from innkeeper.service.inspector.server import serve_inspector
+
+    def ready(address: str) -> None:
+        if as_json:
+            click.echo(json.dumps({"address": address}))
+        else:
+            click.echo(f"The inspector is at {address}\nIt opens once, in one browser. Ctrl-C ends it.")
+        if not no_browser:
+            _show(address)
+
+    talk = _talk()
+    serve_inspector(_desk(files, talk), ready, port=port, talk=talk)
+
+
+def _show(address: str) -> None:
+    """Open a browser, in a thread: some systems wait for it."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
+    from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
+    from innkeeper.prompt import UsageError
+    from innkeeper.prompt.machine import utc_now
+    from innkeeper.service.inspector.desk import Desk, WorkspaceOptions
+    from innkeeper.service.inspector.opening import read_files, read_folder
+
+    routes = () if talk is None else talk.routes
+    now = utc_now().replace(microsecond=0).isoformat()
+    options = WorkspaceOptions(now=now, talk=talk is not None, routes=routes)
+    if not files:
+        options = options._replace(now=TIME, settings={"message": QUESTION})
+        return Desk("Skerrow", read_folder(examples_dir(), writable=False), options)
+    folders = [path for path in files if path.is_dir()]
+    if folders and len(files) > 1:
+        raise UsageError("a folder goes alone", hint="name one folder, or files")
+    if folders:
+        folder = folders[0].resolve()
+        return Desk(folder.name, read_folder(folder), options._replace(folder=folder))
+    read = read_files(files)
+    return Desk(files[0].stem, read, options._replace(every=True, folder=files[0].resolve().parent))
+
+
+def _talk() -> Talk | None:
+    """Who answers: the routes of the configuration, the model on this machine where nothing else is said."""
+    from innkeeper.cli.settings.routes import read_routes, secrets_of
+    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.inference.routing.models import RouteModels
+    from innkeeper.service.inspector.talking import Talk
+
+    settings = Settings.read()
+    routes = read_routes(settings, ())
+    if not routes:
+        return None
+    addresses = {name: str(address) for name, address in settings.table("providers").items()}
+    models = RouteModels(routes, secrets_of(settings, routes), addresses=addresses)
+    return Talk(models, "local" if "local" in routes else next(iter(routes)))

@@ -1,0 +1,118 @@
+"""Comparing: two prompts of one workspace side by side: messages, tokens, entries whose verdict flipped, a provider's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.service.inspector.inspection import inspected
+from innkeeper.service.inspector.views import (
+    CacheCost,
+    CompareRequest,
+    Comparison,
+    Inspection,
+    MessagePair,
+    MessageView,
+    PairTokens,
+    VerdictPair,
+)
+from innkeeper.taverns import build
+
+if TYPE_CHECKING:
+    from innkeeper.service.inspector.workspace import OpenWorkspace
+
+__all__ = ["compared", "comparison"]
+
+_ALIKE: Final = 0.3
+"""How alike two texts must be, from 0 to 1, to be one message that changed."""
+
+_LONG: Final = 4_000
+
+
+def compared(workspace: OpenWorkspace, request: CompareRequest) -> Comparison:
+    """Two variations of a workspace. Raises what building raises."""
+    sides = [inspected(workspace, build(workspace.request(side)), side) for side in (request.a, request.b)]
+    return comparison(sides[0], sides[1])
+
+
+def comparison(a: Inspection, b: Inspection) -> Comparison:
+    """Two prompts."""
+    pairs = tuple(_pairs(a.messages, b.messages))
+    common = 0
+    for one, other in zip(a.messages, b.messages, strict=False):
+        if (one.role, one.name, _text(one)) != (other.role, other.name, _text(other)):
+            break
+        common += other.tokens
+    return Comparison(
+        same=a.fingerprint == b.fingerprint,
+        messages=pairs,
+        tokens=PairTokens(a.tokens.used, b.tokens.used),
+        verdicts=tuple(_flipped(a, b)),
+        cache=CacheCost(common, max(b.tokens.used - common, 0)),
+    )
+
+
+def _text(message: MessageView) -> str:
+    return "".join([piece.text for piece in message.pieces])
+
+
+def _pairs(a: Sequence[MessageView], b: Sequence[MessageView]) -> Iterator[MessagePair]:
+    """All messages of both: those that are the same, and between them those that changed, came or went."""
+    keys = [[(one.role, one.name, _text(one)) for one in side] for side in (a, b)]
+    for kind, a1, a2, b1, b2 in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
+        if kind == "equal":
+            for one, other in zip(a[a1:a2], b[b1:b2], strict=True):
+                yield _pair(one, other, same=True)
+        else:
+            yield from _replaced(a[a1:a2], b[b1:b2])
+
+
+def _replaced(a: Sequence[MessageView], b: Sequence[MessageView]) -> Iterator[MessagePair]:
+    """Messages in the place of others: in their order, those of one slot, or alike, are one that changed."""
+    left = list(b)
+    for one in a:
+        index = next((index for index, other in enumerate(left) if _is_changed(one, other)), None)
+        if index is None:
+            yield _pair(one, None)
+            continue
+        for other in left[:index]:
+            yield _pair(None, other)
+        yield _pair(one, left[index])
+        del left[: index + 1]
+    for other in left:
+        yield _pair(None, other)
+
+
+def _is_changed(a: MessageView, b: MessageView) -> bool:
+    if a.role != b.role or a.group != b.group:
+        return False
+    if a.slot is not None and a.slot == b.slot and a.group != "history":
+        return True
+    matcher = SequenceMatcher(None, _text(a)[:_LONG], _text(b)[:_LONG])
+    return matcher.real_quick_ratio() > _ALIKE and matcher.quick_ratio() > _ALIKE
+
+
+def _pair(a: MessageView | None, b: MessageView | None, *, same: bool = False) -> MessagePair:
+    kind = "added" if a is None else "removed" if b is None else "same" if same else "changed"
+    return MessagePair(
+        index_a=None if a is None else a.index,
+        index_b=None if b is None else b.index,
+        kind=kind,  # type: ignore[arg-type]  # one of its words
+        a=None if a is None else _text(a),
+        b=None if b is None else _text(b),
+        tokens_a=0 if a is None else a.tokens,
+        tokens_b=0 if b is None else b.tokens,
+        role=(a or b).role if a is not None or b is not None else "",  # type: ignore[union-attr]  # one of both is there
+    )
+
+
+def _flipped(a: Inspection, b: Inspection) -> Iterator[VerdictPair]:
+    """Entries that are in one prompt and not in the other."""
+    before = {one.id: one for one in a.verdicts}
+    after = {one.id: one for one in b.verdicts}
+    for name in dict.fromkeys((*before, *after)):
+        one, other = before.get(name), after.get(name)
+        if (one is not None and one.fired) is not (other is not None and other.fired):
+            title = (other or one).title if one is not None or other is not None else ""  # type: ignore[union-attr]
+            yield VerdictPair(name, title, None if one is None else one.reason, None if other is None else other.reason)

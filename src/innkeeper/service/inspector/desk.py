@@ -1,0 +1,209 @@
+"""Desk: what the server keeps of a workspace: files as they were saved, what was changed since, and its process.
+
+It looks into none of them. It is what a lost process is started from again, and the one place that reads and writes files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from innkeeper.prompt.errors import UnknownNameError, UsageError
+from innkeeper.prompt.once import decode, unpack
+from innkeeper.service.inspector.frames import Answer, Call, OpenedFile, Opening
+from innkeeper.service.inspector.process import EngineProcess, Engines
+from innkeeper.service.inspector.saving import save_new, save_over
+from innkeeper.service.inspector.views import FileView, Saved
+
+__all__ = ["MAX_EDITS", "Desk", "DeskFile", "WorkspaceOptions"]
+
+MAX_EDITS: Final = 500
+"""Edits that are kept apart (no error: the documents are kept as they are then)."""
+
+
+class DeskFile:
+    """A file: where it is, its bytes as they were saved, and its document where that was edited."""
+
+    def __init__(self, id: str, name: str, data: bytes, path: Path | None = None) -> None:  # noqa: A002 - the field's name
+        self.id, self.name, self.data, self.path = id, name, data, path
+        self.copy: bytes | None = None
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """What of an edit the server looks at: where it is."""
+
+    file: str
+    path: tuple[str | int, ...] = ()
+    remove: bool = False
+    insert: bool = False
+
+
+class WorkspaceOptions(NamedTuple):
+    """What a workspace is beside its files.
+
+    ``folder`` is where new files are saved (None: nowhere), ``settings`` what of the settings is said, ``now`` the time of
+    builds. With ``every`` all files are used, and not one of each kind. ``talk``: whether models can be asked, ``routes`` which.
+    """
+
+    folder: Path | None = None
+    settings: Mapping[str, Any] = MappingProxyType({})
+    now: str = ""
+    every: bool = False
+    talk: bool = False
+    routes: tuple[str, ...] = ()
+
+
+class Desk:
+    """One workspace of the server.
+
+    Args:
+        title: what the page calls it.
+        files: names, bytes, and where each can be saved; None for what is only read.
+        options: what it is beside them.
+        engines: what makes the process; it is given what to open.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        files: Iterable[tuple[str, bytes, Path | None]],
+        options: WorkspaceOptions = WorkspaceOptions(),  # noqa: B008 - a frozen value
+        engines: Callable[[Callable[[], bytes]], Engines] = EngineProcess,
+    ) -> None:
+        self.title, self.options, self.folder = title, options, options.folder
+        self.files: dict[str, DeskFile] = {}
+        self.settings: dict[str, Any] = dict(options.settings)
+        self._edits: list[tuple[_Place, bytes]] = []
+        self._count = 0
+        for name, data, path in files:
+            self._add(name, data, path)
+        self._engine = engines(self.opening)
+
+    def _add(self, name: str, data: bytes, path: Path | None = None) -> DeskFile:
+        self._count += 1
+        file = DeskFile(f"f{self._count}", name, data, path)
+        self.files[file.id] = file
+        return file
+
+    def opening(self) -> bytes:
+        """All that a process is started from."""
+        writable = self.folder is not None
+        files = tuple(
+            OpenedFile(file.id, file.name, file.data, file.path is not None or writable, file.copy)
+            for file in self.files.values()
+        )
+        return msgspec.msgpack.encode(
+            Opening(
+                title=self.title,
+                files=files,
+                edits=tuple(raw for _, raw in self._edits),
+                settings=msgspec.json.encode(self.settings) if self.settings else None,
+                now=self.options.now,
+                every=self.options.every,
+                talk=self.options.talk,
+                routes=self.options.routes,
+            )
+        )
+
+    def file(self, name: str) -> DeskFile:
+        """A file by its id. Raises `UnknownNameError`."""
+        try:
+            return self.files[name]
+        except KeyError:
+            raise UnknownNameError("file", name, self.files) from None
+
+    async def ask(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+        """What the process answers. Raises `TimeBudgetError`, `WorkerLostError`."""
+        return await self._engine.call(call, body)
+
+    async def close(self) -> None:
+        """End the process."""
+        await self._engine.close()
+
+    # ------------------------------------------------------------------------------------------------------------- live
+
+    def note(self, edits: Iterable[bytes], settings: dict[str, Any] | None) -> None:
+        """Keep edits and settings for a process that is started later. Raises `UsageError` for what is no edit."""
+        for raw in edits:
+            try:
+                place = decode(raw, _Place)
+            except msgspec.DecodeError as error:
+                raise UsageError(f"this is no edit: {error}") from None
+            last = self._edits[-1][0] if self._edits else None
+            if last == place and not place.insert and not place.remove:
+                self._edits[-1] = (place, raw)
+            else:
+                self._edits.append((place, raw))
+        self.settings |= settings or {}
+
+    async def settle(self) -> None:
+        """Keep the documents as they are where many edits have come together."""
+        if len(self._edits) <= MAX_EDITS:
+            return
+        before = len(self._edits)
+        answer, body = await self.ask(Call("copies"))
+        if answer.status == 200 and len(self._edits) == before:  # noqa: PLR2004 - OK
+            copies = unpack(body, dict[str, bytes])
+            for file in self.files.values():
+                file.copy = copies.get(file.id)
+            self._edits.clear()
+
+    def _forget(self, name: str) -> None:
+        """What was edited in a file is saved, or taken back."""
+        self.file(name).copy = None
+        self._edits = [(place, raw) for place, raw in self._edits if place.file != name]
+
+    # ------------------------------------------------------------------------------------------------------------ files
+
+    async def add(self, name: str, data: bytes) -> tuple[Answer, bytes]:
+        """One more file, in memory until it is saved."""
+        file = self._add(name, data)
+        answer, body = await self.ask(Call("add", file.id, file.name, flag=self.folder is not None), data)
+        if answer.status != 200:  # noqa: PLR2004 - OK
+            del self.files[file.id]
+        return answer, body
+
+    async def open_replay(self, data: bytes) -> tuple[Answer, bytes]:
+        """A replay bundle, which alone is used from now on."""
+        file = self._add(f"replay-{self._count + 1}.json", data)
+        answer, body = await self.ask(Call("open_replay", file.id, file.name), data)
+        if answer.status != 200:  # noqa: PLR2004 - OK
+            del self.files[file.id]
+        else:
+            view: dict[str, Any] = msgspec.json.decode(body)
+            self.settings = view["settings"]
+        return answer, body
+
+    async def revert(self, name: str) -> tuple[Answer, bytes]:
+        """A file as it is saved."""
+        self._forget(name)
+        return await self.ask(Call("revert", name))
+
+    async def save(self, name: str) -> tuple[Answer, bytes]:
+        """Write a file. What was there is kept beside it.
+
+        Raises:
+            UsageError: there is no place for it, or the file there is another than was opened.
+            MissingFileError: it cannot be written.
+        """
+        file = self.file(name)
+        answer, data = await self.ask(Call("written", name))
+        if answer.status != 200:  # noqa: PLR2004 - OK
+            return answer, data
+        backup = None
+        if file.path is not None:
+            backup = save_over(file.path, file.data, data)
+        elif self.folder is not None:
+            file.path = save_new(self.folder, file.name, data)
+        else:
+            raise UsageError(f"{file.name} has no place to be saved in", hint="export it instead")
+        file.data = data
+        self._forget(name)
+        answer, body = await self.ask(Call("saved", name), data)
+        if answer.status != 200:  # noqa: PLR2004 - OK
+            return answer, body
+        return answer, msgspec.json.encode(Saved(decode(body, FileView), backup))

@@ -1,0 +1,283 @@
+"""Engine: one workspace in a process of its own: what the server asks of it, by name, with bytes in and out.
+
+Nothing of a card, a chat or a book is read anywhere else. The server holds what the process is started from again, should it be
+lost: see `innkeeper.service.inspector.desk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from innkeeper.prompt import BuildLimits, Plan
+from innkeeper.prompt.allowance import allowed
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
+from innkeeper.prompt.once import convert, decode, unpack
+from innkeeper.service.inspector.frames import Answer, Call, Opening
+from innkeeper.service.inspector.inspection import inspected
+from innkeeper.service.inspector.problems import problem_body, problem_of
+from innkeeper.service.inspector.updates import Updates
+from innkeeper.service.inspector.views import (
+    Changes,
+    CompareRequest,
+    Edit,
+    FileContent,
+    FileReply,
+    FileView,
+    LiveFailure,
+    LiveFiles,
+    LiveReply,
+    SettingsPatch,
+    Variation,
+)
+from innkeeper.service.inspector.working import WorkingFile
+from innkeeper.service.inspector.workspace import OpenWorkspace
+from innkeeper.taverns import build
+
+__all__ = ["MAX_INSPECTION_SECONDS", "Engine"]
+
+MAX_INSPECTION_SECONDS: Final = 4.0
+"""Seconds of the processor for one build of the inspector (`AllowanceError`)."""
+
+
+class Engine:
+    """The workspace and what is asked of it. Until `answer` was asked to open one, there is none."""
+
+    def __init__(self) -> None:
+        self._open: OpenWorkspace | None = None
+        self._updates: dict[str, Updates] = {}
+        self._facts = Opening(title="", files=())
+
+    @property
+    def workspace(self) -> OpenWorkspace:
+        """The workspace. Raises `UsageError` where none is open."""
+        if self._open is None:
+            raise UsageError("nothing is open")
+        return self._open
+
+    def answer(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+        """The answer to one call; an error of ours is told as a problem, with its status."""
+        operation = OPERATIONS.get(call.name)
+        try:
+            if operation is None:
+                raise UnknownNameError("operation", call.name, OPERATIONS)
+            with allowed(BuildLimits(seconds=MAX_INSPECTION_SECONDS)):
+                return operation(self, call, body)
+        except InnkeeperError as error:
+            return Answer(status=error.http_status), problem_body(error)
+        except msgspec.DecodeError as error:
+            return Answer(status=400), problem_body(UsageError(f"this cannot be read: {error}"))
+        except RecursionError:
+            return Answer(status=413), problem_body(UsageError("this is nested too deeply"))
+
+    # --------------------------------------------------------------------------------------------------------- opening
+
+    def open(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+        """Open a workspace; edits that no longer fit are left out."""
+        opening = unpack(body, Opening)
+        self._facts, files = opening, []
+        for one in opening.files:
+            file = WorkingFile(one.id, one.name, one.data, writable=one.writable)
+            if one.copy is not None:
+                with suppress(InnkeeperError):
+                    file.apply(Edit(file=one.id, path=()), msgspec.json.decode(one.copy))
+            files.append(file)
+        self._open = OpenWorkspace(opening.title, files, now=opening.now, every=opening.every)
+        self._updates.clear()
+        for raw in opening.edits:
+            with suppress(InnkeeperError):
+                self._apply(raw)
+        for name, value in (msgspec.json.decode(opening.settings) if opening.settings else {}).items():
+            with suppress(InnkeeperError, msgspec.ValidationError):
+                self.workspace.change(convert({name: value}, SettingsPatch))
+        return Answer(), b""
+
+    def view(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
+        """The workspace."""
+        facts = self._facts
+        view = self.workspace.view(talk=facts.talk, library=facts.library, routes=facts.routes)
+        return _json(view)
+
+    def add(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+        """One more file: its id in ``argument``, its name in ``detail``."""
+        file = WorkingFile(call.argument, call.detail, body, writable=call.flag)
+        self.workspace.add(file)
+        return _json(self.workspace.file_view(file))
+
+    def copies(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
+        """The documents that are edited, by the ids of their files."""
+        trees = {file.id: msgspec.json.encode(file.tree) for file in self.workspace.files.values() if file.changed}
+        return Answer(), msgspec.msgpack.encode(trees)
+
+    # ------------------------------------------------------------------------------------------------------------ live
+
+    def live(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+        """Take edits and settings in, build, and tell what is other; ``argument`` is the connection, ``number`` the serial."""
+        since = perf_counter()
+        request = decode(body, _Live)
+        try:
+            failure = self._change(request)
+            plan = self._plan()
+            inspection = inspected(self.workspace, plan)
+        except InnkeeperError as error:
+            return _json(LiveFailure(call.number, problem_of(error), self._others(call.argument)))
+        update = self._connection(call.argument).next(inspection)
+        if failure is not None:
+            return _json(LiveFailure(call.number, problem_of(failure), self._others(call.argument)))
+        took = (perf_counter() - since) * 1000
+        return _json(LiveReply(call.number, round(took, 2), update, self._others(call.argument)))
+
+    def _change(self, request: _Live) -> InnkeeperError | None:
+        """Apply all that can be; the first error of what cannot."""
+        first: InnkeeperError | None = None
+        for raw in request.edits:
+            try:
+                self._apply(bytes(raw))
+            except InnkeeperError as error:
+                first = first or error
+        if request.settings is not UNSET:
+            self.workspace.change(request.settings)
+        return first
+
+    def _apply(self, raw: bytes) -> None:
+        try:
+            edit = decode(raw, Edit)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"this is no edit: {error}") from None
+        value = {} if edit.value is UNSET else {"value": edit.value}
+        self.workspace.file(edit.file).apply(edit, **value)
+
+    def leave(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """A connection has ended."""
+        self._updates.pop(call.argument, None)
+        return Answer(), b""
+
+    def lint(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """Look at files that are others than when they were looked at last; nothing where all is told."""
+        self.workspace.lint()
+        files = self._others(call.argument)
+        return _json(LiveFiles(call.number, files)) if files else (Answer(), b"")
+
+    def _connection(self, name: str) -> Updates:
+        return self._updates.setdefault(name, Updates())
+
+    def _others(self, connection: str) -> tuple[FileView, ...]:
+        """The files that are others than a connection was told last."""
+        told = self._connection(connection).files
+        views = [self.workspace.file_view(file) for file in self.workspace.files.values()]
+        others = tuple(view for view in views if told.get(view.id) != view)
+        told |= {view.id: view for view in others}
+        return others
+
+    def _plan(self, variation: Variation | None = None) -> Plan:
+        return build(self.workspace.request(variation))
+
+    def inspection(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+        """The inspection of the workspace, or of a variation of it."""
+        variation = decode(body, Variation) if body else None
+        return _json(inspected(self.workspace, self._plan(variation), variation))
+
+    # ----------------------------------------------------------------------------------------------------------- files
+
+    def file(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """A working copy."""
+        file = self.workspace.file(call.argument)
+        return _json(FileContent(self.workspace.file_view(file), file.tree, file.text))
+
+    def picture(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """A card's picture."""
+        picture = self.workspace.file(call.argument).picture()
+        if picture is None:
+            raise UnknownNameError("picture", call.argument)
+        return Answer(media_type="image/png"), picture
+
+    def changes(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """What saving would change."""
+        return _json(Changes(*self.workspace.file(call.argument).before_and_after()))
+
+    def revert(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """Go back to what is saved."""
+        file = self.workspace.file(call.argument)
+        file.revert()
+        return _json(FileReply(self.workspace.file_view(file)))
+
+    def written(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """The bytes that saving writes."""
+        return Answer(media_type=BINARY), self.workspace.file(call.argument).to_bytes()
+
+    def saved(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+        """A file was saved as these bytes."""
+        file = self.workspace.file(call.argument)
+        file.open(body)
+        return _json(self.workspace.file_view(file))
+
+    def export(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """A file in another format; its name is the answer's."""
+        name, data = self.workspace.file(call.argument).export(call.detail)
+        return Answer(media_type=BINARY, name=name), data
+
+    # ---------------------------------------------------------------------------------------------------------- prompts
+
+    def wire(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+        """What a provider gets."""
+        from innkeeper.service.inspector.wire import wire_view
+
+        return _json(wire_view(self.workspace, self._plan(), call.detail or None))
+
+    def compare(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+        """Two variations side by side."""
+        from innkeeper.service.inspector.comparing import compared
+
+        return _json(compared(self.workspace, decode(body, CompareRequest)))
+
+    def replay(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
+        """The build as a replay bundle."""
+        return Answer(media_type="application/json", name="replay.json"), self._plan().replay().to_json()
+
+    def open_replay(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+        """A replay bundle as one more file, which alone is used."""
+        from innkeeper.prompt import ReplayBundle
+
+        ReplayBundle.from_json(body)
+        file = WorkingFile(call.argument, call.detail, body, writable=False)
+        self.workspace.add(file)
+        self.workspace.use_alone(file)
+        return self.view(call, b"")
+
+    def plan(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+        """For talking: the messages, the options and the inspection of the prompt with another message."""
+        from innkeeper.service.inspector.sending import sending
+
+        return Answer(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
+
+
+class _Live(msgspec.Struct, frozen=True):
+    edits: tuple[msgspec.Raw, ...] = ()
+    settings: SettingsPatch | msgspec.UnsetType = UNSET
+
+
+BINARY: Final = "application/octet-stream"
+JSON: Final = "application/json"
+
+OPERATIONS: Final[dict[str, Callable[[Engine, Call, bytes], tuple[Answer, bytes]]]] = {
+    name: getattr(Engine, name)
+    for name in (
+        "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
+        "written", "saved", "export", "wire", "compare", "replay", "open_replay", "plan",
+    )
+}  # fmt: skip
+"""What can be asked."""
+
+
+def _json(value: Any) -> tuple[Answer, bytes]:
+    try:
+        return Answer(media_type=JSON), msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a lone surrogate in a text
+        from innkeeper.service.exchange import encode
+
+        return Answer(media_type=JSON), encode(msgspec.to_builtins(value))

@@ -1,0 +1,49 @@
+"""Frames: what travels between the server and the process of a workspace: heads in MessagePack, bodies as bytes."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["Answer", "Call", "OpenedFile", "Opening"]
+
+
+class Call(msgspec.Struct, frozen=True, array_like=True):
+    """What is asked: the name of an operation, and what it is about."""
+
+    name: str
+    argument: str = ""
+    detail: str = ""
+    number: int = 0
+    flag: bool = False
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """How it is answered: an HTTP status, a media type, the name of a file."""
+
+    status: int = 200
+    media_type: str = "application/json"
+    name: str = ""
+
+
+class OpenedFile(msgspec.Struct, frozen=True):
+    """A file as it was saved, and where it was edited its document as it is now (JSON)."""
+
+    id: str
+    name: str
+    data: bytes
+    writable: bool = True
+    copy: bytes | None = None
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a workspace is made of: its files, edits that are not in their copies, the settings that differ from the usual."""
+
+    title: str
+    files: tuple[OpenedFile, ...]
+    edits: tuple[bytes, ...] = ()
+    settings: bytes | None = None
+    now: str = ""
+    every: bool = False
+    talk: bool = False
+    library: bool = False
+    routes: tuple[str, ...] = ()

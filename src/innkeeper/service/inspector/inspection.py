@@ -1,0 +1,154 @@
+"""Inspection: a plan as the page shows it: messages by origin, the budget, what was left out, what is to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.budget import TrimReport, accounting
+from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
+from innkeeper.prompt.note import NoteKind
+from innkeeper.service.inspector.edits import text_path
+from innkeeper.service.inspector.origins import Origins
+from innkeeper.service.inspector.verdicts import verdict_views
+from innkeeper.service.inspector.views import (
+    Finding,
+    Inspection,
+    LoreView,
+    MessageView,
+    Piece,
+    TokenGroup,
+    Tokens,
+    Trim,
+    Variation,
+)
+
+if TYPE_CHECKING:
+    from innkeeper.budget.accounting import Accounting
+    from innkeeper.prompt import Note, Plan
+    from innkeeper.service.inspector.workspace import OpenWorkspace
+
+__all__ = ["inspected", "note_finding"]
+
+FRAMING: Final = "framing"
+"""The group of what belongs to no message: the start of the reply, tools, marks between messages."""
+
+_WORDS: Final = 2_000
+"""Characters of a text that was left out, as far as it is shown."""
+
+
+def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> Inspection:
+    """All that the page is told of a plan, which is looked at and not changed."""
+    origins = Origins(workspace, variation)
+    figures = accounting(plan)
+    messages = tuple(_messages(plan, figures, origins))
+    verdicts = verdict_views(workspace, plan, origins, variation)
+    lore = plan.lore
+    return Inspection(
+        fingerprint=plan.fingerprint(),
+        tavern=plan.tavern,
+        profile=plan.profile,
+        model=plan.model,
+        turns=workspace.turns,
+        tokens=_tokens(figures),
+        groups=tuple(_groups(figures)),
+        messages=messages,
+        lore=LoreView(
+            getattr(lore, "budget", None), bool(getattr(lore, "overflowed", False)), getattr(lore, "loops", 0)
+        ),
+        verdicts=verdicts,
+        trims=tuple(_trims(plan)),
+        notes=tuple(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes)),
+        origins=tuple(origins.table),
+    )
+
+
+def _tokens(figures: Accounting) -> Tokens:
+    return Tokens(
+        used=figures.total,
+        reserved=figures.reserve,
+        free=figures.free or 0,
+        window=figures.window or 0,
+        exact=figures.exact,
+        tokenizer=figures.tokenizer or "",
+        error_percent=figures.error_percent,
+        fits=figures.fits,
+    )
+
+
+def _groups(figures: Accounting) -> Iterator[TokenGroup]:
+    sums: dict[str, int] = {}
+    for line in figures.lines:
+        sums[line.group] = sums.get(line.group, 0) + line.tokens
+    rest = figures.total - sum(sums.values())
+    return (TokenGroup(name, tokens) for name, tokens in (*sums.items(), *(((FRAMING, rest),) if rest else ())))
+
+
+def _messages(plan: Plan, figures: Accounting, origins: Origins) -> Iterator[MessageView]:
+    blocks, total = plan.sent_blocks(), max(figures.total, 1)
+    after = sum(block.group == BudgetGroup.HISTORY for block in blocks)
+    for index, (block, line) in enumerate(zip(blocks, figures.lines, strict=True)):
+        after -= block.group == BudgetGroup.HISTORY
+        yield MessageView(
+            index=index,
+            id=block.id,
+            role=block.role,
+            name=block.name,
+            slot=block.slot,
+            group=str(block.group),
+            tokens=line.tokens,
+            share=line.tokens / total,
+            depth=_depth(block, after),
+            pieces=_pieces(block, origins),
+            attachments=tuple(str(item.kind) for item in block.attachments),
+        )
+
+
+def _depth(block: Block, after: int) -> int | None:
+    """How many messages of the chat come after."""
+    if block.insertion_point is InsertionPoint.IN_CHAT:
+        return block.depth
+    return after if block.group == BudgetGroup.HISTORY else None
+
+
+def _pieces(block: Block, origins: Origins) -> tuple[Piece, ...]:
+    """Its text by origin; neighbours of one origin are one piece."""
+    pieces: list[tuple[str, int | None]] = []
+    for piece in block.ranges():
+        number = origins.number(piece.origin)
+        if pieces and pieces[-1][1] == number:
+            pieces[-1] = (pieces[-1][0] + piece.text, number)
+        else:
+            pieces.append((piece.text, number))
+    return tuple([Piece(text, number) for text, number in pieces])
+
+
+def _trims(plan: Plan) -> Iterator[Trim]:
+    report = plan.trim_report
+    if not isinstance(report, TrimReport) or not report.evictions:
+        return
+    texts = {block.id: block.content for block in plan.blocks}
+    for record in report.evictions:
+        text = texts.get(record.block_id, "")[:_WORDS]
+        yield Trim(record.block_id, record.budget_group, record.token_count, str(record.reason), text)
+
+
+def note_finding(workspace: OpenWorkspace, note: Note) -> Finding:
+    """A note of a plan, beside the file that it is about where that is known."""
+    severity: Any = "warning" if note.kind in _WARNINGS else "note"
+    asset = note.where.asset if note.where is not None else None
+    file = next((one for one in workspace.used_files() if asset and asset in _names(one.name, one.asset)), None)
+    path = text_path(note.where.path) if note.where is not None and note.where.path else ()
+    place = () if file is None else file.place(path)
+    return Finding(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, place)
+
+
+_WARNINGS: Final = frozenset(
+    {NoteKind.WARNING, NoteKind.LOSS, NoteKind.EVICTED, NoteKind.LIMIT, NoteKind.MACRO, NoteKind.LORE}
+)
+_ASSETS: Final = {"Chat": "history", "PresetFile": "preset", "Persona": "user", "Character": "character"}
+
+
+def _names(name: str, asset: Any) -> tuple[str | None, ...]:
+    """What a note may call a file."""
+    return name, getattr(asset, "name", None), _ASSETS.get(type(asset).__name__)

@@ -1,0 +1,122 @@
+"""Live: one connection of the page: edits and settings come in, the newest state is built and goes out.
+
+While one state is built, what comes in is gathered; then all of it is built at once. So nobody waits for a state that is out of
+date, and the serial that is answered is the newest that was known when its building began.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.machine import random_bytes
+from innkeeper.prompt.once import decode
+from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.frames import Call
+from innkeeper.service.inspector.problems import problem_of
+from innkeeper.service.inspector.views import LiveFailure
+
+__all__ = ["MAX_PENDING_BYTES", "QUIET_SECONDS", "Live"]
+
+QUIET_SECONDS: Final = 0.3
+"""Seconds without a change after which files are looked through for findings."""
+
+MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of edits that wait to be built (no error: the connection is closed)."""
+
+_TOO_MUCH: Final = 1009
+_OK: Final = 200
+
+
+class _Incoming(msgspec.Struct, frozen=True):
+    serial: int
+    edits: tuple[msgspec.Raw, ...] = ()
+    settings: dict[str, Any] | None = None
+
+
+class Live:
+    """One connection, which was accepted."""
+
+    def __init__(self, socket: WebSocket, desk: Desk) -> None:
+        self._socket, self._desk = socket, desk
+        self._name = random_bytes(8).hex()
+        self._edits: list[bytes] = []
+        self._settings: dict[str, Any] = {}
+        self._serial: int | None = None
+        self._last = 0
+        self._bytes = 0
+        self._news = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Until the page goes away."""
+        building = asyncio.ensure_future(self._build())
+        try:
+            await self._receive()
+        except (WebSocketDisconnect, RuntimeError):  # the other side went away
+            pass
+        finally:
+            building.cancel()
+            await asyncio.gather(building, return_exceptions=True)
+            await self._desk.ask(Call("leave", self._name))
+
+    async def _receive(self) -> None:
+        while True:
+            event = await self._socket.receive()
+            if event["type"] == "websocket.disconnect":
+                return
+            data = (event.get("text") or "").encode("utf-8", "replace") or event.get("bytes") or b""
+            try:
+                incoming = decode(data, _Incoming)
+            except (msgspec.DecodeError, RecursionError) as error:
+                await self._socket.close(1007, str(error)[:100])
+                return
+            self._bytes += len(data)
+            if self._bytes > MAX_PENDING_BYTES:
+                await self._socket.close(_TOO_MUCH)
+                return
+            self._edits += [bytes(raw) for raw in incoming.edits]
+            self._settings |= incoming.settings or {}
+            self._serial = incoming.serial
+            self._news.set()
+
+    async def _build(self) -> None:
+        while True:
+            try:
+                await asyncio.wait_for(self._news.wait(), QUIET_SECONDS if self._last else None)
+            except TimeoutError:
+                await self._lint()
+                await self._news.wait()
+            self._news.clear()
+            if self._serial is not None:
+                await self._next()
+
+    async def _next(self) -> None:
+        """Build the newest state, and tell it."""
+        serial, edits, settings = self._serial or 0, self._edits, self._settings
+        self._serial, self._edits, self._settings, self._bytes, self._last = None, [], {}, 0, serial
+        body = b'{"edits":[' + b",".join(edits) + b"]"
+        body += b',"settings":' + msgspec.json.encode(settings) + b"}" if settings else b"}"
+        try:
+            answer, reply = await self._desk.ask(Call("live", self._name, number=serial), body)
+        except InnkeeperError as error:  # the process is lost; the next one has these edits, too
+            self._desk.note(edits, settings)
+            reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))
+        else:
+            if answer.status == _OK:
+                self._desk.note(edits, settings)
+            else:
+                reply = b'{"serial":%d,"files":[],' % serial + reply.lstrip()[1:]
+        await self._socket.send_text(reply.decode())
+        await self._desk.settle()
+
+    async def _lint(self) -> None:
+        try:
+            answer, reply = await self._desk.ask(Call("lint", self._name, number=self._last))
+        except InnkeeperError:
+            return
+        if answer.status == _OK and reply:
+            await self._socket.send_text(reply.decode())

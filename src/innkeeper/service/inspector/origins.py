@@ -1,0 +1,178 @@
+"""Origins: where the text of a prompt came from, as a table that pieces point into: the file, the place in it, a colour."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.content.finding import show_path
+from innkeeper.prompt.block import Origin as BlockOrigin
+from innkeeper.prompt.block import OriginAsset
+from innkeeper.service.inspector.views import COLOURS, Origin, Path, Variation
+
+if TYPE_CHECKING:
+    from innkeeper.service.inspector.working import WorkingFile
+    from innkeeper.service.inspector.workspace import OpenWorkspace
+
+__all__ = ["Origins"]
+
+_PALETTE: Final = {
+    OriginAsset.CHARACTER: 0,
+    OriginAsset.LOREBOOK: 1,
+    OriginAsset.PRESET: 2,
+    OriginAsset.PERSONA: 3,
+    OriginAsset.HISTORY: 4,
+    OriginAsset.MESSAGE: 5,
+    OriginAsset.AUTHORS_NOTE: 6,
+    OriginAsset.INJECTION: 7,
+    OriginAsset.TEMPLATE: 8,
+    OriginAsset.REQUEST: 9,
+    OriginAsset.ENGINE: 10,
+    OriginAsset.DIALECT: 11,
+}
+"""The colours of kinds of assets."""
+
+MAX_KEPT: Final = 8_192
+"""Origins that keep their numbers from one prompt to the next (no error: they begin anew)."""
+
+_GREETINGS: Final = "alternate_greetings"
+_NOTE: Final = ("header", "chat_metadata", "note_prompt")
+
+
+class Origins:
+    """The table of one prompt. `number` gives an origin's place in it, and puts it there the first time.
+
+    Origins keep their numbers from one prompt of a workspace to the next, so that messages that did not change are the same.
+    """
+
+    def __init__(self, workspace: OpenWorkspace, variation: Variation | None = None) -> None:
+        self._workspace = workspace
+        self._files = workspace.used_files(variation)
+        self._books = workspace.books(variation)
+        self._saved = variation is not None and variation.saved
+        self._numbers, self.table = workspace.known_origins if variation is None else ({}, [])
+        if len(self.table) > MAX_KEPT:
+            self._numbers, self.table = {}, []
+            workspace.known_origins = (self._numbers, self.table)
+        self._seen: set[int] = set()
+        self._entries = workspace.entries(variation)
+        self._lines: list[int] | None = None
+
+    def number(self, origin: BlockOrigin | None) -> int | None:
+        """Its place in the table; None for what nobody knows the origin of."""
+        if origin is None or origin.asset == OriginAsset.UNKNOWN:
+            return None
+        known = self._numbers.get(origin)
+        if known is None:
+            known = self._numbers[origin] = len(self.table)
+            self.table.append(self._view(origin))
+            self._seen.add(known)
+        elif known not in self._seen:
+            self.table[known] = self._view(origin)
+            self._seen.add(known)
+        return known
+
+    def _view(self, origin: BlockOrigin) -> Origin:
+        file, path = self._place(origin)
+        shown = f" {show_path(path)}" if path else ""
+        label = f"{file.name}{shown}" if file is not None else str(origin)
+        if origin.macro:
+            label += f" {{{{{origin.macro}}}}}"
+        colour = _PALETTE.get(origin.asset, zlib.crc32(origin.asset.encode()) % COLOURS)  # type: ignore[call-overload]
+        return Origin(None if file is None else file.id, str(origin.asset), path, label, colour)
+
+    def _place(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        """The file and the place in its document, as far as they are known."""
+        if origin.asset == OriginAsset.MESSAGE:
+            return None, ("message",)
+        find = {
+            OriginAsset.CHARACTER: self._of_card,
+            OriginAsset.LOREBOOK: self._of_entry,
+            OriginAsset.PRESET: self._of_preset,
+            OriginAsset.PERSONA: self._of_persona,
+            OriginAsset.HISTORY: self._of_line,
+            OriginAsset.AUTHORS_NOTE: self._of_note,
+        }.get(origin.asset)  # type: ignore[call-overload]  # a guest's word is a text
+        return self._elsewhere if find is None else find(origin)
+
+    @property
+    def _elsewhere(self) -> tuple[WorkingFile | None, Path]:
+        return self._first("request"), ()
+
+    def _of_persona(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        file = self._first("persona")
+        return self._elsewhere if file is None else (file, file.place((origin.field or "description",)))
+
+    def _of_note(self, _: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        file = self._first("chat")
+        return (file, _NOTE) if file is not None and file.place(_NOTE) == _NOTE else self._elsewhere
+
+    def _first(self, kind: str) -> WorkingFile | None:
+        return next((file for file in self._files if file.kind == kind), None)
+
+    def _of_card(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        cards = [file for file in self._files if file.kind == "character"]
+        named = [file for file in cards if file.asset is not None and file.asset.name == origin.name]
+        file = next(iter(named or cards), None)
+        if file is None:
+            return self._elsewhere
+        base: Path = ("data",) if isinstance(file.tree.get("data"), dict) else ()
+        field = origin.field or ""
+        path: Path = (*base, field)
+        if field == "depth_prompt":
+            path = (*base, "extensions", "depth_prompt", "prompt")
+        elif origin.entry is not None and origin.entry.isdecimal() and field in {"first_mes", _GREETINGS}:
+            number = int(origin.entry)
+            path = (*base, "first_mes") if number == 0 else (*base, _GREETINGS, number - 1)
+        return file, file.place(path)
+
+    def _of_entry(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        found = self.entry(origin.name or "", origin.entry or "")
+        if found is None:
+            return self._elsewhere
+        return found[0], found[0].place((*found[1], origin.field or "content"))
+
+    def entry(self, book: str, uid: int | str, number: int = 0) -> tuple[WorkingFile, Path] | None:
+        """Where an entry stands, by the name of its book and its id, and which it is of several."""
+        those = self._entries.get((book, uid))
+        if those is None and isinstance(uid, str) and uid.isdecimal():
+            those = self._entries.get((book, int(uid)))
+        return None if those is None else those[min(number, len(those) - 1)]
+
+    def _of_preset(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        for file in self._files:
+            if file.kind != "preset":
+                continue
+            prompts = file.tree.get("prompts")
+            if origin.field == "prompts" and isinstance(prompts, list):
+                at = (i for i, item in enumerate(prompts) if isinstance(item, dict) and _is_called(item, origin.entry))
+                index = next(at, None)
+                if index is not None:
+                    return file, file.place(("prompts", index, "content"))
+            elif origin.field and origin.field in file.tree:
+                return file, (origin.field,)
+        return self._first("preset"), ()
+
+    def _of_line(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+        file, entry = self._first("chat"), origin.entry or ""
+        if file is None or not entry.isdecimal():
+            return self._elsewhere
+        lines = self.lines
+        index = lines[int(entry)] if int(entry) < len(lines) else None
+        if index is None:
+            return file, ()
+        raw = file.tree["messages"][index] if index < len(file.tree["messages"]) else {}
+        return file, ("messages", index, "mes" if "mes" in raw else "content")
+
+    @property
+    def lines(self) -> list[int]:
+        """For each line of the chat as a tavern counts them, the message that it stands for."""
+        if self._lines is None:
+            file = self._first("chat")
+            chat = None if file is None else file.built_of(saved=self._saved)
+            self._lines = [] if chat is None else [index for index, one in enumerate(chat.messages) if not one.hidden]
+        return self._lines
+
+
+def _is_called(item: dict[str, Any], identifier: str | None) -> bool:
+    return item.get("identifier") == identifier

@@ -1,0 +1,67 @@
+"""Server: the inspector alone, on this machine; and beside the service, behind its keys."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.service.app import address, library, listen, server_config
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.surface import API, PAGE, Inspector
+from innkeeper.service.settings import Settings
+
+if TYPE_CHECKING:
+    from innkeeper.service.inspector.talking import Talk
+
+__all__ = ["SURFACE", "beside", "entrance", "serve_inspector"]
+
+SURFACE: Final = "inspector"
+"""What a key must be allowed to look at workspaces."""
+
+_HOST: Final = "127.0.0.1"
+
+
+def serve_inspector(desk: Desk, ready: Callable[[str], None], *, port: int = 0, talk: Talk | None = None) -> None:
+    """Serve one workspace on this machine until told to stop (SIGTERM, Ctrl-C).
+
+    Args:
+        desk: the workspace.
+        ready: called once with the address that opens it, when it can be opened.
+        port: where to listen; 0 takes any free port.
+        talk: what answers prompts.
+
+    Raises:
+        ConfigError: the port is taken.
+        UnavailableError: the extra ``serve`` is not installed.
+    """
+    uvicorn = library("uvicorn")
+    library("websockets")
+    settings = Settings(host=_HOST, port=port, stop_seconds=1)
+    door = listen(settings)
+    inspector = Inspector(desk, Access(), talk)
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    server = uvicorn.Server(server_config(uvicorn, inspector, settings))
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
+    ready(entrance(address(settings, door), inspector.access))
+    server.run(sockets=[door])
+
+
+def entrance(base: str, access: Access) -> str:
+    """The address that opens the inspector once."""
+    return f"{base}{PAGE}?token={access.new_token()}"
+
+
+def beside(app: Any, inspector: Inspector) -> Any:
+    """An application whose paths of the inspector that answers, with its own rules of access; all else is ``app``'s."""
+
+    async def both(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
+        path = str(scope.get("path", ""))
+        mine = path == PAGE.rstrip("/") or path.startswith((PAGE, API))
+        await (inspector if mine and scope["type"] != "lifespan" else app)(scope, receive, send)
+
+    return both

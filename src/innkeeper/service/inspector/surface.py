@@ -1,0 +1,277 @@
+"""Surface: the inspector over HTTP: its page, its API below ``/v1/inspector``, its socket; all behind `Access`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError
+from innkeeper.service.errors import MIB, BodyLimitError
+from innkeeper.service.exchange import JSON
+from innkeeper.service.inspector.access import HEADERS, Access
+from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.frames import Answer, Call
+from innkeeper.service.inspector.live import Live
+from innkeeper.service.inspector.page import INDEX, assets
+from innkeeper.service.inspector.problems import problem_body
+
+if TYPE_CHECKING:
+    from innkeeper.service.inspector.talking import Talk
+
+__all__ = ["API", "MAX_LIVE", "MAX_UPLOAD", "PAGE", "Inspector"]
+
+LOG: Final = logging.getLogger("innkeeper.service")
+
+PAGE: Final = "/inspector/"
+API: Final = "/v1/inspector/"
+
+MAX_UPLOAD: Final = 64 * 1024 * 1024
+"""Bytes of a file that is dropped into the inspector (`LimitError`)."""
+
+MAX_LIVE: Final = 16
+"""Open pages of one workspace (no error: the next one is not connected)."""
+
+BODY_SECONDS: Final = 30.0
+_BUSY: Final = 1013
+_DENIED: Final = 1008
+
+Scope = Any
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Inspector:
+    """The inspector of one workspace, as an ASGI application.
+
+    Args:
+        desk: the workspace.
+        access: who may look at it.
+        talk: what answers prompts; None: nothing does.
+    """
+
+    def __init__(self, desk: Desk, access: Access, talk: Talk | None = None) -> None:
+        self.desk, self.access, self._talk = desk, access, talk
+        self._live = 0
+        self._app = Starlette(routes=self._routes(), lifespan=self._lifespan)
+        self._app.router.redirect_slashes = False
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer one connection of ASGI."""
+        await self._app(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        warming = asyncio.ensure_future(self._warm())
+        try:
+            yield
+        finally:
+            warming.cancel()
+            await self.close()
+
+    async def _warm(self) -> None:
+        """Start the process before anybody asks."""
+        try:
+            await self.desk.ask(Call("leave"))
+        except InnkeeperError as error:
+            LOG.warning("inspector: %s", error.kind)
+
+    async def close(self) -> None:
+        """End the workspace's process, and let models go."""
+        await self.desk.close()
+        if self._talk is not None:
+            await self._talk.close()
+
+    def _routes(self) -> list[BaseRoute]:
+        return [
+            Route("/health", self._health, methods=["GET"]),
+            Route(PAGE.rstrip("/"), self._home, methods=["GET"]),
+            Route(PAGE, self._guarded(self._page), methods=["GET"]),
+            Route(PAGE + "{path:path}", self._guarded(self._asset), methods=["GET"]),
+            *(Route(API + path, self._guarded(handler), methods=[method]) for method, path, handler in self._api()),
+            WebSocketRoute(API + "live", self._socket),
+        ]
+
+    def _api(self) -> tuple[tuple[str, str, Handler], ...]:
+        return (
+            ("GET", "workspace", self._asked("view")),
+            ("GET", "inspection", self._asked("inspection")),
+            ("POST", "files", self._add),
+            ("GET", "files/{id}", self._asked("file")),
+            ("GET", "files/{id}/picture", self._asked("picture")),
+            ("GET", "files/{id}/changes", self._asked("changes")),
+            ("GET", "files/{id}/export", self._asked("export", "format")),
+            ("POST", "files/{id}/save", self._save),
+            ("POST", "files/{id}/revert", self._revert),
+            ("GET", "wire", self._asked("wire", "dialect")),
+            ("POST", "compare", self._compare),
+            ("GET", "replay", self._asked("replay")),
+            ("POST", "replay", self._open_replay),
+            ("POST", "talk", self._talked),
+        )
+
+    # ------------------------------------------------------------------------------------------------------------ access
+
+    def _guarded(self, handler: Handler) -> Handler:
+        """A handler behind the cookie, whose errors are problems; with the headers that every reply has."""
+
+        async def answer(web: Request) -> Response:
+            headers = _lower(web)
+            try:
+                if web.url.path == PAGE and "token" in web.query_params:
+                    self.access.check_host(headers)
+                    return _with_headers(self._entered(web.query_params["token"]))
+                self.access.check(headers, changes=web.method != "GET")
+                reply = await handler(web)
+            except InnkeeperError as error:
+                reply = _problem(error, page=web.url.path.startswith(PAGE))
+            except ClientDisconnect:
+                reply = Response(status_code=499)
+            except Exception as error:  # noqa: BLE001 - the last stop of a request
+                LOG.error("inspector: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
+                reply = Response(
+                    b'{"error":{"code":"internal","message":"something went wrong here"}}', 500, media_type=JSON
+                )
+            return _with_headers(reply)
+
+        return answer
+
+    def _entered(self, token: str) -> Response:
+        """A browser with the token: it gets the cookie, and an address without the token."""
+        cookie = self.access.spend(token)
+        if cookie is None:
+            return Response(_USED, 403, media_type="text/plain; charset=utf-8")
+        return Response(b"", 303, {"location": PAGE, "set-cookie": cookie})
+
+    async def _socket(self, socket: WebSocket) -> None:
+        try:
+            self.access.check(_lower(socket), changes=True)
+        except InnkeeperError:
+            await socket.close(_DENIED)
+            return
+        if self._live >= MAX_LIVE:
+            await socket.close(_BUSY)
+            return
+        self._live += 1
+        try:
+            await socket.accept()
+            await Live(socket, self.desk).serve()
+        finally:
+            self._live -= 1
+
+    # -------------------------------------------------------------------------------------------------------------- page
+
+    async def _health(self, _: Request) -> Response:
+        return _with_headers(Response(b'{"status":"ok"}', media_type=JSON))
+
+    async def _home(self, web: Request) -> Response:
+        query = f"?{web.url.query}" if web.url.query else ""
+        return _with_headers(Response(b"", 308, {"location": PAGE + query}))
+
+    async def _page(self, _: Request) -> Response:
+        index = assets().get(INDEX)
+        if index is None:
+            return Response(_NO_PAGE, media_type="text/plain; charset=utf-8")
+        return Response(index.data, media_type=index.media_type)
+
+    async def _asset(self, web: Request) -> Response:
+        asset = assets().get(web.path_params["path"])
+        if asset is None:
+            raise UnknownNameError("page", web.path_params["path"])
+        return Response(asset.data, media_type=asset.media_type)
+
+    # --------------------------------------------------------------------------------------------------------------- API
+
+    def _asked(self, name: str, detail: str = "") -> Handler:
+        """What the workspace answers to a question about a file, or with a word of the query."""
+
+        async def ask(web: Request) -> Response:
+            call = Call(name, web.path_params.get("id", ""), web.query_params.get(detail, "") if detail else "")
+            return _reply(*await self.desk.ask(call))
+
+        return ask
+
+    async def _add(self, web: Request) -> Response:
+        name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
+        return _reply(*await self.desk.add(name[:_NAME], await _body(web, MAX_UPLOAD)))
+
+    async def _save(self, web: Request) -> Response:
+        await _body(web, _SMALL)
+        return _reply(*await self.desk.save(web.path_params["id"]))
+
+    async def _revert(self, web: Request) -> Response:
+        await _body(web, _SMALL)
+        return _reply(*await self.desk.revert(web.path_params["id"]))
+
+    async def _compare(self, web: Request) -> Response:
+        return _reply(*await self.desk.ask(Call("compare"), await _json(web)))
+
+    async def _open_replay(self, web: Request) -> Response:
+        return _reply(*await self.desk.open_replay(await _json(web, MAX_UPLOAD)))
+
+    async def _talked(self, web: Request) -> Response:
+        body = await _json(web)
+        if self._talk is None:
+            raise UnknownNameError("model", "", hint="no model can be asked here")
+        return await self._talk.answer(self.desk, body, web.receive)
+
+
+_SMALL: Final = MIB
+_NAME: Final = 200
+_NO_PAGE: Final = "The page of the inspector is not built; its API answers below /v1/inspector/.\n"
+_USED: Final = "This address was used already, or is not the newest. Start `innkeeper inspect` again for another.\n"
+
+
+def _lower(connection: Request | WebSocket) -> dict[str, str]:
+    return {name.lower(): value for name, value in connection.headers.items()}
+
+
+async def _body(web: Request, allowed: int) -> bytes:
+    """The body, counted while it arrives. Raises `BodyLimitError`, and `FormatError` for one that does not arrive."""
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in web.stream():
+                size += len(part)
+                if size > allowed:
+                    raise BodyLimitError("the body", limit="MAX_UPLOAD", allowed=allowed, found=size)
+                parts.append(part)
+    except TimeoutError:
+        raise FormatError("the body did not arrive in time") from None
+    return b"".join(parts)
+
+
+async def _json(web: Request, allowed: int = 8 * MIB) -> bytes:
+    """A body that says to be JSON, which forms of other pages cannot say. Raises `FormatError`."""
+    if web.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise FormatError("the body is not JSON", hint=f"send it with content-type: {JSON}")
+    return await _body(web, allowed)
+
+
+def _reply(answer: Answer, body: bytes) -> Response:
+    headers: Mapping[str, str] = {}
+    if answer.name:
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(answer.name, safe='')}"}
+    return Response(body, answer.status, dict(headers), answer.media_type)
+
+
+def _problem(error: InnkeeperError, *, page: bool) -> Response:
+    if page:
+        return Response(
+            f"{error.message}\n{error.hint or ''}\n", error.http_status, media_type="text/plain; charset=utf-8"
+        )
+    return Response(problem_body(error), error.http_status, media_type=JSON)
+
+
+def _with_headers(reply: Response) -> Response:
+    for name, value in HEADERS.items():
+        reply.headers[name] = value
+    return reply

@@ -1,0 +1,93 @@
+"""Talk: a prompt is sent to a model, its answer streamed; with the answer comes the plan that made it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import TextDelta
+from innkeeper.inference.routing.models import ModelAnswer, Models
+from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.once import decode, unpack
+from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.frames import Call
+from innkeeper.service.inspector.problems import problem_of
+from innkeeper.service.inspector.sending import Sending
+from innkeeper.service.inspector.views import TalkDelta, TalkRequest
+
+__all__ = ["Talk"]
+
+CALLER: Final = "inspector"
+_OK: Final = 200
+
+
+class Talk:
+    """What answers prompts of a workspace.
+
+    Args:
+        models: who answers.
+        usual: who does where nobody is named.
+    """
+
+    def __init__(self, models: Models, usual: str) -> None:
+        self._models, self._usual = models, usual
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """Who can be asked."""
+        return tuple(card.name for card in self._models.cards())
+
+    async def close(self) -> None:
+        """Let all connections and models go."""
+        await self._models.close()
+
+    async def answer(self, desk: Desk, body: bytes, _: Any = None) -> Response:
+        """The answer as server-sent events: deltas of text, then the whole with its plan, or an error.
+
+        Raises what building and asking raise, before anything is sent.
+        """
+        asked = decode(body, TalkRequest)
+        answer, packed = await desk.ask(Call("plan"), msgspec.json.encode(asked.message))
+        if answer.status != _OK:
+            return Response(packed, answer.status, media_type=answer.media_type)
+        prompt = unpack(packed, Sending)
+        made = await self._models.answer(_request(prompt, asked.route or self._usual), CALLER)
+        return StreamingResponse(_events(made, prompt), media_type="text/event-stream")
+
+
+def _request(prompt: Sending, route: str) -> GenerationRequest:
+    options: Any = freeze(prompt.options)
+    return GenerationRequest(
+        surface="inspector",
+        model=route,
+        messages=tuple(Message.of(one) for one in prompt.messages),
+        options=FrozenDict(options),
+        stream=True,
+    )
+
+
+async def _events(made: ModelAnswer, prompt: Sending) -> AsyncIterator[bytes]:
+    """The events; whoever answers is stopped when nobody takes them any more."""
+    texts: list[str] = []
+    try:
+        async with aclosing(made.events) as events:
+            async for event in events:
+                if isinstance(event, TextDelta) and event.text:
+                    texts.append(event.text)
+                    yield _event("delta", msgspec.json.encode(TalkDelta(event.text)))
+    except InnkeeperError as error:
+        yield _event("error", msgspec.json.encode({"error": problem_of(error)}))
+        return
+    message = msgspec.json.encode("".join(texts))
+    yield _event("end", b'{"message":' + message + b',"plan":' + prompt.inspection + b"}")
+
+
+def _event(name: str, data: bytes) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

@@ -1,0 +1,167 @@
+"""Verdicts: why each lorebook entry is in the prompt or not, with the place in its file, and where in the chat its key is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from innkeeper.content.chat import Chat
+from innkeeper.service.inspector.views import GroupContest, KeyMatch, Roll, TimedEffect, Variation, Verdict
+from innkeeper.tokens import default_counter
+
+if TYPE_CHECKING:
+    from innkeeper.content.entry import LorebookEntry
+    from innkeeper.lore import Verdict as LoreVerdict
+    from innkeeper.lore.compiled import CompiledEntry
+    from innkeeper.prompt import Plan
+    from innkeeper.service.inspector.origins import Origins
+    from innkeeper.service.inspector.workspace import OpenWorkspace
+
+__all__ = ["verdict_views"]
+
+_FROM_END: Final = re.compile(r"message (\d+) from the end")
+_TIMED: Final = frozenset({"sticky", "cooldown", "delay"})
+
+
+def verdict_views(
+    workspace: OpenWorkspace, plan: Plan, origins: Origins, variation: Variation | None = None
+) -> tuple[Verdict, ...]:
+    """A view for each verdict of a plan, in its order."""
+    lore = plan.lore
+    verdicts = getattr(lore, "verdicts", ())
+    if not verdicts:
+        return ()
+    entries = getattr(lore, "entries", ())
+    texts = {(item.book, item.uid): item.content for item in getattr(lore, "activated", ())}
+    matches = _Matches(workspace, plan, origins, variation)
+    counter, seen = default_counter(), dict[tuple[str, int | str], int]()
+    views, kept = [], list[_Known]()
+    known = workspace.known_verdicts if variation is None else []
+    for index, (verdict, entry) in enumerate(zip_longest(verdicts, entries)):
+        key = (verdict.book, verdict.uid)
+        number = seen[key] = seen.get(key, -1) + 1
+        place = origins.entry(verdict.book, verdict.uid, number)
+        own = None if entry is None else entry.entry
+        text = texts.get(key) if verdict.fired else None
+        tokens = None if text is None else counter.count(text, plan.model)
+        before = known[index] if index < len(known) else None
+        if before is not None and before.is_of(verdict, own, place, tokens):
+            view = before.view
+        else:
+            view = _view(index, verdict, entry, number, place, tokens, matches)
+        views.append(view)
+        if variation is None:
+            kept.append(_Known(verdict, own, place, view) if before is None or before.view is not view else before)
+    if variation is None:
+        workspace.known_verdicts = kept
+    return tuple(views)
+
+
+class _Known(NamedTuple):
+    """A verdict whose view was made. One that a key decided is not kept: where the key is may be elsewhere."""
+
+    verdict: LoreVerdict
+    entry: LorebookEntry | None
+    place: Any
+    view: Verdict
+
+    def is_of(self, verdict: LoreVerdict, entry: LorebookEntry | None, place: Any, tokens: int | None) -> bool:
+        """Whether the view would be the same."""
+        if self.entry is not entry or "span" in verdict.facts or self.view.tokens != tokens:
+            return False
+        same = (self.place is None) is (place is None)
+        if same and place is not None:
+            same = self.place[0] is place[0] and self.place[1] == place[1]
+        return bool(same and self.verdict == verdict)
+
+
+def _view(
+    index: int,
+    verdict: LoreVerdict,
+    entry: CompiledEntry | None,
+    number: int,
+    place: Any,
+    tokens: int | None,
+    matches: _Matches,
+) -> Verdict:
+    facts, reason = verdict.facts, verdict.reason.value
+    file, path = (None, ()) if place is None else (place[0].id, place[1])
+    own = None if entry is None else entry.entry
+    name = f"{file or verdict.book}:{'/'.join(map(str, path)) or verdict.uid}"
+    return Verdict(
+        id=f"{name}#{number}" if number and not path else name,
+        file=file,
+        path=path,
+        index=index,
+        book=verdict.book,
+        uid=verdict.uid,
+        title=verdict.title,
+        fired=verdict.fired,
+        reason=reason,
+        text=str(verdict),
+        key=facts.get("key"),
+        at=matches.at(facts) if "span" in facts else None,
+        pass_=facts.get("loop"),
+        group=_contest(facts) if "group" in facts else None,
+        roll=Roll(facts["roll"], facts.get("probability")) if "roll" in facts else None,
+        timed=_timed(reason, facts),
+        tokens=tokens,
+        position=None if own is None else own.position.value,
+        order=None if own is None or own.order is None else int(own.order),
+    )
+
+
+def _contest(facts: Mapping[str, Any]) -> GroupContest:
+    return GroupContest(str(facts["group"]), _text(facts.get("winner")), _text(facts.get("how")))
+
+
+def _timed(reason: str, facts: Mapping[str, Any]) -> TimedEffect | None:
+    effect: Any = reason if reason in _TIMED else None
+    return None if effect is None else TimedEffect(effect, facts.get("until"))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+class _Matches:
+    """Where keys matched, in messages as they are written: searched are names before them, and texts that scripts changed."""
+
+    def __init__(self, workspace: OpenWorkspace, plan: Plan, origins: Origins, variation: Variation | None) -> None:
+        request = plan.request
+        self._searched: tuple[str, ...] = getattr(plan.lore, "searched", ())
+        self._new = (request.message or "") if request is not None else ""
+        file = next((one for one in workspace.used_files(variation) if one.kind == "chat"), None)
+        chat = None if file is None else file.built_of(saved=variation is not None and variation.saved)
+        self._chat = chat if isinstance(chat, Chat) else Chat()
+        turn = workspace.settings_of(variation).turn
+        limit = len(self._chat.messages) if turn is None else turn
+        self._lines = [index for index in origins.lines if index < limit]
+
+    def at(self, facts: Mapping[str, Any]) -> KeyMatch | None:
+        """The place; None where the text is none of the chat."""
+        start, end = facts["span"]
+        match = _FROM_END.fullmatch(str(facts.get("place", "")))
+        back = int(match[1]) if match is not None else len(self._searched)
+        if back >= len(self._searched):
+            return KeyMatch("other", None, start, end)
+        searched = self._searched[back]
+        if self._new:
+            if back == 0:
+                return _placed(None, self._new, searched, start, end)
+            back -= 1
+        if back >= len(self._lines):
+            return KeyMatch("other", None, start, end)
+        index = self._lines[-1 - back]
+        return _placed(index, self._chat.messages[index].text, searched, start, end)
+
+
+def _placed(index: int | None, text: str, searched: str, start: int, end: int) -> KeyMatch:
+    """The place in a message as it is written, of one in the text that was searched for it."""
+    before = len(searched) - len(text)
+    if before >= 0 and searched.endswith(text) and start >= before:
+        return KeyMatch("chat", index, start - before, end - before)
+    found = text.find(searched[start:end])
+    return KeyMatch("chat", index, found, found + end - start) if found >= 0 else KeyMatch("other", index, start, end)

@@ -1,0 +1,154 @@
+"""Wire: the exact request that a provider gets, text by text with its origin, and how to send it by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.prompt import Plan
+from innkeeper.service.inspector.origins import Origins
+from innkeeper.service.inspector.views import Finding, Wire, WireRange
+
+if TYPE_CHECKING:
+    from innkeeper.prompt.source_map import SourceRange
+    from innkeeper.service.inspector.workspace import OpenWorkspace
+
+__all__ = ["wire_view"]
+
+INDENT: Final = 2
+
+
+def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire:
+    """The body of a dialect, or of the plan's own. Raises what `Plan.to_request` raises."""
+    name = dialect or plan.dialect or "openai"
+    payload = plan.to_request(name)
+    body = payload.body
+    mapped = plan.source_map(name, request=True)
+    pretty, places = _pretty(body)
+    origins = Origins(workspace)
+    ranges = tuple(_ranges(mapped.ranges, places, origins))
+    text = body.get("prompt") if isinstance(body, Mapping) else None
+    address = ADDRESSES.get(name, "http://localhost:8000/v1/chat/completions")
+    return Wire(
+        dialect=name,
+        body=body,
+        text=text if isinstance(text, str) else None,
+        pretty=pretty,
+        lost=tuple(Finding("warning", str(note.kind), str(note), note.hint) for note in payload.notes),
+        stop=plan.stop,
+        fingerprint=plan.fingerprint(name),
+        ranges=ranges,
+        origins=tuple(origins.table),
+        curl=_curl(address, name, body),
+        python=_python(address, name, body),
+    )
+
+
+def _pretty(value: Any) -> tuple[str, dict[str, list[int]]]:
+    """A value as indented JSON, and for each of its strings, by JSON Pointer, where each of its characters begins."""
+    parts: list[str] = []
+    places: dict[str, list[int]] = {}
+    _write(value, "", 0, parts, places, [0])
+    return "".join(parts), places
+
+
+def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[str, list[int]], at: list[int]) -> None:
+    def put(text: str) -> None:
+        parts.append(text)
+        at[0] += len(text)
+
+    if isinstance(value, str):
+        put('"')
+        starts = []
+        for char in value:
+            starts.append(at[0])
+            put(_escaped(char))
+        places[pointer] = [*starts, at[0]]
+        put('"')
+    elif isinstance(value, (Mapping, list, tuple)) and value:
+        is_object = isinstance(value, Mapping)
+        put("{" if is_object else "[")
+        items = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for index, (key, item) in enumerate(items):
+            put(("," if index else "") + "\n" + " " * (INDENT * (level + 1)))
+            if is_object:
+                put(json.dumps(str(key), ensure_ascii=False) + ": ")
+            place = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+            _write(item, place, level + 1, parts, places, at)
+        put("\n" + " " * (INDENT * level) + ("}" if is_object else "]"))
+    else:
+        put(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _escaped(char: str) -> str:
+    """A character as JSON writes it in a string; lone surrogates, which no UTF-8 has, by their number."""
+    lone = "\ud800" <= char <= "\udfff"
+    return json.dumps(char, ensure_ascii=lone)[1:-1]
+
+
+def _ranges(mapped: tuple[SourceRange, ...], places: dict[str, list[int]], origins: Origins) -> Iterator[WireRange]:
+    """The ranges over the pretty text; neighbours of one origin in one string are one."""
+    last: WireRange | None = None
+    for each in mapped:
+        number = origins.number(each.origin)
+        starts = places.get(each.pointer)
+        if number is None or starts is None or each.end >= len(starts):
+            continue
+        start, end = starts[each.start], starts[each.end]
+        if last is not None and last.origin == number and last.end == start:
+            last = WireRange(last.start, end, number)
+            continue
+        if last is not None:
+            yield last
+        last = WireRange(start, end, number)
+    if last is not None:
+        yield last
+
+
+ADDRESSES: Final[Mapping[str, str]] = {
+    "openai": "https://api.openai.com/v1/chat/completions",
+    "responses": "https://api.openai.com/v1/responses",
+    "anthropic": "https://api.anthropic.com/v1/messages",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/models/MODEL:generateContent",
+    "mistral": "https://api.mistral.ai/v1/chat/completions",
+    "cohere": "https://api.cohere.com/v2/chat",
+    "xai": "https://api.x.ai/v1/chat/completions",
+    "ai21": "https://api.ai21.com/studio/v1/chat/completions",
+    "ollama": "http://localhost:11434/api/chat",
+    "text": "http://localhost:8000/v1/completions",
+}
+"""Where a body of a dialect is sent."""
+
+
+def _headers(dialect: str) -> dict[str, str]:
+    headers = {"content-type": "application/json"}
+    if dialect == "anthropic":
+        return {**headers, "x-api-key": "$API_KEY", "anthropic-version": "2023-06-01"}
+    if dialect == "gemini":
+        return {**headers, "x-goog-api-key": "$API_KEY"}
+    return {**headers, "authorization": "Bearer $API_KEY"}
+
+
+def _curl(address: str, dialect: str, body: Any) -> str:
+    """A line for a shell; the body is quoted so that no shell reads it."""
+    headers = "".join(f' \\\n  -H "{name}: {value}"' for name, value in _headers(dialect).items())
+    data = _dumped(body).replace("'", "'\\''")
+    return f"curl {address}{headers} \\\n  --data-raw '{data}'\n"
+
+
+def _python(address: str, dialect: str, body: Any) -> str:
+    headers = {name: value.replace("$API_KEY", "{key}") for name, value in _headers(dialect).items()}
+    lines = ",\n".join(f'    "{name}": {"f" * ("{" in value)}"{value}"' for name, value in headers.items())
+    return (
+        "import json\nimport os\nimport urllib.request\n\n"
+        'key = os.getenv("API_KEY")\n'
+        f"body = json.loads({_dumped(body)!r})\n"
+        f"headers = {{\n{lines},\n}}\n"
+        f'asked = urllib.request.Request("{address}", json.dumps(body).encode(), headers)\n'
+        "print(urllib.request.urlopen(asked).read().decode())\n"
+    )
+
+
+def _dumped(body: Any) -> str:
+    return json.dumps(body, ensure_ascii=True, default=str)

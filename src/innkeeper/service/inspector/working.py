@@ -1,0 +1,335 @@
+"""WorkingFile: one file of a workspace: as it was saved, as it is edited, and what is built of it.
+
+What it is decides its content. While an edit makes it unreadable, the last asset that could be read is built of, and a finding
+says so. Saving writes the saved bytes with the differences in them, so that fields nobody knows, and the form of the text, stay.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final
+
+from innkeeper.content.card_versions import CardVersion
+from innkeeper.content.character import read_character
+from innkeeper.content.chat import Chat
+from innkeeper.content.chat_message import read_message
+from innkeeper.content.errors import WrongKindError
+from innkeeper.content.files.format import CardFile
+from innkeeper.content.files.formats import card_bytes, open_card, sniff
+from innkeeper.content.files.loading import load_asset
+from innkeeper.content.files.png import read_chunks, write_chunk
+from innkeeper.content.files.reader import Reader, Source
+from innkeeper.content.finding import Finding, Level, Path
+from innkeeper.content.json import ABSENT
+from innkeeper.content.json.document import Document
+from innkeeper.content.json.text import decode_text, encode_json
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.prompt import BuildRequest, ReplayBundle
+from innkeeper.prompt.data import parse_json
+from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError
+from innkeeper.service.inspector.edits import differences, edited, existing, inserted, plain
+from innkeeper.service.inspector.rereading import chat_tree, reread
+from innkeeper.service.inspector.views import Edit, Kind
+
+__all__ = ["PNG", "WorkingFile"]
+
+PNG: Final = b"\x89PNG\r\n\x1a\n"
+"""How a picture begins that a page may show."""
+
+MAX_PICTURE_SIDE: Final = 8_192
+"""Pixels of a side of a picture that is shown (no error: a larger one is not)."""
+
+MAX_TEXT: Final = 256 * 1024
+"""Bytes of a file of no known kind that are shown as text (no error: more is not shown)."""
+
+_KINDS: Final[dict[str, Kind]] = {
+    "Character": "character",
+    "Persona": "persona",
+    "Lorebook": "lorebook",
+    "Chat": "chat",
+    "PresetFile": "preset",
+    "BuildRequest": "request",
+}
+_CARD_FORMATS: Final = {
+    "v2": ("json", CardVersion.V2),
+    "v3": ("json", CardVersion.V3),
+    "png": ("png", None),
+    "charx": ("charx", CardVersion.V3),
+}
+_BINARY: Final = frozenset({"png", "apng", "charx", "byaf"})
+
+
+class WorkingFile:
+    """A file with its edits. Raises nothing for what it holds: what cannot be read is of the kind ``other``, and says why."""
+
+    def __init__(self, id: str, name: str, data: bytes, *, writable: bool = True) -> None:  # noqa: A002 - the field's name
+        self.id, self.name, self.writable = id, name, writable
+        self.changes_made = 0
+        self.open(data)
+
+    def open(self, data: bytes) -> None:
+        """Begin with these bytes, as saved and as edited."""
+        self.data = data
+        self.kind: Kind = "other"
+        self.card: CardFile | None = None
+        self.asset: Any = None
+        self.tree: Any = None
+        self.text: str | None = None
+        self.problem: InnkeeperError | None = None
+        self._text_findings: tuple[Finding, ...] = ()
+        try:
+            self._read(data)
+        except InputError as error:
+            self.problem = error
+        self.saved_tree, self.saved_asset = self.tree, self.asset
+        self.changes_made += 1
+
+    def _read(self, data: bytes) -> None:
+        if self.name.lower().endswith(".toml"):
+            self.kind, self.text = "profile", decode_text(data[:MAX_TEXT], self.name, [])
+            return
+        try:
+            self.asset = load_asset(data, unknown=_request)
+        except InputError:
+            if sniff(data).container == "json":
+                self.text = decode_text(data[:MAX_TEXT], self.name, [])
+            raise
+        self.kind = _KINDS[type(self.asset).__name__]
+        if self.kind == "character":
+            self.card = open_card(data)
+            self.asset = self.card.character
+        if isinstance(self.asset, Chat):
+            self.tree = chat_tree(self.asset)
+        elif isinstance(self.asset, BuildRequest):
+            self.tree = parse_json(data, asset=self.name)
+        else:
+            self.tree = self.asset.document.tree
+            self._text_findings = self.asset.document.findings
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is edited and not saved."""
+        return self.tree is not self.saved_tree and bool(differences(self.saved_tree, self.tree))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is not right in it, by its readers."""
+        own: tuple[Finding, ...] = getattr(self.asset, "findings", ())
+        if self.problem is None:
+            return own
+        place = self.problem.where.path if self.problem.where is not None else None
+        told = Finding(self.problem.kind, self.problem.message, place or "", Level.ERROR, hint=self.problem.hint)
+        return (told, *own)
+
+    # ---------------------------------------------------------------------------------------------------------- edits
+
+    def apply(self, edit: Edit, value: Any = ABSENT) -> None:
+        """Change the working copy; ``value`` is what the edit brings. Raises `UsageError` for a place that is not there."""
+        path = tuple(edit.path)
+        if self.tree is None:
+            raise UsageError(f"{self.name} is not edited here", hint="its kind is not known, or it is a profile")
+        if edit.remove:
+            self._take(edited(self.tree, path, ABSENT), path[:-1])
+        elif value is ABSENT:
+            raise UsageError("an edit has a value, or removes one")
+        elif edit.insert:
+            self._take(inserted(self.tree, path, plain(value)), path[:-1])
+        else:
+            self._take(edited(self.tree, path, plain(value)), path)
+
+    def revert(self) -> None:
+        """Go back to what is saved."""
+        self.tree, self.asset, self.problem = self.saved_tree, self.saved_asset, None
+        self.changes_made += 1
+
+    def _take(self, tree: Any, path: Path) -> None:
+        """Have another document, which differs at ``path`` alone."""
+        before = self.asset if self.problem is None else None
+        self.tree = tree
+        self.changes_made += 1
+        try:
+            self.asset = reread(self.kind, before, tree, path, self._text_findings)
+            self.problem = None
+        except InputError as error:
+            self.problem = error
+        except UsageError as error:
+            self.problem = error
+
+    def built_of(self, *, saved: bool = False) -> Any:
+        """The asset, as it is edited or as it was saved."""
+        return self.saved_asset if saved else self.asset
+
+    # --------------------------------------------------------------------------------------------------------- saving
+
+    def before_and_after(self) -> tuple[str, str]:
+        """The document as saved and as edited, indented."""
+        return _pretty(self.saved_tree), _pretty(self.tree)
+
+    def to_bytes(self) -> bytes:
+        """The file with its edits in it. Raises `UnsupportedError` where this form of file is only read."""
+        if self.tree is self.saved_tree:
+            return self.data
+        if self.problem is not None:
+            raise self.problem
+        edits = differences(self.saved_tree, self.tree)
+        if not edits:
+            return self.data
+        if self.card is not None and self.card.kind in _BINARY:
+            return self._card_bytes(edits)
+        if self.kind == "chat":
+            return self._chat_bytes(edits)
+        return Document.parse(self.data, keys_limit="lore_json_keys").replace(edits).encode()
+
+    def _card_bytes(self, edits: dict[Path, Any]) -> bytes:
+        """The card in its own picture or archive."""
+        card = self.card
+        if card is None or card.kind not in {"png", "apng", "charx"}:
+            hint = "export it as png, charx, v2 or v3"
+            raise UnsupportedError(f"no card is written to a {card.kind if card else 'file'} file", hint=hint)
+        character = read_character(card.character.document.replace(edits), lenient=True)
+        return card_bytes(card.with_character(character), "png" if card.kind == "apng" else card.kind)
+
+    def _chat_bytes(self, edits: dict[Path, Any]) -> bytes:
+        chat: Chat = self.saved_asset or Chat()
+        if not chat.is_lines:
+            document = Document.parse(self.data)
+            prefix: Path = ("messages",) if isinstance(document.tree, dict) else ()
+            inside = {(*prefix, *path[1:]): value for path, value in edits.items() if path[:1] == ("messages",)}
+            return document.replace(inside).encode()
+        return self._lines(chat)
+
+    def _lines(self, chat: Chat) -> bytes:
+        """JSON lines: each byte for byte as it was, but for those that are others."""
+        known = {id(message.raw): message for message in chat.messages}
+        own: Chat = self.asset
+        messages = tuple(
+            _rewritten(chat.messages[index] if index < len(chat.messages) else None, message.raw)
+            if id(message.raw) not in known
+            else known[id(message.raw)]
+            for index, message in enumerate(own.messages)
+        )
+        header, data = own.header, chat.header_data
+        if header is not chat.header and header is not None:
+            data = Document(chat.header or {}, data).replace(differences(chat.header or {}, header)).data
+        bad = tuple(one for one in chat.bad_lines if one.before <= len(messages))
+        return Chat(messages=messages, header=header, header_data=data, bad_lines=bad, is_lines=True).to_jsonl()
+
+    # --------------------------------------------------------------------------------------------------------- others
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """What `export` writes."""
+        match self.kind:
+            case "character":
+                return (*_CARD_FORMATS, *(("lorebook",) if self.asset.book is not None else ()))
+            case "lorebook":
+                return ("json", "world", "card_book")
+            case "chat":
+                return ("jsonl",)
+            case "other" | "profile":
+                return ("file",)
+        return ("json",)
+
+    def export(self, format: str) -> tuple[str, bytes]:  # noqa: A002 - what it is
+        """A name and the bytes in another format, edits included. Raises `UsageError` for one that is not written."""
+        if format not in self.formats:
+            hint = f"formats: {', '.join(self.formats)}"
+            raise UsageError(f"{self.name} is not written as {format!r}", hint=hint)
+        stem = self.name.rpartition("/")[2].rpartition(".")[0] or self.name
+        if self.problem is not None and self.tree is not None:
+            raise self.problem
+        if format in _CARD_FORMATS and self.kind == "character":
+            name, version = _CARD_FORMATS[format]
+            card = self._edited_card()
+            if version is not None:
+                card = card.with_character(card.character.to_version(version))
+            return f"{stem}.{name}", card_bytes(card, name)
+        if format == "file":
+            return self.name.rpartition("/")[2], self.data
+        written: dict[str, Callable[[], Any]] = {
+            "lorebook": lambda: encode_json(self.asset.book.to_world(), indent=4),
+            "world": lambda: encode_json(self.asset.to_world(), indent=4),
+            "card_book": lambda: encode_json(self.asset.to_card_book(), indent=4),
+            "jsonl": lambda: self._lines(self.saved_asset or Chat()),
+            "json": self.to_bytes,
+        }
+        return f"{stem}.{'jsonl' if format == 'jsonl' else 'json'}", written[format]()
+
+    def _edited_card(self) -> CardFile:
+        card = self.card
+        if card is None:
+            raise WrongKindError("this is no card", found=self.kind)
+        return card if self.tree is self.saved_tree else card.with_character(self.asset)
+
+    def picture(self) -> bytes | None:
+        """The card's picture, where it is a PNG that was looked at; without what else is in the file."""
+        try:
+            icon = None if self.card is None else self.card.icon()
+        except InputError:
+            return None
+        if icon is None or not icon.startswith(PNG):
+            return None
+        return _only_picture(icon)
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether `picture` gives one, as far as can be told without reading it."""
+        return self.card is not None and (self.card.image is not None or self.card.character.main_asset() is not None)
+
+    def place(self, path: Path) -> Path:
+        """As much of a path as there is in the document."""
+        return existing(self.tree, path)[0]
+
+    def entry_paths(self) -> dict[int, Path]:
+        """Where each entry of its lorebook stands, by the identity of the object it was read from."""
+        book = self.asset if isinstance(self.asset, Lorebook) else getattr(self.asset, "book", None)
+        if not isinstance(book, Lorebook):
+            return {}
+        raw = book.raw if isinstance(book.raw, dict) else {"entries": book.raw}
+        entries, base = raw.get("entries"), book.path if isinstance(book.raw, list) else (*book.path, "entries")
+        pairs = entries.items() if isinstance(entries, dict) else enumerate(entries or ())
+        return {id(item): (*base, key) for key, item in pairs}
+
+
+def _request(source: Source) -> BuildRequest:
+    """A build request, or that of a replay bundle."""
+    with Reader(source) as reader:
+        data = reader.all()
+    tree = parse_json(data, asset="request")
+    if isinstance(tree, dict) and "innkeeper_replay" in tree:
+        return ReplayBundle.from_json(data).request
+    return BuildRequest.from_json(data)
+
+
+def _rewritten(before: Any, raw: dict[str, Any]) -> Any:
+    """A message whose object is another, in the form that its line had."""
+    if before is None or before.data is None:
+        return read_message(raw)
+    edits = differences(before.raw, raw)
+    if () in edits:
+        return read_message(raw)
+    document = Document(before.raw, before.data).replace(edits)
+    return read_message(document.tree, document.data)
+
+
+def _pretty(tree: Any) -> str:
+    return "" if tree is None else encode_json(tree, indent=2).decode(errors="replace")
+
+
+def _only_picture(data: bytes) -> bytes | None:
+    """The chunks of a PNG that make the picture; None for one that is damaged, or larger than a page should unpack."""
+    try:
+        chunks = list(read_chunks(data, lenient=True))
+        sides = struct.unpack_from(">II", data, chunks[0].start)
+    except (InputError, IndexError, struct.error):
+        return None
+    if max(sides) > MAX_PICTURE_SIDE:
+        return None
+    return PNG + b"".join(
+        write_chunk(chunk.kind, data[chunk.start : chunk.end]) for chunk in chunks if chunk.kind in _PICTURE
+    )
+
+
+_PICTURE: Final = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"})
+"""The chunks that make a picture: not its texts, nor what animates it."""

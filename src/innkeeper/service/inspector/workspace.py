@@ -1,0 +1,412 @@
+"""Workspace: opened files and settings, and the build request that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.content.chat import OURS, Chat
+from innkeeper.content.finding import Finding as ContentFinding
+from innkeeper.content.finding import Level
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.prompt import BuildLimits, BuildRequest, UnknownNameError
+from innkeeper.prompt.errors import InnkeeperError, LimitError, UsageError
+from innkeeper.service.inspector.edits import existing, text_path
+from innkeeper.service.inspector.views import (
+    FileView,
+    Finding,
+    Kind,
+    Origin,
+    Path,
+    SettingsPatch,
+    SettingsView,
+    Variation,
+    Workspace,
+)
+from innkeeper.service.inspector.working import WorkingFile
+from innkeeper.taverns.asset_fields import AssetFields
+
+if TYPE_CHECKING:
+    from innkeeper.content.preset import Preset
+
+__all__ = ["MAX_FILES", "MAX_FILE_BYTES", "OpenWorkspace"]
+
+MAX_FILES: Final = 500
+"""Files of one workspace of the inspector (`LimitError`)."""
+
+MAX_FILE_BYTES: Final = 256 * 1024 * 1024
+"""Bytes of all files of one workspace of the inspector (`LimitError`)."""
+
+TAVERN: Final = "silly"
+_SEVERITIES: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
+_BUILT: Final[tuple[Kind, ...]] = ("character", "lorebook", "preset", "chat", "request")
+"""Kinds that a prompt is built of, beside the persona. A request goes alone where nobody says."""
+
+
+_Book = tuple[str, Lorebook, WorkingFile]
+_Places = dict[tuple[str, int | str], list[tuple[WorkingFile, Path]]]
+
+
+class OpenWorkspace:
+    """Files with their edits, and settings. One prompt is built of it.
+
+    Args:
+        title: what the page calls it.
+        files: the files.
+        settings: what of the settings is given.
+        now: the time of builds, where the settings say none.
+        every: whether all files are used, and not one of each kind.
+
+    Raises `LimitError`.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        files: Iterable[WorkingFile],
+        settings: SettingsPatch | None = None,
+        *,
+        now: str = "",
+        every: bool = False,
+    ) -> None:
+        self.title = title
+        self.files = {file.id: file for file in files}
+        self._check()
+        self.settings = self._usual(now, every=every)
+        self._linted: dict[str, tuple[Any, tuple[Finding, ...]]] = {}
+        self._cut: tuple[Chat, int, Chat] | None = None
+        self._made: tuple[dict[str, Any], BuildRequest] | None = None
+        self._places: tuple[list[_Book], _Places] | None = None
+        self.known_origins: tuple[dict[Any, int], list[Origin]] = ({}, [])
+        """The table of the last prompt, and the numbers of origins in it."""
+        self.known_verdicts: list[Any] = []
+        """What `innkeeper.service.inspector.verdicts` made last, in its order."""
+        if settings is not None:
+            self.change(settings)
+
+    def _check(self) -> None:
+        size = sum(len(file.data) for file in self.files.values())
+        for limit, allowed, found in (
+            ("MAX_FILES", MAX_FILES, len(self.files)),
+            ("MAX_FILE_BYTES", MAX_FILE_BYTES, size),
+        ):
+            if found > allowed:
+                raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=found)
+
+    def _usual(self, now: str, *, every: bool) -> SettingsView:
+        """What is used where nobody says: what a profile among the files names, and of each other kind the first."""
+        profile, named = self._profile()
+        kinds: dict[str, list[WorkingFile]] = {}
+        for file in self.files.values():
+            kinds.setdefault(file.kind, []).append(file)
+        used: list[WorkingFile] = []
+        for kind in _BUILT:
+            those = kinds.get(kind, [])
+            chosen = those if every else [file for file in those if file.name in named]
+            if not chosen and not (kind == "request" and used) and (kind != "lorebook" or profile is None):
+                chosen = those if kind == "lorebook" else those[:1]
+            used += chosen
+        personas = kinds.get("persona", [])
+        persona = next((file.id for file in personas if file.name in named), personas[0].id if personas else None)
+        base = SettingsView(tavern=TAVERN, now=now, used=tuple(file.id for file in used), persona=persona)
+        request = next((file.asset for file in used if file.kind == "request"), None)
+        if request is not None:
+            return _with_request(base, request)
+        return base if profile is None else _with_profile(base, profile)
+
+    def _profile(self) -> tuple[Any, frozenset[str]]:
+        """The profile that the files have, if they have one, and the files that it names."""
+        from innkeeper.taverns.profiles.profile import parse_profile
+
+        for file in self.files.values():
+            if file.kind == "profile" and file.name.rpartition("/")[2] == "profile.toml":
+                try:
+                    profile = parse_profile(file.data, asset=file.name)
+                except InnkeeperError as error:
+                    file.problem = error
+                    continue
+                folder = file.name.rpartition("/")[0]
+                return profile, frozenset(f"{folder}/{name}" if folder else name for name in profile.files)
+        return None, frozenset()
+
+    # ----------------------------------------------------------------------------------------------------------- views
+
+    def view(self, *, talk: bool = False, library: bool = False, routes: tuple[str, ...] = ()) -> Workspace:
+        """What the page is told."""
+        from innkeeper.dialects import DIALECTS
+        from innkeeper.taverns import TAVERNS
+
+        return Workspace(
+            title=self.title,
+            files=tuple(self.file_view(file) for file in self.files.values()),
+            settings=self.settings,
+            taverns=tuple(TAVERNS),
+            dialects=tuple(DIALECTS),
+            turns=self.turns,
+            library=library,
+            talk=talk,
+            formats={file.id: file.formats for file in self.files.values()},
+            routes=routes,
+        )
+
+    def file(self, name: str) -> WorkingFile:
+        """A file by its id. Raises `UnknownNameError`."""
+        try:
+            return self.files[name]
+        except KeyError:
+            raise UnknownNameError("file", name, self.files) from None
+
+    def file_view(self, file: WorkingFile) -> FileView:
+        """A file as the page lists it."""
+        used = file.id in self.settings.used or file.id == self.settings.persona
+        findings = tuple(_finding(file, one) for one in file.findings) + self._known_lint(file)
+        size = len(file.data)
+        return FileView(
+            file.id, file.name, file.kind, size, used, file.changed, file.writable, file.has_picture, findings
+        )
+
+    def _known_lint(self, file: WorkingFile) -> tuple[Finding, ...]:
+        asset, findings = self._linted.get(file.id, (None, ()))
+        return findings if asset is file.asset else ()
+
+    def lint(self) -> bool:
+        """Look for dead entries and the like in what was not looked at as it is now; whether there was any."""
+        from innkeeper.lore.lint import RESTATED
+        from innkeeper.taverns.silly.linting import lint_fields
+
+        preset, looked = self._preset(), False
+        for file in self.files.values():
+            if file.asset is None or (file.id in self._linted and self._linted[file.id][0] is file.asset):
+                continue
+            looked, fields = True, AssetFields()
+            try:
+                fields.put(file.asset, file.name)
+                found = [
+                    _finding(file, one)
+                    for one in lint_fields(fields.fields, preset, self.settings.model)
+                    if one.rule not in RESTATED
+                ]
+            except InnkeeperError as error:
+                found = [Finding("note", error.kind, error.message, error.hint, file.id)]
+            self._linted[file.id] = (file.asset, tuple(found))
+        return looked
+
+    def _preset(self) -> Preset | None:
+        found = (self.files[key].asset for key in self.settings.used if key in self.files)
+        return next((asset.preset for asset in found if type(asset).__name__ == "PresetFile"), None)
+
+    @property
+    def chat_file(self) -> WorkingFile | None:
+        """The file of the chat that is used."""
+        return next((file for file in self._used(self.settings) if file.kind == "chat"), None)
+
+    @property
+    def turns(self) -> int:
+        """Messages of the chat."""
+        chat = self.chat_file
+        return len(chat.asset.messages) if chat is not None and chat.asset is not None else 0
+
+    # ---------------------------------------------------------------------------------------------------------- changes
+
+    def change(self, patch: SettingsPatch) -> None:
+        """Have other settings. Raises `UnknownNameError` for a file or tavern that is not there."""
+        from innkeeper.taverns import TAVERNS
+
+        settings = _patched(self.settings, patch)
+        for name in (*settings.used, *((settings.persona,) if settings.persona else ())):
+            self.file(name)
+        if settings.tavern not in TAVERNS:
+            raise UnknownNameError("tavern", settings.tavern, TAVERNS)
+        self.settings = settings
+
+    def add(self, file: WorkingFile) -> None:
+        """Have one more file, which is used. Raises `LimitError`."""
+        before = dict(self.files)
+        self.files[file.id] = file
+        try:
+            self._check()
+        except LimitError:
+            self.files = before
+            raise
+        if file.kind == "persona":
+            self.settings = msgspec.structs.replace(self.settings, persona=file.id)
+        elif file.kind not in {"other", "profile"}:
+            kept = (key for key in self.settings.used if file.kind == "lorebook" or self.files[key].kind != file.kind)
+            self.settings = msgspec.structs.replace(self.settings, used=(*kept, file.id))
+
+    def use_alone(self, file: WorkingFile) -> None:
+        """Build of this file alone, with the settings that it has itself."""
+        plain = SettingsView(tavern=TAVERN, now=self.settings.now, used=(file.id,))
+        self.settings = _with_request(plain, file.asset) if file.kind == "request" else plain
+
+    # ----------------------------------------------------------------------------------------------------------- request
+
+    def _used(self, settings: SettingsView) -> Iterator[WorkingFile]:
+        names = dict.fromkeys((*settings.used, *((settings.persona,) if settings.persona else ())))
+        return (self.files[name] for name in names if name in self.files)
+
+    def used_files(self, variation: Variation | None = None) -> tuple[WorkingFile, ...]:
+        """The files that a prompt is made of, in the order in which they are put together."""
+        return tuple(self._used(self.settings_of(variation)))
+
+    def settings_of(self, variation: Variation | None) -> SettingsView:
+        """The settings, with those of a variation over them."""
+        if variation is None or variation.settings is msgspec.UNSET:
+            return self.settings
+        return _patched(self.settings, variation.settings)
+
+    def request(self, variation: Variation | None = None) -> BuildRequest:
+        """The request of what is edited and set. Raises `UsageError` where files do not go together, and what reading does."""
+        settings, saved = self.settings_of(variation), variation is not None and variation.saved
+        assets = AssetFields(several=True)
+        for file in self._used(settings):
+            asset = file.built_of(saved=saved)
+            if asset is not None and file.kind not in {"other", "profile"}:
+                assets.put(asset, file.name)
+        fields = assets.fields
+        if isinstance(fields.get("history"), Chat):
+            fields["history"] = self._until(fields["history"], settings.turn)
+        fields |= _settings_fields(settings)
+        if self._made is not None and self._made[0].keys() == fields.keys():
+            before, request = self._made
+            changed = {name: value for name, value in fields.items() if not _same(before[name], value)}
+            if changed.keys().isdisjoint({"request", "history", "settings"}):
+                request = request.with_(**changed) if changed else request
+                self._made = (fields, request)
+                return request
+        base = fields.get("request") or BuildRequest(tavern=TAVERN)
+        request = base.with_(**{name: value for name, value in fields.items() if name != "request"})
+        self._made = (fields, request)
+        return request
+
+    def _until(self, chat: Chat, turn: int | None) -> Chat:
+        """The chat up to a turn, without what later ones left in it."""
+        if turn is None or turn >= len(chat.messages):
+            return chat
+        if self._cut is None or self._cut[0] is not chat or self._cut[1] != turn:
+            header = chat.header
+            if header is not None and isinstance(header.get("chat_metadata"), dict):
+                kept = {key: value for key, value in header["chat_metadata"].items() if key not in _LEFT}
+                header = {**header, "chat_metadata": kept}
+            cut = msgspec.structs.replace(chat, messages=chat.messages[: max(turn, 0)], header=header, data=None)
+            self._cut = (chat, turn, cut)
+        return self._cut[2]
+
+    def books(self, variation: Variation | None = None) -> list[_Book]:
+        """The lorebooks of a prompt, as verdicts name them, each with its file."""
+        books: list[_Book] = []
+        saved, index = variation is not None and variation.saved, 0
+        for file in self.used_files(variation):
+            asset = file.built_of(saved=saved)
+            if isinstance(asset, Lorebook):
+                books.append((asset.name or f"book {index}", asset, file))
+                index += 1
+            elif getattr(asset, "book", None) is not None:
+                books.append((asset.book.name or f"{asset.name}'s Lorebook", asset.book, file))
+        return books
+
+    def entries(self, variation: Variation | None = None) -> _Places:
+        """Where the entries of all books stand, by the name of the book and their id."""
+        books = self.books(variation)
+        if self._places is not None and _are_same(self._places[0], books):
+            return self._places[1]
+        places: _Places = {}
+        for name, book, file in books:
+            raw = book.raw if isinstance(book.raw, dict) else {"entries": book.raw}
+            inner, base = raw.get("entries"), (*book.path, "entries") if isinstance(book.raw, dict) else book.path
+            pairs = inner.items() if isinstance(inner, dict) else enumerate(inner or ())
+            keys = {id(item): key for key, item in pairs}
+            for entry in book.entries:
+                key = keys.get(id(entry.raw))
+                path = base if key is None else (*base, key)
+                places.setdefault((name, entry.id), []).append((file, path))
+        self._places = (books, places)
+        return places
+
+
+_LEFT: Final = frozenset({"timedWorldInfo", "variables", "lastInContextMessageId", OURS})
+"""What turns leave in the metadata of a chat."""
+
+
+def _are_same(before: list[_Book], after: list[_Book]) -> bool:
+    return len(before) == len(after) and all(a[1] is b[1] and a[2] is b[2] for a, b in zip(before, after, strict=True))
+
+
+def _same(before: Any, after: Any) -> bool:
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return before is after or (isinstance(before, (str, int, BuildLimits)) and before == after)
+
+
+def _settings_fields(settings: SettingsView) -> dict[str, Any]:
+    """The settings as fields of a request: those that say something."""
+    fields = {
+        "tavern": settings.tavern,
+        "profile": settings.profile,
+        "model": settings.model,
+        "context_window": settings.context_window,
+        "reserved_tokens": settings.reserve,
+        "seed": settings.seed,
+        "now": settings.now or None,
+        "message": settings.message,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _patched(settings: SettingsView, patch: SettingsPatch) -> SettingsView:
+    changes: Mapping[str, Any] = {
+        name: value for name in patch.__struct_fields__ if (value := getattr(patch, name)) is not msgspec.UNSET
+    }
+    if isinstance(changes.get("turn"), int) and changes["turn"] < 0:
+        raise UsageError("a turn is a number of messages")
+    return msgspec.structs.replace(settings, **changes)
+
+
+def _with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
+    """The settings that a request has itself."""
+    return msgspec.structs.replace(
+        settings,
+        tavern=request.tavern or TAVERN,
+        profile=request.profile,
+        model=request.model,
+        context_window=request.context_window,
+        reserve=request.reserved_tokens or None,
+        seed=request.seed,
+        now=request.now or settings.now,
+        message=request.message or None,
+    )
+
+
+def _with_profile(settings: SettingsView, profile: Any) -> SettingsView:
+    return msgspec.structs.replace(
+        settings,
+        tavern=profile.tavern,
+        profile=profile.variant,
+        context_window=profile.context_window,
+        reserve=profile.reserve,
+        seed=profile.seed if isinstance(profile.seed, int) else settings.seed,
+    )
+
+
+def _finding(file: WorkingFile, finding: ContentFinding) -> Finding:
+    severity: Any = _SEVERITIES[finding.level]
+    return Finding(severity, finding.rule, finding.message, finding.hint, file.id, _place(file, finding.path))
+
+
+def _place(file: WorkingFile, text: str) -> Path:
+    """Where in its document a finding is: entries of lorebooks are named by their ids in some."""
+    path = text_path(text)
+    place, value = existing(file.tree, path)
+    if len(place) == len(path) or value is not None:
+        return place
+    book = file.asset if isinstance(file.asset, Lorebook) else getattr(file.asset, "book", None)
+    if "entries" in path and isinstance(book, Lorebook):
+        at = path.index("entries")
+        if at + 1 < len(path):
+            entry = next((one for one in book.entries if str(one.id) == str(path[at + 1])), None)
+            found = None if entry is None else file.entry_paths().get(id(entry.raw))
+            if found is not None:
+                return file.place((*found, *path[at + 2 :]))
+    return place

@@ -1,0 +1,64 @@
+"""A workspace in this process, and a browser that has opened it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient, WebSocketTestSession
+
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.desk import Desk, WorkspaceOptions
+from innkeeper.service.inspector.opening import read_folder
+from innkeeper.service.inspector.process import EngineHere
+from innkeeper.service.inspector.surface import Inspector
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+BASE = "http://127.0.0.1:8123"
+NOW = "2026-10-06T19:05:00+00:00"
+OPTIONS = WorkspaceOptions(now=NOW, settings={"message": "Is the reef safe tonight?"})
+
+
+class Browser(TestClient):
+    """A browser at the inspector. It sends what pages of the inspector send."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        super().__init__(inspector, base_url=BASE, headers={"origin": BASE}, follow_redirects=False)
+        self.inspector = inspector
+        self.get(f"/inspector/?token={inspector.access.new_token()}")
+
+    def json(self, path: str) -> Any:
+        """What the API tells."""
+        reply = self.get(f"/v1/inspector/{path}")
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def live(self) -> WebSocketTestSession:
+        """A connection for edits."""
+        return self.websocket_connect(f"ws{BASE.removeprefix('http')}/v1/inspector/live")
+
+    def id_of(self, name: str) -> str:
+        """The id of a file."""
+        files = self.json("workspace")["files"]
+        return next(str(file["id"]) for file in files if file["name"] == name)
+
+
+def example_desk(options: WorkspaceOptions = OPTIONS) -> Desk:
+    """The packaged example."""
+    return Desk("Skerrow", read_folder(EXAMPLES, writable=False), options, EngineHere)
+
+
+def desk_of(files: dict[str, bytes], folder: Path | None = None, **options: Any) -> Desk:
+    """A workspace of some files, all of them used; on the disk where a folder is given."""
+    given = []
+    for name, data in files.items():
+        path = None if folder is None else folder / name
+        if path is not None:
+            path.write_bytes(data)
+        given.append((name, data, path))
+    return Desk("test", given, WorkspaceOptions(folder=folder, now=NOW, every=True, **options), EngineHere)
+
+
+def browser_of(desk: Desk) -> Browser:
+    """A browser that has opened a workspace."""
+    return Browser(Inspector(desk, Access()))

@@ -1,0 +1,71 @@
+"""The inspector over HTTP and its socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.inspector.opened import Browser, browser_of, example_desk
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser at the packaged example."""
+    with browser_of(example_desk()) as browser:
+        yield browser
+
+
+def test_the_example_is_a_whole_workspace(browser: Browser) -> None:
+    """What comes with Innkeeper is told by its content, and what belongs together is used."""
+    view = browser.json("workspace")
+    kinds = {file["name"]: (file["kind"], file["used"]) for file in view["files"]}
+    assert kinds["wenna.png"] == ("character", True)
+    assert kinds["larks.lorebook.json"] == ("lorebook", True)
+    assert kinds["wenna.chat.jsonl"] == ("chat", True)
+    assert kinds["tobin.json"] == ("character", False)
+    assert kinds["profile.toml"][0] == "profile"
+    assert view["turns"] == 3
+
+
+def test_pieces_lead_to_the_place_that_they_came_from(browser: Browser) -> None:
+    """A text of the card points to its field, one of an entry to the entry, one of the chat to the message."""
+    inspection = browser.json("inspection")
+    places = {(one["asset"], tuple(one["path"])) for one in inspection["origins"]}
+    assert ("character", ("data", "description")) in places
+    assert ("history", ("messages", 0, "mes")) in places
+    assert any(asset == "lorebook" and path[-1] == "content" for asset, path in places)
+    texts = ["".join(piece["text"] for piece in message["pieces"]) for message in inspection["messages"]]
+    assert texts[-2] == "Is the reef safe tonight?"
+    assert sum(group["tokens"] for group in inspection["groups"]) == inspection["tokens"]["used"]
+
+
+def test_a_verdict_says_where_its_key_is(browser: Browser) -> None:
+    """The place of a key is in the message as it is written, without the name that was searched before it."""
+    fired = next(one for one in browser.json("inspection")["verdicts"] if one["key"] == "reef")
+    assert fired["fired"]
+    assert fired["at"] == {"where": "chat", "message": None, "start": 7, "end": 11}
+    assert fired["pass"] == 1
+    assert fired["path"][:2] == ["data", "character_book"]
+
+
+def test_a_keystroke_is_answered_with_what_changed(browser: Browser) -> None:
+    """After the first state of a connection, lists come as their changes."""
+    card = browser.id_of("wenna.png")
+    with browser.live() as live:
+        live.send_text(json.dumps({"serial": 1}))
+        first = json.loads(live.receive_text())
+        assert first["serial"] == 1
+        assert len(first["inspection"]["messages"]) > 10
+        edit = {"file": card, "path": ["data", "personality"], "value": "loud"}
+        live.send_text(json.dumps({"serial": 2, "edits": [edit]}))
+        second = json.loads(live.receive_text())
+    assert second["serial"] == 2
+    changed = second["inspection"]["messages_changed"]["changed"]
+    assert "loud" in json.dumps(changed)
+    assert len(changed) < 4
+    assert second["took_ms"] >= 0
+    assert [file["changed"] for file in second["files"] if file["id"] == card] == [True]
+    browser.post(f"/v1/inspector/files/{card}/revert")
+    assert not next(file for file in browser.json("workspace")["files"] if file["id"] == card)["changed"]
