@@ -1,10 +1,7 @@
 """The examples in the README, the documentation and the docstrings are tests."""
 
-import gc
 import re
-from itertools import count
 from pathlib import Path
-from typing import Final
 
 import pytest
 from sybil import Document, Sybil
@@ -14,6 +11,8 @@ from sybil.parsers.myst import PythonCodeBlockParser as MarkdownCodeBlockParser
 from sybil.parsers.myst import SkipParser as MarkdownSkipParser
 from sybil.parsers.rest import DocTestParser, PythonCodeBlockParser, SkipParser
 from sybil.typing import Parser
+
+pytest_plugins = ["tests.side_by_side"]
 
 
 class _Docstrings(PythonDocStringDocument):
@@ -51,22 +50,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             examples.setdefault(item.path, []).append(item)
     in_order = {path: iter(sorted(found, key=lambda item: item.location[1] or 0)) for path, found in examples.items()}
     items[:] = [next(in_order[item.path]) if isinstance(item, SybilItem) else item for item in items]
-
-
-def pytest_collection_finish() -> None:
-    """Keep what has been collected, some hundred megabytes that stay, out of the way of each later garbage collection."""
-    gc.collect()
-    gc.freeze()
-
-
-MODULES_BETWEEN: Final = 20
-"""Modules of tests after which what they have left behind is looked through for the last time."""
-
-_modules = count(1)
-
-
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Keep what a module of tests leaves (caches, reports) out of later collections: each full one took up to a second."""
-    if (nextitem is None or nextitem.path != item.path) and next(_modules) % MODULES_BETWEEN == 0:
-        gc.collect()
-        gc.freeze()

@@ -33,14 +33,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"names that change: {unstable[:9]}")
 
 
-@pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test without the settings, keys and log of whoever runs it."""
-    for name in os.environ:
-        if name.startswith(("INNKEEPER_", "_INNKEEPER_")) or name.endswith(("_API_KEY", "_PROXY", "_proxy")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("INNKEEPER_CONFIG", os.devnull)
-    monkeypatch.setenv("INNKEEPER_LOGGING", "off")
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment() -> Iterator[None]:
+    """Run the tests without the settings, keys and log of whoever runs them; what a test sets, it takes back itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("INNKEEPER_", "_INNKEEPER_")) or name.endswith(("_API_KEY", "_PROXY", "_proxy")):
+                patch.delenv(name)
+        patch.setenv("INNKEEPER_CONFIG", os.devnull)
+        patch.setenv("INNKEEPER_LOGGING", "off")
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

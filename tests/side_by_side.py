@@ -1,0 +1,114 @@
+"""How the tests run side by side, in little time: loaded by the `conftest.py` beside the Makefile.
+
+Most of the tests, more than twenty thousand, take a millisecond or less. What pytest-xdist and the collector of garbage do for
+each took as long as they do themselves, so less of that is done. The modules that take longest run first: no core is idle at the
+end.
+"""
+
+import gc
+from collections.abc import Sequence
+from itertools import count
+from typing import Final
+
+import pytest
+from _pytest.runner import runtestprotocol
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+# ------------------------------------------------------------------------------------------------------------- garbage
+
+ALLOCATIONS: Final = 20_000
+"""Objects made and not yet dropped after which garbage is looked for; with Python's 700 a tenth of the time went there."""
+
+MODULES_BETWEEN: Final = 20
+"""Modules of tests after which what they have left behind (caches, reports) is looked through for the last time."""
+
+_modules = count(1)
+
+
+def pytest_collection() -> None:
+    """Collect the tests without looking for garbage: what is made then stays, some hundred megabytes."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Keep what has been collected out of the way of each later search for garbage."""
+    gc.freeze()
+    gc.set_threshold(ALLOCATIONS, 10, 10)
+    gc.enable()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Keep what modules of tests have left behind out of later searches: each full one took up to a second."""
+    if (nextitem is None or nextitem.path != item.path) and next(_modules) % MODULES_BETWEEN == 0:
+        gc.collect()
+        gc.freeze()
+
+
+# ------------------------------------------------------------------------------------------------------------- reports
+
+SHOWN: Final = 0.05
+"""Seconds from which on what is done before or after a test is reported, for `--durations`."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Send of a test that passes one report to the process that counts them, not three between a start and an end."""
+    if not hasattr(item.config, "workerinput"):
+        return None  # this process counts them itself
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration >= SHOWN:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+# --------------------------------------------------------------------------------------------------------------- order
+
+LONGEST: Final[tuple[str, ...]] = ()
+"""The modules that take more than three seconds, the longest first. Others follow by how many tests they have."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> "LongestFirst | None":
+    """Take our own order where each process gets whole modules."""
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class _Positions(list[str]):
+    """Names of tests, of which each is looked up by its position once."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(names)
+        self._positions = {name: position for position, name in enumerate(names)}
+
+    def index(self, name: str, *_: object) -> int:
+        return self._positions[name]
+
+
+class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
+    """Whole modules to each process, those of `LONGEST` first; what is done is forgotten.
+
+    That of pytest-xdist counts, after each test, what is open among all the tests that a process has ever had.
+    """
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        """Take the names of the tests that a process has collected."""
+        super().add_node_collection(node, collection)
+        self.registered_collections[node] = _Positions(collection)
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Forget a test that is done, and its module with its last; more work to its process where little is left."""
+        name = self.registered_collections[node][item_index]
+        module = self._split_scope(name)
+        del self.assigned_work[node][module][name]
+        if not self.assigned_work[node][module]:
+            del self.assigned_work[node][module]
+        self._reschedule(node)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        longest = next((module for module in LONGEST if module in self.workqueue), None)
+        if longest is not None:
+            self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
