@@ -139,10 +139,7 @@ def read_lorebook(
     record = Record(book, path, inner)
     entries = tuple(_read_entries(record, spelling, limits))
     _note_doubles(entries, inner)
-    if findings is not None:
-        for item in inner.done():
-            findings.add(item.rule, item.message, (item.path,), level=item.level)  # the path is written out already
-    return Lorebook(
+    read = Lorebook(
         name=record.text("name", "originalName"),
         description=record.text("description"),
         scan_depth=record.integer("scan_depth", "scanDepth"),
@@ -156,6 +153,10 @@ def read_lorebook(
         path=path,
         findings=inner.done(),
     )
+    if findings is not None:
+        for item in read.findings:
+            findings.add(item.rule, item.message, (item.path,), level=item.level)  # the path is written out already
+    return read
 
 
 def _read_entries(record: Record, spelling: Spelling | None, limits: Limits) -> Iterator[LorebookEntry]:

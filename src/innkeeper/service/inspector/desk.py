@@ -5,6 +5,7 @@ It looks into none of them. It is what a lost process is started from again, and
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -196,9 +197,9 @@ class Desk:
             return answer, data
         backup = None
         if file.path is not None:
-            backup = save_over(file.path, file.data, data)
+            backup = await asyncio.to_thread(save_over, file.path, file.data, data)
         elif self.folder is not None:
-            file.path = save_new(self.folder, file.name, data)
+            file.path = await asyncio.to_thread(save_new, self.folder, file.name, data)
         else:
             raise UsageError(f"{file.name} has no place to be saved in", hint="export it instead")
         file.data = data

@@ -61,12 +61,13 @@ class Inspector:
     def __init__(self, desk: Desk, access: Access, talk: Talk | None = None) -> None:
         self.desk, self.access, self._talk = desk, access, talk
         self._live = 0
-        self._app = Starlette(routes=self._routes(), lifespan=self._lifespan)
+        missing = {404: _missing, 405: _missing}
+        self._app = Starlette(routes=self._routes(), lifespan=self._lifespan, exception_handlers=missing)
         self._app.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one connection of ASGI."""
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, _marked(send) if scope["type"] == "http" else send)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -121,14 +122,14 @@ class Inspector:
     # ------------------------------------------------------------------------------------------------------------ access
 
     def _guarded(self, handler: Handler) -> Handler:
-        """A handler behind the cookie, whose errors are problems; with the headers that every reply has."""
+        """A handler behind the cookie, whose errors are problems."""
 
         async def answer(web: Request) -> Response:
             headers = _lower(web)
             try:
                 if web.url.path == PAGE and "token" in web.query_params:
                     self.access.check_host(headers)
-                    return _with_headers(self._entered(web.query_params["token"]))
+                    return self._entered(web.query_params["token"])
                 self.access.check(headers, changes=web.method != "GET")
                 reply = await handler(web)
             except InnkeeperError as error:
@@ -140,7 +141,7 @@ class Inspector:
                 reply = Response(
                     b'{"error":{"code":"internal","message":"something went wrong here"}}', 500, media_type=JSON
                 )
-            return _with_headers(reply)
+            return reply
 
         return answer
 
@@ -170,11 +171,11 @@ class Inspector:
     # -------------------------------------------------------------------------------------------------------------- page
 
     async def _health(self, _: Request) -> Response:
-        return _with_headers(Response(b'{"status":"ok"}', media_type=JSON))
+        return Response(b'{"status":"ok"}', media_type=JSON)
 
     async def _home(self, web: Request) -> Response:
         query = f"?{web.url.query}" if web.url.query else ""
-        return _with_headers(Response(b"", 308, {"location": PAGE + query}))
+        return Response(b"", 308, {"location": PAGE + query})
 
     async def _page(self, _: Request) -> Response:
         index = assets().get(INDEX)
@@ -271,7 +272,23 @@ def _problem(error: InnkeeperError, *, page: bool) -> Response:
     return Response(problem_body(error), error.http_status, media_type=JSON)
 
 
-def _with_headers(reply: Response) -> Response:
-    for name, value in HEADERS.items():
-        reply.headers[name] = value
-    return reply
+async def _missing(web: Request, error: Exception) -> Response:
+    """The reply for a path or a method that does not exist."""
+    status = getattr(error, "status_code", 404)
+    problem = UnknownNameError("path", web.url.path, hint="the page of the inspector is at /inspector/")
+    return Response(problem_body(problem), status, media_type=JSON)
+
+
+def _marked(send: Any) -> Any:
+    """A way out that puts the headers on every reply."""
+
+    async def marked(event: dict[str, Any]) -> None:
+        if event["type"] == "http.response.start":
+            names = {name for name, _ in event["headers"]}
+            event = {**event, "headers": [*event["headers"], *(pair for pair in _MARKS if pair[0] not in names)]}
+        await send(event)
+
+    return marked
+
+
+_MARKS: Final = [(name.encode(), value.encode()) for name, value in HEADERS.items()]

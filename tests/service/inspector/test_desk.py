@@ -1,0 +1,148 @@
+"""What the server keeps of a workspace, and what becomes of a lost process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.service.errors import WorkerLostError
+from innkeeper.service.inspector import desk as module
+from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.frames import Answer, Call
+from innkeeper.service.inspector.opening import read_folder
+from innkeeper.service.inspector.process import EngineHere, EngineProcess
+from tests.service.inspector.opened import EXAMPLES, OPTIONS, desk_of
+
+BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Reef."}}}
+
+
+class Losing(EngineHere):
+    """An engine that can be lost."""
+
+    made: int = 0
+
+    def lose(self) -> None:
+        """Have nothing open."""
+        self._opened = False
+
+
+def losing_desk(files: dict[str, Any]) -> tuple[Desk, Losing]:
+    """A workspace and its engine."""
+    engines: list[Losing] = []
+
+    def engine(opening: Callable[[], bytes]) -> Losing:
+        engines.append(Losing(opening))
+        return engines[-1]
+
+    given = [(name, json.dumps(data).encode(), None) for name, data in files.items()]
+    return Desk("t", given, module.WorkspaceOptions(every=True), engine), engines[0]
+
+
+def edit(path: list[Any], value: Any = None, **more: Any) -> bytes:
+    """An edit of the first file."""
+    return json.dumps({"file": "f1", "path": path, "value": value, **more}).encode()
+
+
+def document(desk: Desk) -> Any:
+    """The first file as it is edited."""
+    answer, body = asyncio.run(desk.ask(Call("file", "f1")))
+    assert answer.status == 200
+    return json.loads(body)["document"]
+
+
+@pytest.mark.parametrize("most", [0, 2, 500])
+def test_a_new_process_has_every_edit_and_setting(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, also those that insert and remove, however many are kept apart."""
+    monkeypatch.setattr(module, "MAX_EDITS", most)
+    desk, engine = losing_desk({"book.json": BOOK})
+    edits = [
+        edit(["entries", "0", "key", 0], "a", insert=True),
+        edit(["entries", "0", "key", 0], "b", insert=True),
+        edit(["entries", "0", "content"], "n"),
+        edit(["entries", "0", "content"], "new"),
+        edit(["entries", "0", "key", 2], remove=True),
+        edit(["nowhere", "0", "key", 2], 1),
+    ]
+
+    async def live() -> None:
+        for one in edits:
+            await desk.ask(Call("live", "c"), b'{"edits":[' + one + b'],"settings":{"seed":9}}')
+            desk.note([one], {"seed": 9})
+            await desk.settle()
+
+    asyncio.run(live())
+    before = document(desk)
+    assert before["entries"]["0"] == {"uid": 0, "key": ["b", "a"], "content": "new"}
+    engine.lose()
+    assert document(desk) == before
+    view = json.loads(asyncio.run(desk.ask(Call("view")))[1])
+    assert view["settings"]["seed"] == 9
+    assert view["files"][0]["changed"]
+
+
+def test_what_was_saved_is_not_edited_again(tmp_path: Path) -> None:
+    """A save writes the file, keeps what was there, and a new process begins with what is saved."""
+    desk = desk_of({"book.json": json.dumps(BOOK).encode()}, tmp_path)
+
+    async def save() -> tuple[Answer, bytes]:
+        one = edit(["entries", "0", "content"], "new")
+        await desk.ask(Call("live", "c"), b'{"edits":[' + one + b"]}")
+        desk.note([one], None)
+        return await desk.save("f1")
+
+    answer, body = asyncio.run(save())
+    assert answer.status == 200
+    assert json.loads(body)["backup"] == "book.json.bak"
+    assert json.loads((tmp_path / "book.json").read_bytes())["entries"]["0"]["content"] == "new"
+    assert json.loads((tmp_path / "book.json.bak").read_bytes()) == BOOK
+    assert not json.loads(body)["file"]["changed"]
+    assert desk.files["f1"].data == (tmp_path / "book.json").read_bytes()
+
+
+def test_dropped_files_are_in_memory_until_saved(tmp_path: Path) -> None:
+    """Then they are in the folder, under the name that they had."""
+    desk = desk_of({}, tmp_path)
+
+    def there() -> list[str]:
+        return [path.name for path in tmp_path.iterdir()]
+
+    async def drop() -> Answer:
+        answer, body = await desk.add("new.json", json.dumps(BOOK).encode())
+        assert json.loads(body)["kind"] == "lorebook"
+        assert there() == []
+        return (await desk.save(json.loads(body)["id"]))[0] if answer.status == 200 else answer
+
+    assert asyncio.run(drop()).status == 200
+    assert there() == ["new.json"]
+
+
+class Dying(EngineProcess):
+    """A process that ends in the middle of one kind of call."""
+
+    async def _asked(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+        if call.name == "inspection" and self._process is not None:
+            self._process.kill()
+        return await super()._asked(call, body)
+
+
+def test_a_process_that_is_lost_is_started_again() -> None:
+    """With its workspace; the call that it was lost with is told."""
+
+    async def lose() -> None:
+        desk = Desk("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
+        try:
+            answer, body = await desk.ask(Call("view"))
+            assert answer.status == 200
+            with pytest.raises(WorkerLostError):
+                await desk.ask(Call("inspection"))
+            answer, again = await desk.ask(Call("view"))
+            assert again == body
+        finally:
+            await desk.close()
+
+    asyncio.run(lose())
