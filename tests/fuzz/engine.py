@@ -23,7 +23,7 @@ from innkeeper.prompt.errors import InnkeeperError
 __all__ = ["Crash", "Fuzzer", "HangError", "Report", "Target", "mutate", "outcome"]
 
 INPUT_SECONDS: Final = 10
-"""An input that takes longer hangs."""
+"""Of the processor; an input that takes longer hangs. So does one that has no answer in twelve times as long by the clock."""
 
 MEMORY_BYTES: Final = 512 * 1024 * 1024
 """More than this, over what the process had before, is too much."""
@@ -285,12 +285,12 @@ def _time_limit(seconds: float = INPUT_SECONDS) -> Iterator[None]:
     def stop(_signal: int, _frame: FrameType | None) -> NoReturn:
         raise HangError(f"no answer in {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(seconds * 3, exit=True)  # for code that no signal reaches
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    faulthandler.dump_traceback_later(seconds * 12, exit=True)  # for code that no signal reaches
     try:
         yield
     finally:
         faulthandler.cancel_dump_traceback_later()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -1,7 +1,6 @@
 """The fuzzer finds what it is meant to find."""
 
 import random
-import time
 from typing import NoReturn
 
 import pytest
@@ -43,7 +42,7 @@ def test_a_hang_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def hang(_data: bytes) -> NoReturn:
         while True:
-            time.sleep(0.001)
+            pass
 
     crash = outcome(Target("t", hang, seeds), b"x")[1]
     assert crash is not None

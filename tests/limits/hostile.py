@@ -258,6 +258,9 @@ SHAPES: Final[Mapping[str, Callable[[int], dict[str, Any]]]] = {
     "nested pattern keys": lambda n: _silly(lorebooks=[_pattern_keys("(?:" * 20 + "a" + "+)" * 20, n // 150)]),
     "scripts": lambda n: _scripts("(a+)+b", min(n // 130, 200), "a" * (n // 2)),
     "lazy scripts": lambda n: _scripts("(.*?,){25}x", min(n // 130, 50), "1," * (n // 4)),
+    "a long script": lambda n: _scripts("(a+)+b|x" * (n // 8), 1, "aab"),
+    "long scripts": lambda n: _scripts("(a+)+b|x" * 240, n // 2100, "aab"),
+    "a long pattern key": lambda n: _silly(lorebooks=[_pattern_keys("(?:a+|b)" * (n // 8), 1)]),
     "growing scripts": lambda n: _silly(
         history=[{"role": "user", "content": "a" * (n // 2)}],
         settings={"regex": [_script("a", "aa") for _ in range(30)]},

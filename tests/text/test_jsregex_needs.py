@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.prompt import BuildLimits
+from innkeeper.prompt.allowance import AllowanceError, allowed
 from innkeeper.text.jsregex_needs import needs_of
 from innkeeper.text.jsreplace import ReplaceRunner
 
@@ -79,3 +81,10 @@ def test_never_wrong(pattern: str, flags: str, text: str) -> None:
     if needs and split is not None:
         within = text.lower() if "i" in flags else text
         assert any(need in within for need in needs)
+
+
+def test_long_patterns_are_not_read() -> None:
+    """What takes longer to read than to run needs nothing that is known; reading is charged."""
+    assert needs_of("a" * 2_001, "g") == ()
+    with allowed(BuildLimits(steps=5_000)), pytest.raises(AllowanceError):
+        needs_of("a" * 2_000, "g")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from innkeeper.prompt.allowance import charge
+
 __all__ = ["needs_of"]
 
 _MOST: Final = 12
@@ -17,6 +19,11 @@ _LONGEST_RUN: Final = 8
 """How often a counted repetition is written out."""
 
 _QUANTIFIER: Final = re.compile(r"([*+?]|\{(\d+)(?:,\d*)?\})\??")
+_LONGEST: Final = 2_000
+"""Characters of a pattern; a longer one takes longer to be read than to be run."""
+
+_STEPS_A_CHARACTER: Final = 5
+
 _GROUP: Final = re.compile(r"\?(?::|<[A-Za-z_$][\w$]*>|(<?[=!]))")
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
 _HEX: Final = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})")
@@ -31,9 +38,15 @@ Need = tuple[str, ...] | None
 
 
 def needs_of(pattern: str, flags: str) -> tuple[str, ...]:
-    """Texts one of which every match contains, in lower case where the flags ignore case; none where nothing is sure."""
+    """Texts one of which every match contains, in lower case where the flags ignore case; none where nothing is sure.
+
+    Raises `AllowanceError`.
+    """
     if "i" in flags and "u" in flags:
         return ()  # case folds over more letters there than over ASCII's
+    if len(pattern) > _LONGEST:
+        return ()
+    charge("patterns", len(pattern) * _STEPS_A_CHARACTER)
     try:
         need, end = _Reader(pattern, flags).alternatives(0, 0)
     except (_UnsureError, IndexError):
