@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -43,6 +44,9 @@ def ask_async(url: str, *, stream: bool, **times: Any) -> str:
             return (await client.chat("m", HELLO, stream=stream)).content
 
     return asyncio.run(run())
+
+
+ask_quick = partial(ask_async, quick=True)
 
 
 @pytest.fixture
@@ -120,12 +124,18 @@ def test_cancelled_task(fault: Fault, stream: bool, clock: Any) -> None:
 
 
 @pytest.mark.parametrize("times", [{"timeout": 0.2}, {"total_timeout": 0.2}], ids=["silence", "total"])
-@pytest.mark.parametrize("ask", [ask, ask_async], ids=["client", "async"])
+@pytest.mark.parametrize("ask", [ask, ask_async, ask_quick], ids=["client", "async", "quick"])
 def test_late_streams_say_how_far_they_came(ask: Callable[..., str], times: dict[str, float]) -> None:
     """An error in the middle of a stream carries the text so far, whichever time is over."""
     with EchoServer(Fault.stall(400)) as server, pytest.raises(ProviderTimeoutError) as caught:
         ask(server.base_url, stream=True, **times)
     assert caught.value.partial.startswith("One ")
+
+
+def test_total_time_holds_where_reads_end_by_themselves(clock: Any) -> None:
+    """A server that says a little again and again, never silent for long, is left when the total time is over."""
+    with EchoServer(Fault.drip(0.02, head=False)) as server, pytest.raises(ProviderTimeoutError):
+        ask_quick(server.base_url, stream=True, timeout=0.1, total_timeout=0.25)
 
 
 def test_nobody_cancels() -> None:

@@ -107,7 +107,8 @@ class AnswerDecoder:
 
     def _heard(self, events: Iterator[ModelEvent]) -> Iterator[ModelEvent]:
         try:
-            yield from self._told(whole for event in events for whole in self._split.take(event))
+            for event in events:
+                yield from self._told(self._split.take(event))
         except FormatError as error:
             raise DecodeError(f"the provider's answer holds what JSON cannot say: {error.message}") from error
 

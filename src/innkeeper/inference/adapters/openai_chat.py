@@ -55,6 +55,7 @@ class OpenAIChat(Adapter):
 
 _TOP: Final = OpenAIChat.ignored | {"id", "model", "choices", "error"}
 _CHOICE: Final = OpenAIChat.ignored | {"delta", "message", "finish_reason", "logprobs"}
+_SAID: Final = OpenAIChat.ignored | {"content"}
 _DELTA: Final = OpenAIChat.ignored | {
     *("content", "refusal", "reasoning", "reasoning_content", "reasoning_details", "annotations"),
     *("tool_calls", "function_call", "images", "audio"),
@@ -91,7 +92,11 @@ class _Reading(Reading):
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[ModelEvent]:
         delta = choice.get("delta")
         if isinstance(delta, Mapping):
-            yield from self._delta(delta, mapping(choice.get("logprobs")))
+            content, logprobs = delta.get("content"), mapping(choice.get("logprobs"))
+            if delta.keys() <= _SAID and isinstance(content, str) and content and not logprobs:  # as most are
+                yield TextDelta(text=content)
+            else:
+                yield from self._delta(delta, logprobs)
         yield from self.started(facts=self.facts(choice, _CHOICE))
         said = choice.get("finish_reason")
         if isinstance(said, str):

@@ -9,10 +9,11 @@ import inspect
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing, suppress
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
-from innkeeper.inference.client.exchange import REST, BaseClient, Exchange, Head, Send, Talk, is_wish
+from innkeeper.inference.client.exchange import READ, REST, BaseClient, Exchange, Head, Send, Talk, is_wish
 from innkeeper.inference.client.wire import Response, times, trust
 from innkeeper.inference.errors import REST_SECONDS
 
@@ -230,6 +231,7 @@ class AsyncClient(BaseClient):
         self._egress = egress
         self._quick = quick and transport is None and egress is None
         self._opened: httpx.AsyncClient | QuickSession | None = None
+        self._longest_read = inf  # seconds after which a read surely ends by itself
 
     async def __aenter__(self) -> Self:
         return self
@@ -297,7 +299,7 @@ class AsyncClient(BaseClient):
         from innkeeper.inference.client.quick import QuickSession, is_quick
 
         if self._opened is None and self._quick and is_quick(self.endpoint):
-            self._opened = QuickSession(self.endpoint)
+            self._opened, self._longest_read = QuickSession(self.endpoint), self.endpoint.timeout
         if self._opened is None:
             client = httpx.AsyncClient(
                 transport=self._transport,
@@ -323,8 +325,12 @@ class AsyncClient(BaseClient):
                     if not is_wish(step):
                         yield step
                         continue
+                    left = talk.watch.left
                     try:
-                        await within(talk.watch.left, answer.do(step))
+                        if step is READ and left > self._longest_read:  # most need no timer beside the session's own
+                            await answer.do(step)
+                        else:
+                            await within(left, answer.do(step))
                     except TimeoutError:
                         talk.fail(talk.watch.late())
                     except talk.errors as error:

@@ -56,13 +56,12 @@ class EventParser:
         if self._after_cr and piece:
             piece = piece.removeprefix(b"\n")
             self._after_cr = False
-        start = 0
-        for end in _LINE_END.finditer(piece):
-            self._rest += piece[start : end.start()]
-            start = end.end()
+        *lines, rest = _LINE_END.split(piece)
+        for line in lines:
+            self._rest += line
             yield self._line()
         self._after_cr = piece.endswith(b"\r") or (self._after_cr and not piece)
-        self._rest += piece[start:]
+        self._rest += rest
         self._check(len(self._rest))
 
     def _line(self) -> bytes:
