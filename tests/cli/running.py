@@ -53,3 +53,18 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
         return Ran(code, out, err)
 
     return run
+
+
+_LEFT: dict[tuple[tuple[object, ...], ...], dict[Path, bytes]] = {}
+
+
+def prepared(run: Run, home: Path, *commands: tuple[object, ...]) -> Run:
+    """``run``, on a library in which these commands have run: at first they do, later what they left is copied to ``home``."""
+    if commands not in _LEFT:
+        for words in commands:
+            assert run(*words).code == 0
+        _LEFT[commands] = {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    for path, data in _LEFT[commands].items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_bytes(data)
+    return run

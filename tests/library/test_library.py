@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ from innkeeper.taverns import replay
 from innkeeper.tokens import OPENAI
 from tests.library.drafts import draft
 from tests.library.opening import ADULT, ask, enable_adults, logged, opened, published
+from tests.shared import ROOT
 
 CANARY = "canary-lighthouse-91"
 BLOCKED = "a nude 12 year old"
@@ -680,10 +682,14 @@ def test_the_documents_query(kept: Library) -> None:
 # ---------------------------------------------------------------------------------------------------------------- following
 
 
-def _publish(url: str, text: str) -> None:
-    with opened(url) as library:
-        library.authoring.add_version(draft(text=text))
-        library.authoring.publish("enhancement_sdxl_sfw")
+PUBLISHING = """
+import sys
+from innkeeper.library import Library
+from tests.library.drafts import draft
+with Library.open(sys.argv[1], watch=False) as library:
+    library.authoring.add_version(draft(text=sys.argv[2]))
+    library.authoring.publish("enhancement_sdxl_sfw")
+"""
 
 
 @pytest.mark.slow
@@ -693,10 +699,7 @@ def test_a_publication_is_seen_elsewhere(url: str) -> None:
         published(made)
     with Library.open(url) as library:
         library.refresh()
-        worker = multiprocessing.get_context("spawn").Process(target=_publish, args=(url, "Paint {{subject}}."))
-        worker.start()
-        worker.join()
-        assert worker.exitcode == 0
+        subprocess.run([sys.executable, "-c", PUBLISHING, url, "Paint {{subject}}."], check=True, cwd=ROOT)
         until = time.monotonic() + 2
         text = ""
         while text != "Paint sea." and time.monotonic() < until:

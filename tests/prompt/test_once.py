@@ -3,7 +3,9 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import msgspec
@@ -95,6 +97,14 @@ def test_the_first_reader_of_a_type() -> None:
     subprocess.run([sys.executable, "-c", RACE], check=True)
 
 
+def trees(word: str) -> Iterator[tuple[Path, ast.Module]]:
+    """The syntax trees of our modules that hold a word."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_bytes()
+        if word.encode() in text:
+            yield path, ast.parse(text)
+
+
 READERS = {
     "msgspec.convert",
     "msgspec.json.decode",
@@ -106,11 +116,10 @@ READERS = {
 
 def test_nobody_else_reads_into_types() -> None:
     """Data becomes a type here alone: everywhere else a type could be read for the first time by two threads."""
-    others = []
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        calls = (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call))
-        for call in calls:
-            name = ast.unparse(call.func)
+    others, names = [], {name.rpartition(".")[2] for name in READERS}
+    for path, tree in trees("msgspec"):
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            name = ast.unparse(call.func) if getattr(call.func, "attr", "") in names else ""
             untyped = name == "msgspec.json.decode" and len(call.args) == 1 and not call.keywords
             if name in READERS and not untyped and path.name != "once.py":
                 others.append(f"{path.relative_to(ROOT)}:{call.lineno}: {name}")
@@ -120,8 +129,8 @@ def test_nobody_else_reads_into_types() -> None:
 def test_what_takes_no_arguments_is_made_once() -> None:
     """`functools.cache` lets two threads make the same thing: a table, a registry, a packaged list is for `once`."""
     others = []
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        functions = (node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.FunctionDef))
+    for path, tree in trees("cache"):
+        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
         for function in functions:
             cached = any("cache" in ast.unparse(name).partition("(")[0] for name in function.decorator_list)
             if cached and not ast.unparse(function.args):

@@ -68,7 +68,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Service]:
     """A service with short times, small limits and slow operations."""
-    times = {"header_seconds": 0.5, "body_seconds": 1.5, "time_budget": 1.5, "max_body": 100_000, "workers": 3}
+    times = {"header_seconds": 0.5, "body_seconds": 1.5, "time_budget": 1.5, "max_body": 100_000, "workers": 2}
     with Service(json.dumps(times), program=SLOW) as running:
         yield running
         assert running.healthy()
@@ -220,8 +220,8 @@ def test_large_bodies(impatient: Service) -> None:
 
 def test_time_budget(impatient: Service) -> None:
     """A call that never ends is stopped, and its place is free again: twice as many as there are places all end."""
-    with ThreadPoolExecutor(6) as pool:
-        bodies = list(pool.map(lambda _: impatient.post("/api/plugins/test/spin", {"rounds": -1}), range(6)))
+    with ThreadPoolExecutor(4) as pool:
+        bodies = list(pool.map(lambda _: impatient.post("/api/plugins/test/spin", {"rounds": -1}), range(4)))
     assert {reply.status_code for reply in bodies} == {504}
     assert {reply.json()["error_code"] for reply in bodies} == {"TIME_BUDGET"}
     assert impatient.post("/api/plugins/test/spin", {"rounds": 10}).status_code == 200

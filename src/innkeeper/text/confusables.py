@@ -79,7 +79,7 @@ _WORD: Final = re.compile(r"\S+")
 
 def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
-    folded = text.lower() if is_plain(text) else "".join(map(_fold_char, text))
+    folded = text.lower() if is_plain(text) else text.translate(FOLDS)
     return " ".join(with_spaces(folded).split())
 
 

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Run
+from tests.cli.running import Run, prepared
 
 PROVIDER = ("provider", "set", "openrouter", "--base-url", "https://x.example", "--secret-name", "OR")
 MODEL = ("model", "set", "m/1", "--provider", "openrouter", "--modality", "image", "--family", "sdxl", "--task", "t2i")
 
 
 @pytest.fixture
-def kept(run: Run) -> Run:
+def kept(run: Run, tmp_path: Path) -> Run:
     """A library with a provider, a model, a tool and two fragments."""
-    for words in (
+    return prepared(
+        run,
+        tmp_path / "home",
         PROVIDER,
         (*MODEL, "--window", 8192, "--set", 'capabilities={"a": 1}'),
         ("tool", "set", "dice", "--description", "Rolls."),
         ("negative", "add", "blurry, text", "--family", "sdxl", "--priority", 2),
         ("negative", "add", "hands", "--family", "sdxl"),
-    ):
-        assert run(*words).code == 0
-    return run
+    )
 
 
 def test_providers(kept: Run) -> None:

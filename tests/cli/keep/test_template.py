@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import Run
+from tests.cli.running import Run, prepared
 
 MAKE = ("template", "create", "hello", "--use-case", "chat", "--text", "Hello {{name}}, {{mood}}.")
 VARIABLES = ("--variable", "name", "--variable", "mood=calm")
@@ -22,11 +22,10 @@ ADULT = {"use_case": "chat", "content_mode": "nsfw", "system_prompt": "Adult fra
 
 
 @pytest.fixture
-def hello(run: Run) -> Run:
+def hello(run: Run, tmp_path: Path) -> Run:
     """A library with one template in production."""
-    assert run(*MAKE, *VARIABLES, "--note", "first").code == 0
-    assert run("template", "publish", "hello", "--who", "ann", "--why", "new").code == 0
-    return run
+    publish = ("template", "publish", "hello", "--who", "ann", "--why", "new")
+    return prepared(run, tmp_path / "home", (*MAKE, *VARIABLES, "--note", "first"), publish)
 
 
 def enable_adults(run: Run, tmp_path: Path) -> Path:

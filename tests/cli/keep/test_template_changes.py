@@ -8,18 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Run
+from tests.cli.running import Run, prepared
 
 MAKE = ("template", "create", "hello", "--use-case", "chat", "--text", "Hello {{name}}.", "--variable", "name")
 NEXT = {"use_case": "chat", "system_prompt": "Hi {{name}}!", "variables": [{"name": "name"}]}
 
 
 @pytest.fixture
-def hello(run: Run) -> Run:
+def hello(run: Run, tmp_path: Path) -> Run:
     """A library with one template in production."""
-    assert run(*MAKE).code == 0
-    assert run("template", "publish", "hello").code == 0
-    return run
+    return prepared(run, tmp_path / "home", MAKE, ("template", "publish", "hello"))
 
 
 def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:

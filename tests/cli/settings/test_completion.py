@@ -1,13 +1,16 @@
 """Completion: a shell gets files, taverns, models, dialects, settings and cards, and nothing heavy is loaded for it."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from innkeeper.cli import main
 from innkeeper.cli.settings.completion import DIALECT_NAMES, TAVERN_NAMES
 from innkeeper.dialects import DIALECTS
 from innkeeper.taverns import TAVERNS
@@ -16,18 +19,37 @@ from tests.cli.running import Run
 CODE = "import sys; sys.argv = ['innkeeper']; from innkeeper.cli import main; sys.exit(main())"
 
 
-def completed(*words: str) -> list[str]:
-    """What a shell is offered for the last of these words."""
-    asked = {
+def asked(*words: str) -> dict[str, str]:
+    """What a shell puts into the environment to complete the last of these words."""
+    return {
         "_INNKEEPER_COMPLETE": "bash_complete",
         "COMP_WORDS": " ".join(("innkeeper", *words)),
         "COMP_CWORD": str(len(words)),
     }
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell is offered for the last of these words."""
+    out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["innkeeper"])
+        for name, value in asked(*words).items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert (ended.value.code, err.getvalue()) == (0, "")
+    out.seek(0)
+    return out.read().split()
+
+
+def test_a_process() -> None:
+    """What is asked so is what a shell gets from the program."""
+    words = ("build", "--dialect", "open")
     done = subprocess.run(
-        [sys.executable, "-c", CODE], env=os.environ | asked, check=True, capture_output=True, text=True
+        [sys.executable, "-c", CODE], env=os.environ | asked(*words), check=True, capture_output=True, text=True
     )
     assert done.stderr == ""
-    return done.stdout.split()
+    assert done.stdout.split() == completed(*words) != []
 
 
 @pytest.fixture
