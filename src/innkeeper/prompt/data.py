@@ -97,7 +97,7 @@ def _freeze(value: Any, depth: int) -> Any:
         return value
     if isinstance(value, float) and not math.isfinite(value):
         raise FormatError(f"{value} is not a number that JSON can write", hint="leave the value out, or use null")
-    if isinstance(value, Mapping) and (isinstance(value, dict) or not hasattr(value, "to_dict")):
+    if kind is dict or (isinstance(value, Mapping) and (isinstance(value, dict) or not hasattr(value, "to_dict"))):
         below = _deeper(depth)
         return FrozenDict({key_text(key): _freeze(item, below) for key, item in value.items()})
     if isinstance(value, (set, frozenset)):
@@ -110,6 +110,8 @@ def _freeze(value: Any, depth: int) -> Any:
 
 def key_text(key: Any) -> str:
     """A key as JSON writes it: text without lone surrogates, ``true``, ``null``, a number's digits."""
+    if type(key) is str:
+        return scalar_text(key)
     if isinstance(key, str):
         return scalar_text(str(key))
     if key is None or isinstance(key, bool):

@@ -88,10 +88,9 @@ class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Prepared(msgspec.Struct, frozen=True):
-    """A turn before its build: the request, the key of its chat, the greetings that it begins with."""
+    """A turn before its build: the request, the greetings that its chat begins with."""
 
     request: BuildRequest
-    key: str
     greetings: tuple[str, ...]
     notes: tuple[Note, ...]
 
@@ -110,7 +109,7 @@ def profile_turn(
     return ProfileTurn(
         plan=plan,
         body=request_of(plan, plan.dialect),
-        state=_after(plan, before, prepared.greetings, prepared.key),
+        state=_after(plan, before, prepared.greetings, turn.messages),
         speaker=speaker,
         rules=ReplyRules.of(prepared.request, speaker),
         rewrites=profile.rewrites,
@@ -154,24 +153,25 @@ def _answered(
 
 def _prepared(profile: OpenProfile, turn: TurnInput, before: ConversationState, ports: Ports | None) -> _Prepared:
     notes: list[Note] = []
-    messages, key = _as_kept(turn.messages, before)
+    messages = _as_kept(turn.messages, before)
     chat = [message for message in messages if message.role not in _SYSTEM]
     base = _settled(profile, turn, before, notes)
     greetings = greetings_before(profile, base, before, chat, ports or Ports())
     request = _with_system(profile, base, messages, notes)
     request = _with_chat(profile, request, messages, chat, greetings)
-    return _Prepared(request, key, greetings, tuple(notes))
+    return _Prepared(request, greetings, tuple(notes))
 
 
-def _as_kept(messages: Sequence[Message], state: ConversationState) -> tuple[list[Message], str]:
-    """The messages, those of earlier turns as the tavern keeps them; and the key of the whole chat."""
-    keys = prefix_keys(messages)
-    numbered = iter(keys)
-    kept = []
-    for message in messages:
-        text = None if message.role in _SYSTEM else state.texts.get(next(numbered))
-        kept.append(message if text is None else msgspec.structs.replace(message, content=text))
-    return kept, keys[-1] if keys else ""
+def _as_kept(messages: Sequence[Message], state: ConversationState) -> Sequence[Message]:
+    """The messages, those of earlier turns as the tavern keeps them."""
+    if not state.texts:
+        return messages
+    keys = iter(prefix_keys(messages))
+    texts = [None if message.role in _SYSTEM else state.texts.get(next(keys)) for message in messages]
+    return [
+        message if text is None else msgspec.structs.replace(message, content=text)
+        for message, text in zip(messages, texts, strict=True)
+    ]
 
 
 def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, notes: list[Note]) -> BuildRequest:
@@ -282,7 +282,9 @@ def _speaker(plan: Plan, request: BuildRequest) -> str:
     return name_of(cards[places[0]] if places[0] < len(cards) else request.character, "Assistant")
 
 
-def _after(plan: Plan, before: ConversationState, greetings: tuple[str, ...], key: str) -> ConversationState:
+def _after(
+    plan: Plan, before: ConversationState, greetings: tuple[str, ...], messages: Sequence[Message]
+) -> ConversationState:
     """What the turn leaves: variables, lasting effects, what the tavern keeps in the chat's metadata, texts, the greeting."""
     stored, request = plan.stored or EMPTY, plan.request or BuildRequest()
     covered = {"variables", *(("timedWorldInfo", "innkeeper") if plan.carry else ())}
@@ -294,5 +296,10 @@ def _after(plan: Plan, before: ConversationState, greetings: tuple[str, ...], ke
         carry=freeze(plan.carry),
         metadata=FrozenDict({key: freeze(value) for key, value in metadata.items() if key not in covered}),
         greetings=greetings if first is None or request.group is not None else (first, *greetings[1:]),
-        texts=before.texts if said == request.message else FrozenDict({**before.texts, key: said}),
+        texts=before.texts if said == request.message else FrozenDict({**before.texts, _key(messages): said}),
     )
+
+
+def _key(messages: Sequence[Message]) -> str:
+    """The key of a whole chat; none where nothing is said."""
+    return (prefix_keys(messages) or ("",))[-1]

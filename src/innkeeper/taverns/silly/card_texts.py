@@ -39,7 +39,7 @@ class CardTexts(msgspec.Struct, frozen=True, kw_only=True):
 def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> CardTexts:
     """The card's texts, expanded once each, in this order; a group's cards are joined where its mode says so."""
     card, chat, power = inputs.character, inputs.metadata, inputs.power
-    depth_prompt = card.depth_prompt.prompt if card.depth_prompt else ""
+    note = card.depth_prompt
     texts = {
         "description": _from_card("description", card.description),
         "personality": _from_card("personality", card.personality),
@@ -48,7 +48,7 @@ def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> C
         "examples": _from_card("mes_example", card.mes_example, chat),
         "system": _from_card("system_prompt", card.system_prompt, chat),
         "jailbreak": _from_card("post_history_instructions", card.post_history_instructions),
-        "depth_prompt": _from_card("depth_prompt", depth_prompt),
+        "depth_prompt": _from_card("depth_prompt", note.prompt if note else ""),
         "creator_notes": _from_card("creator_notes", card.creator_notes),
     }
     for name, is_used in (("system", power.prefer_character_prompt), ("jailbreak", power.prefer_character_jailbreak)):

@@ -82,6 +82,7 @@ def _chat_id(inputs: SillyInputs) -> str | None:
 def environment_fields(inputs: SillyInputs) -> CardFields:
     """The card's fields as they are written; in a group that appends cards those that its members share."""
     card, metadata = inputs.character, inputs.metadata
+    note = card.depth_prompt
     return CardFields(
         description=_shared(inputs, "Description", lambda one: one.description),
         personality=_shared(inputs, "Personality", lambda one: one.personality),
@@ -92,7 +93,7 @@ def environment_fields(inputs: SillyInputs) -> CardFields:
         or _shared(inputs, "Example Messages", lambda one: one.mes_example, _started),
         system_prompt=metadata.get("system_prompt") or card.system_prompt,
         post_history=card.post_history_instructions,
-        depth_prompt=card.depth_prompt.prompt if card.depth_prompt else "",
+        depth_prompt=note.prompt if note else "",
         creator_notes=card.creator_notes,
         version=card.character_version,
     )
