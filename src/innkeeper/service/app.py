@@ -47,6 +47,7 @@ def serve(
     *,
     grpc_ready: Callable[[str], object] = str,
     models: Models | None = None,
+    beside: Callable[[Any], Any] | None = None,
 ) -> None:
     """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
 
@@ -56,6 +57,7 @@ def serve(
         operations: what `create_app` takes.
         grpc_ready: called once with the address of gRPC, where that is answered.
         models: what `create_app` takes.
+        beside: what is put around the application: the inspector.
 
     Raises:
         ConfigError: settings that do not go together, or an address that is taken.
@@ -70,7 +72,7 @@ def serve(
     server_log = logging.getLogger("uvicorn.error")
     server_log.setLevel(logging.ERROR)
     server_log.addFilter(_is_no_end_of_a_call)
-    server = uvicorn.Server(server_config(uvicorn, app, settings))
+    server = uvicorn.Server(server_config(uvicorn, app if beside is None else beside(app), settings))
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
         signal.signal(signal.SIGTERM, lambda *_: _stop(server, app))

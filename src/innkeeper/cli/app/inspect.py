@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.desk import Desk
     from innkeeper.service.inspector.talking import Talk
 
-__all__ = ["inspect"]
+__all__ = ["inspect", "open_desk"]
 
 
 @click.command(
@@ -44,7 +44,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
             _show(address)
 
     talk = _talk()
-    serve_inspector(_desk(files, talk), ready, port=port, talk=talk)
+    serve_inspector(open_desk(files, talk), ready, port=port, talk=talk)
 
 
 def _show(address: str) -> None:
@@ -55,7 +55,8 @@ def _show(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def _desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
+def open_desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
+    """The workspace of files, of a folder, or of the packaged example. Raises `UsageError`, `UnavailableError`, `LimitError`."""
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now

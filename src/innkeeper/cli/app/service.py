@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
 from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.settings.completion import profiles as offered_profiles
 from innkeeper.service.errors import MAX_BODY
+
+if TYPE_CHECKING:
+    from innkeeper.inference.routing.models import RouteModels
+    from innkeeper.service.inspector.surface import Inspector
+    from innkeeper.service.settings import Settings
 
 __all__ = ["call", "serve"]
 
@@ -70,6 +75,13 @@ _LAST_PORT: Final = 65_535
     metavar="ROUTE=INPUT,OUTPUT",
     multiple=True,
     help="What a million tokens of a route cost, for the spending of keys; ROUTE may have *; repeatable.",
+)
+@click.option(
+    "--inspector",
+    metavar="[FOLDER]",
+    is_flag=False,
+    flag_value="",
+    help="The inspector too, at /inspector/: of the files of a folder, or of the example that comes with Innkeeper.",
 )
 @click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
 @click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
@@ -138,6 +150,7 @@ def serve(
 
     log_to_stderr(log_format)
     said: tuple[str, ...] = options.pop("routes")
+    folder: str | None = options.pop("inspector")
     chosen = {name: value for name, value in options.items() if value is not None}
     beside = chosen["port"] and min(chosen["port"] + 1, _LAST_PORT)
     settings = Settings(
@@ -153,6 +166,11 @@ def serve(
         who = "every call needs a key" if settings.keys else "open, for this machine only"
         words = f"Innkeeper listens on {address} ({who}). Ctrl-C stops it."
         click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
+        if opened is not None:
+            from innkeeper.service.inspector.server import entrance
+
+            entry = entrance(address, opened.access)
+            click.echo(json.dumps({"inspector": entry}) if as_json else f"The inspector is at {entry} (opens once)")
         names = ", ".join(Profiles(settings.profiles))
         if names and not as_json:
             click.echo(f"Clients of OpenAI's and Anthropic's protocols call these models at {address}/v1: {names}")
@@ -164,7 +182,20 @@ def serve(
     named = read_routes(own, said)
     addresses = {name: str(address) for name, address in own.table("providers").items()}
     models = RouteModels(named, secrets_of(own, named), addresses=addresses)
-    run(settings, ready, grpc_ready=grpc_ready, models=models)
+    opened = None if folder is None else _inspector(folder, settings, models)
+    around: dict[str, Any] = {} if opened is None else {"beside": opened.beside}
+    run(settings, ready, grpc_ready=grpc_ready, models=models, **around)
+
+
+def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspector:
+    """The inspector of a folder, or of the packaged example."""
+    from innkeeper.cli.app.inspect import open_desk
+    from innkeeper.service.inspector.server import access_of
+    from innkeeper.service.inspector.surface import Inspector
+    from innkeeper.service.inspector.talking import Talk
+
+    talk = Talk(models, "local")
+    return Inspector(open_desk((Path(folder),) if folder else (), talk), access_of(settings), talk)
 
 
 def _profiles(words: tuple[str, ...]) -> dict[str, Any]:

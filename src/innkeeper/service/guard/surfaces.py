@@ -26,6 +26,7 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *(f"/v1/{name}" for name in ("templates:resolve", "templates:render", "memories", "characters")),
         ),
         "admin": (),  # no pages: it lets calls of other surfaces replace what templates say
+        "inspector": ("/inspector", "/v1/inspector"),
         "gateway": ("/api/modules", "/api/workflow", "/api/plugins", "/ws"),
         "metrics": ("/metrics",),
         "workers": (

@@ -47,11 +47,11 @@ class Access:
 
     Args:
         hosts: names with which it may be called beside those of this machine, without ports; None: any, where keys are asked for.
-        key: whether a request brings a key that may look; raises where it brings one that may not.
+        key: whether headers from an address bring a key that may look; raises where they bring one that may not.
     """
 
     def __init__(
-        self, hosts: tuple[str, ...] | None = (), key: Callable[[Mapping[str, str]], bool] | None = None
+        self, hosts: tuple[str, ...] | None = (), key: Callable[[Mapping[str, str], str], bool] | None = None
     ) -> None:
         self._hosts = None if hosts is None else frozenset(host.lower() for host in (*_LOCAL, *hosts))
         self._key = key
@@ -79,15 +79,15 @@ class Access:
         if self._hosts is not None and name not in self._hosts and not (name and is_loopback(name.strip("[]"))):
             raise OriginRefusedError("the host name of this request is not ours", hint="call it as 127.0.0.1")
 
-    def check(self, headers: Mapping[str, str], *, changes: bool) -> None:
-        """Let a request pass to the workspace; ``changes``: whether it may change something, a socket included.
+    def check(self, headers: Mapping[str, str], *, changes: bool, address: str = "") -> None:
+        """Let a request from an address pass to the workspace; ``changes``: whether it may change something, as a socket may.
 
         Raises:
             OriginRefusedError: another page made it.
             KeyMissingError: it has neither the cookie nor a key.
         """
         self.check_host(headers)
-        keyed = self._key is not None and self._key(headers)
+        keyed = self._key is not None and self._key(headers, address)
         self._check_origin(headers, changes=changes and not keyed)
         if not keyed and not self._knows(headers.get("cookie", "")):
             hint = "open the address that `innkeeper inspect` prints; each works once"

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.inspector.inspection import inspected
+from innkeeper.service.inspector.planning import planned
 from innkeeper.service.inspector.views import (
     CacheCost,
     CompareRequest,
@@ -17,7 +18,6 @@ from innkeeper.service.inspector.views import (
     PairTokens,
     VerdictPair,
 )
-from innkeeper.taverns import build
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace import OpenWorkspace
@@ -32,7 +32,7 @@ _LONG: Final = 4_000
 
 def compared(workspace: OpenWorkspace, request: CompareRequest) -> Comparison:
     """Two variations of a workspace. Raises what building raises."""
-    sides = [inspected(workspace, build(workspace.request(side)), side) for side in (request.a, request.b)]
+    sides = [inspected(workspace, planned(workspace, side), side) for side in (request.a, request.b)]
     return comparison(sides[0], sides[1])
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.once import decode, unpack
+from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.frames import Answer, Call, OpenedFile, Opening
 from innkeeper.service.inspector.process import EngineProcess, Engines
 from innkeeper.service.inspector.saving import save_new, save_over
@@ -102,7 +103,7 @@ class Desk:
                 title=self.title,
                 files=files,
                 edits=tuple(raw for _, raw in self._edits),
-                settings=msgspec.json.encode(self.settings) if self.settings else None,
+                settings=encode(self.settings) if self.settings else None,
                 now=self.options.now,
                 every=self.options.every,
                 talk=self.options.talk,
@@ -128,12 +129,12 @@ class Desk:
     # ------------------------------------------------------------------------------------------------------------- live
 
     def note(self, edits: Iterable[bytes], settings: dict[str, Any] | None) -> None:
-        """Keep edits and settings for a process that is started later. Raises `UsageError` for what is no edit."""
+        """Keep edits and settings for a process that is started later; what is no edit was refused by the one there is."""
         for raw in edits:
             try:
                 place = decode(raw, _Place)
-            except msgspec.DecodeError as error:
-                raise UsageError(f"this is no edit: {error}") from None
+            except msgspec.DecodeError:
+                continue
             last = self._edits[-1][0] if self._edits else None
             if last == place and not place.insert and not place.remove:
                 self._edits[-1] = (place, raw)

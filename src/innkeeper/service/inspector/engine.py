@@ -20,6 +20,7 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert, decode, unpack
 from innkeeper.service.inspector.frames import Answer, Call, Opening
 from innkeeper.service.inspector.inspection import inspected
+from innkeeper.service.inspector.planning import planned
 from innkeeper.service.inspector.problems import problem_body, problem_of
 from innkeeper.service.inspector.updates import Updates
 from innkeeper.service.inspector.views import (
@@ -37,7 +38,6 @@ from innkeeper.service.inspector.views import (
 )
 from innkeeper.service.inspector.working import WorkingFile
 from innkeeper.service.inspector.workspace import OpenWorkspace
-from innkeeper.taverns import build
 
 __all__ = ["MAX_INSPECTION_SECONDS", "Engine"]
 
@@ -62,10 +62,8 @@ class Engine:
 
     def answer(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
         """The answer to one call; an error of ours is told as a problem, with its status."""
-        operation = OPERATIONS.get(call.name)
+        operation = OPERATIONS[call.name]
         try:
-            if operation is None:
-                raise UnknownNameError("operation", call.name, OPERATIONS)
             with allowed(BuildLimits(seconds=MAX_INSPECTION_SECONDS)):
                 return operation(self, call, body)
         except InnkeeperError as error:
@@ -74,6 +72,10 @@ class Engine:
             return Answer(status=400), problem_body(UsageError(f"this cannot be read: {error}"))
         except RecursionError:
             return Answer(status=413), problem_body(UsageError("this is nested too deeply"))
+        except Exception as error:  # noqa: BLE001 - a defect of ours is told; the workspace goes on
+            return Answer(status=500), problem_body(
+                InnkeeperError(f"something went wrong here ({type(error).__name__})")
+            )
 
     # --------------------------------------------------------------------------------------------------------- opening
 
@@ -175,7 +177,7 @@ class Engine:
         return others
 
     def _plan(self, variation: Variation | None = None) -> Plan:
-        return build(self.workspace.request(variation))
+        return planned(self.workspace, variation)
 
     def inspection(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
         """The inspection of the workspace, or of a variation of it."""

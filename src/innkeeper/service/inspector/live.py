@@ -7,6 +7,9 @@ date, and the serial that is answered is the newest that was known when its buil
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -15,12 +18,15 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.once import decode
+from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.desk import Desk
 from innkeeper.service.inspector.frames import Call
 from innkeeper.service.inspector.problems import problem_of
 from innkeeper.service.inspector.views import LiveFailure
 
 __all__ = ["MAX_PENDING_BYTES", "QUIET_SECONDS", "Live"]
+
+LOG: Final = logging.getLogger("innkeeper.service")
 
 QUIET_SECONDS: Final = 0.3
 """Seconds without a change after which files are looked through for findings."""
@@ -29,6 +35,7 @@ MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 """Bytes of edits that wait to be built (no error: the connection is closed)."""
 
 _TOO_MUCH: Final = 1009
+_DEFECT: Final = 1011
 _OK: Final = 200
 
 
@@ -53,7 +60,7 @@ class Live:
 
     async def serve(self) -> None:
         """Until the page goes away."""
-        building = asyncio.ensure_future(self._build())
+        building = asyncio.ensure_future(self._built())
         try:
             await self._receive()
         except (WebSocketDisconnect, RuntimeError):  # the other side went away
@@ -70,8 +77,8 @@ class Live:
                 return
             data = (event.get("text") or "").encode("utf-8", "replace") or event.get("bytes") or b""
             try:
-                incoming = decode(data, _Incoming)
-            except (msgspec.DecodeError, RecursionError) as error:
+                incoming = _read(data)
+            except (ValueError, RecursionError) as error:
                 await self._socket.close(1007, str(error)[:100])
                 return
             self._bytes += len(data)
@@ -82,6 +89,16 @@ class Live:
             self._settings |= incoming.settings or {}
             self._serial = incoming.serial
             self._news.set()
+
+    async def _built(self) -> None:
+        """Build until the connection ends. One that cannot be gone on with is closed, and the page connects anew."""
+        try:
+            await self._build()
+        except Exception as error:  # noqa: BLE001 - the last stop of a connection
+            if not isinstance(error, (WebSocketDisconnect, RuntimeError)):  # which say that the other side went away
+                LOG.error("inspector: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
+            with suppress(RuntimeError):
+                await self._socket.close(_DEFECT)
 
     async def _build(self) -> None:
         while True:
@@ -99,7 +116,7 @@ class Live:
         serial, edits, settings = self._serial or 0, self._edits, self._settings
         self._serial, self._edits, self._settings, self._bytes, self._last = None, [], {}, 0, serial
         body = b'{"edits":[' + b",".join(edits) + b"]"
-        body += b',"settings":' + msgspec.json.encode(settings) + b"}" if settings else b"}"
+        body += b',"settings":' + encode(settings) + b"}" if settings else b"}"
         try:
             answer, reply = await self._desk.ask(Call("live", self._name, number=serial), body)
         except InnkeeperError as error:  # the process is lost; the next one has these edits, too
@@ -120,3 +137,13 @@ class Live:
             return
         if answer.status == _OK and reply:
             await self._socket.send_text(reply.decode())
+
+
+def _read(data: bytes) -> _Incoming:
+    """A message. A half of a character, as editors have for a moment, becomes U+FFFD. Raises `ValueError`."""
+    try:
+        return decode(data, _Incoming)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return decode(encode(json.loads(data)), _Incoming)

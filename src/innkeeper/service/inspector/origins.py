@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.content.finding import show_path
 from innkeeper.prompt.block import Origin as BlockOrigin
 from innkeeper.prompt.block import OriginAsset
+from innkeeper.service.inspector.edits import existing
 from innkeeper.service.inspector.views import COLOURS, Origin, Path, Variation
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Origins:
         file = next(iter(named or cards), None)
         if file is None:
             return self._elsewhere
-        base: Path = ("data",) if isinstance(file.tree.get("data"), dict) else ()
+        base: Path = ("data",) if isinstance(existing(file.tree, ("data",))[1], dict) else ()
         field = origin.field or ""
         path: Path = (*base, field)
         if field == "depth_prompt":
@@ -143,13 +144,13 @@ class Origins:
         for file in self._files:
             if file.kind != "preset":
                 continue
-            prompts = file.tree.get("prompts")
+            prompts = existing(file.tree, ("prompts",))[1]
             if origin.field == "prompts" and isinstance(prompts, list):
                 at = (i for i, item in enumerate(prompts) if isinstance(item, dict) and _is_called(item, origin.entry))
                 index = next(at, None)
                 if index is not None:
                     return file, file.place(("prompts", index, "content"))
-            elif origin.field and origin.field in file.tree:
+            elif origin.field and file.place((origin.field,)):
                 return file, (origin.field,)
         return self._first("preset"), ()
 
@@ -161,8 +162,9 @@ class Origins:
         index = lines[int(entry)] if int(entry) < len(lines) else None
         if index is None:
             return file, ()
-        raw = file.tree["messages"][index] if index < len(file.tree["messages"]) else {}
-        return file, ("messages", index, "mes" if "mes" in raw else "content")
+        path: Path = ("messages", index)
+        raw = existing(file.tree, path)[1]
+        return file, file.place((*path, "mes" if isinstance(raw, dict) and "mes" in raw else "content"))
 
     @property
     def lines(self) -> list[int]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from innkeeper.prompt.data import plain_data
+from innkeeper.prompt.data import plain_data, thaw
 from innkeeper.service.inspector.inspection import inspected
+from innkeeper.service.inspector.planning import planned
 from innkeeper.service.inspector.views import SettingsPatch, Variation
-from innkeeper.taverns import build
 from innkeeper.taverns.sending import RESERVE
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class Sending(msgspec.Struct, frozen=True):
 def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
     """What is asked with ``message`` in place of the settings' own. Raises what building raises."""
     changed = Variation(settings=SettingsPatch(message=message)) if message is not None else None
-    plan = build(workspace.request(changed))
-    options = dict(plain_data(plan.options))
+    plan = planned(workspace, changed)
+    options: dict[str, Any] = thaw(plan.options)
     if plan.stop:
         options["stop"] = list(plan.stop)
     reserved = plan.request.reserved_tokens if plan.request is not None else 0
@@ -41,7 +41,7 @@ def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
     return Sending(
         messages=[one.to_dict() for one in plan.messages],
         options=options,
-        tools=[plain_data(tool) for tool in plan.tools],
+        tools=[thaw(plain_data(tool)) for tool in plan.tools],
         model=plan.model,
         inspection=msgspec.json.encode(inspected(workspace, plan, changed)),
     )

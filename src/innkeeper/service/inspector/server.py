@@ -6,18 +6,19 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.app import address, library, listen, server_config
+from innkeeper.service.guard.guesses import Guesses
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.desk import Desk
-from innkeeper.service.inspector.surface import API, PAGE, Inspector
-from innkeeper.service.settings import Settings
+from innkeeper.service.inspector.surface import PAGE, Inspector
+from innkeeper.service.settings import Settings, presented_key
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.talking import Talk
 
-__all__ = ["SURFACE", "beside", "entrance", "serve_inspector"]
+__all__ = ["SURFACE", "access_of", "entrance", "serve_inspector"]
 
 SURFACE: Final = "inspector"
 """What a key must be allowed to look at workspaces."""
@@ -56,12 +57,16 @@ def entrance(base: str, access: Access) -> str:
     return f"{base}{PAGE}?token={access.new_token()}"
 
 
-def beside(app: Any, inspector: Inspector) -> Any:
-    """An application whose paths of the inspector that answers, with its own rules of access; all else is ``app``'s."""
+def access_of(settings: Settings) -> Access:
+    """Who may look beside a service: whoever opens the one-time address, and keys that may use the surface `SURFACE`."""
+    if not settings.keys:
+        return Access()
+    guesses = Guesses(settings.keys)
 
-    async def both(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
-        path = str(scope.get("path", ""))
-        mine = path == PAGE.rstrip("/") or path.startswith((PAGE, API))
-        await (inspector if mine and scope["type"] != "lifespan" else app)(scope, receive, send)
+    def keyed(headers: Mapping[str, str], client: str) -> bool:
+        if not presented_key(headers):
+            return False
+        settings.keys.grant(guesses.caller(headers, client)).check_surface(SURFACE)
+        return True
 
-    return both
+    return Access(None, keyed)

@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
 from innkeeper.service.errors import MIB, BodyLimitError
 from innkeeper.service.exchange import JSON
 from innkeeper.service.inspector.access import HEADERS, Access
@@ -68,6 +69,30 @@ class Inspector:
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one connection of ASGI."""
         await self._app(scope, receive, _marked(send) if scope["type"] == "http" else send)
+
+    def beside(self, app: Any) -> Any:
+        """An application whose paths of the inspector this answers, with its own rules of access; all else is ``app``'s.
+
+        The workspace's process ends with the application.
+        """
+
+        async def both(scope: Scope, receive: Any, send: Any) -> None:
+            path = str(scope.get("path", ""))
+            mine = path == PAGE.rstrip("/") or path.startswith((PAGE, API))
+            if scope["type"] == "lifespan":
+                await app(scope, receive, self._closing(send))
+            else:
+                await (self if mine else app)(scope, receive, send)
+
+        return both
+
+    def _closing(self, send: Any) -> Any:
+        async def passed(event: dict[str, Any]) -> None:
+            if event["type"] == "lifespan.shutdown.complete":
+                await self.close()
+            await send(event)
+
+        return passed
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -130,10 +155,12 @@ class Inspector:
                 if web.url.path == PAGE and "token" in web.query_params:
                     self.access.check_host(headers)
                     return self._entered(web.query_params["token"])
-                self.access.check(headers, changes=web.method != "GET")
+                self.access.check(headers, changes=web.method != "GET", address=_address(web))
                 reply = await handler(web)
             except InnkeeperError as error:
                 reply = _problem(error, page=web.url.path.startswith(PAGE))
+            except msgspec.DecodeError as error:
+                reply = _problem(UsageError(f"this cannot be read: {error}"), page=False)
             except ClientDisconnect:
                 reply = Response(status_code=499)
             except Exception as error:  # noqa: BLE001 - the last stop of a request
@@ -154,7 +181,7 @@ class Inspector:
 
     async def _socket(self, socket: WebSocket) -> None:
         try:
-            self.access.check(_lower(socket), changes=True)
+            self.access.check(_lower(socket), changes=True, address=_address(socket))
         except InnkeeperError:
             await socket.close(_DENIED)
             return
@@ -233,6 +260,10 @@ _USED: Final = "This address was used already, or is not the newest. Start `innk
 
 def _lower(connection: Request | WebSocket) -> dict[str, str]:
     return {name.lower(): value for name, value in connection.headers.items()}
+
+
+def _address(connection: Request | WebSocket) -> str:
+    return "" if connection.client is None else connection.client.host
 
 
 async def _body(web: Request, allowed: int) -> bytes:

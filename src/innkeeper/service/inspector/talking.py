@@ -83,7 +83,7 @@ async def _events(made: ModelAnswer, prompt: Sending) -> AsyncIterator[bytes]:
                     texts.append(event.text)
                     yield _event("delta", msgspec.json.encode(TalkDelta(event.text)))
     except InnkeeperError as error:
-        yield _event("error", msgspec.json.encode({"error": problem_of(error)}))
+        yield _event("error", msgspec.json.encode(problem_of(error)))
         return
     message = msgspec.json.encode("".join(texts))
     yield _event("end", b'{"message":' + message + b',"plan":' + prompt.inspection + b"}")

@@ -1,0 +1,71 @@
+"""``innkeeper inspect``: what it opens, and what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli.app.root import main
+from innkeeper.service.inspector import server
+from innkeeper.service.inspector.desk import Desk
+from tests.shared import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Desk]:
+    """The workspaces that would be served, and nothing is."""
+    desks: list[Desk] = []
+
+    def serve(desk: Desk, ready: Callable[[str], None], **_: Any) -> None:
+        desks.append(desk)
+        ready("http://here/inspector/?token=1")
+
+    monkeypatch.setattr(server, "serve_inspector", serve)
+    return desks
+
+
+def test_without_words_it_opens_the_example(served: list[Desk], capsys: pytest.CaptureFixture[str]) -> None:
+    """Which nobody can write to, and in which there is something to see."""
+    assert main(["inspect", "--no-browser"]) == 0
+    assert "http://here/inspector/?token=1" in capsys.readouterr().out
+    desk = served[0]
+    assert {file.name for file in desk.files.values()} >= {"wenna.png", "larks.lorebook.json", "profile.toml"}
+    assert {file.path for file in desk.files.values()} == {None}
+    assert (desk.folder, bool(desk.settings["message"])) == (None, True)
+
+
+def test_files_are_used_all_of_them(served: list[Desk], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is saved where it lies; programs are told the address as JSON."""
+    names = [str(EXAMPLES / name) for name in ("wenna.png", "larks.lorebook.json")]
+    assert main(["inspect", "--no-browser", "--json", *names]) == 0
+    assert json.loads(capsys.readouterr().out) == {"address": "http://here/inspector/?token=1"}
+    desk = served[0]
+    assert [file.path for file in desk.files.values()] == [Path(name).resolve() for name in names]
+    assert desk.options.every
+    assert desk.folder == EXAMPLES.resolve()
+
+
+def test_a_folder_goes_alone(served: list[Desk], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its files are saved in it; beside files it is refused, as is one that is not there."""
+    (tmp_path / "card.json").write_bytes((EXAMPLES / "tobin.json").read_bytes())
+    assert main(["inspect", "--no-browser", str(tmp_path)]) == 0
+    assert [(file.name, file.path) for file in served[0].files.values()] == [("card.json", tmp_path / "card.json")]
+    assert main(["inspect", "--no-browser", str(tmp_path), str(tmp_path / "card.json")]) == 2
+    assert "folder goes alone" in capsys.readouterr().err
+    assert main(["inspect", "--no-browser", str(tmp_path / "none.json")]) == 69
+
+
+def test_a_browser_is_opened_unless_told_otherwise(served: list[Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the address that opens once."""
+    opened: list[str] = []
+    monkeypatch.setattr("innkeeper.cli.app.inspect._show", opened.append)
+    assert main(["inspect"]) == 0
+    assert main(["inspect", "--no-browser"]) == 0
+    assert opened == ["http://here/inspector/?token=1"]
+    assert len(served) == 2

@@ -1,0 +1,81 @@
+"""A prompt is sent, and its answer comes as it is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError
+from innkeeper.prompt.errors import ProviderError
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.surface import Inspector
+from innkeeper.service.inspector.talking import Talk
+from tests.service.inspector.opened import Browser, example_desk
+
+
+class Parrot:
+    """Models of which one answers with the last message and the other fails in the middle."""
+
+    def __init__(self) -> None:
+        self.asked: list[GenerationRequest] = []
+        self.closed = False
+
+    def cards(self) -> tuple[ModelCard, ...]:
+        return (ModelCard("parrot", "us"), ModelCard("broken", "us"))
+
+    async def answer(self, request: GenerationRequest, _: str) -> ModelAnswer:
+        if request.model not in {"parrot", "broken"}:
+            raise ModelNotFoundError(request.model)
+        self.asked.append(request)
+        return ModelAnswer(self._events(request))
+
+    async def _events(self, request: GenerationRequest) -> AsyncGenerator[ModelEvent]:
+        for word in request.messages[-2].content.split(" "):
+            yield TextDelta(text=f"{word} ")
+            if request.model == "broken":
+                raise ProviderError("it broke")
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def talked(body: dict[str, Any]) -> tuple[int, list[tuple[str, Any]], Parrot]:
+    """The status, the events, and who was asked."""
+    models: Any = Parrot()
+    with Browser(Inspector(example_desk(), Access(), Talk(models, "parrot"))) as browser:
+        reply = browser.post("/v1/inspector/talk", json=body)
+    events = [block.split("\n", 1) for block in reply.text.split("\n\n") if block.startswith("event: ")]
+    found = [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in events]
+    return reply.status_code, found, models
+
+
+def test_an_answer_comes_with_the_plan_that_made_it() -> None:
+    """Piece by piece, then whole; the model gets the prompt's messages, and no more than was reserved for the answer."""
+    status, events, models = talked({"message": "Say\nthis now"})
+    assert status == 200
+    assert [name for name, _ in events] == ["delta", "delta", "end"]
+    message, plan = events[-1][1]["message"], events[-1][1]["plan"]
+    assert message == "".join(data["text"] for name, data in events if name == "delta") == "Say\nthis now "
+    texts = ["".join(piece["text"] for piece in one["pieces"]) for one in plan["messages"]]
+    assert [one.content for one in models.asked[0].messages] == texts
+    assert models.asked[0].options["max_tokens"] == plan["tokens"]["reserved"]
+    assert models.closed
+
+
+def test_what_goes_wrong_is_told() -> None:
+    """Before the first piece as a status, after it as an event."""
+    status, events, _ = talked({"message": "Say this", "route": "broken"})
+    assert (status, [name for name, _ in events]) == (200, ["delta", "error"])
+    assert events[-1][1]["message"] == "it broke"
+    assert talked({"route": "nobody"})[0] == 404
+    assert talked({"message": 5})[0] == 400
+
+
+def test_without_models_nobody_answers() -> None:
+    """The call is refused, and the page knows that there is no such room."""
+    with Browser(Inspector(example_desk(), Access())) as browser:
+        assert browser.post("/v1/inspector/talk", json={}).status_code == 404
+        assert not browser.json("workspace")["talk"]
