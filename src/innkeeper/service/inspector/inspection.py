@@ -33,7 +33,7 @@ __all__ = ["inspected", "note_finding"]
 FRAMING: Final = "framing"
 """The group of what belongs to no message: the start of the reply, tools, marks between messages."""
 
-_WORDS: Final = 2_000
+_WORDS: Final = 120
 """Characters of a text that was left out, as far as it is shown."""
 
 
@@ -43,7 +43,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
     figures = accounting(plan)
     messages = tuple(_messages(plan, figures, origins))
     verdicts = verdict_views(workspace, plan, origins, variation)
-    lore = plan.lore
+    lore, told = plan.lore, () if workspace.carried.note is None else (workspace.carried.note,)
     return Inspection(
         fingerprint=plan.fingerprint(),
         tavern=plan.tavern,
@@ -58,7 +58,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         ),
         verdicts=verdicts,
         trims=tuple(_trims(plan)),
-        notes=tuple(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes)),
+        notes=(*told, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
     )
 

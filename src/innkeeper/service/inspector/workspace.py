@@ -11,8 +11,9 @@ from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.finding import Finding as ContentFinding
 from innkeeper.content.finding import Level
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.prompt import BuildLimits, BuildRequest, UnknownNameError
+from innkeeper.prompt import BuildRequest, UnknownNameError
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UsageError
+from innkeeper.service.inspector.carrying import Carried, is_same
 from innkeeper.service.inspector.edits import existing, text_path
 from innkeeper.service.inspector.views import (
     FileView,
@@ -79,6 +80,7 @@ class OpenWorkspace:
         self._cut: tuple[Chat, int, Chat] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
         self._places: tuple[list[_Book], _Places] | None = None
+        self.carried = Carried()
         self.known_origins: tuple[dict[Any, int], list[Origin]] = ({}, [])
         """The table of the last prompt, and the numbers of origins in it."""
         self.known_verdicts: list[Any] = []
@@ -266,12 +268,21 @@ class OpenWorkspace:
             if asset is not None and file.kind not in {"other", "profile"}:
                 assets.put(asset, file.name)
         fields = assets.fields
-        if isinstance(fields.get("history"), Chat):
-            fields["history"] = self._until(fields["history"], settings.turn)
+        whole = fields.get("history")
+        if isinstance(whole, Chat):
+            fields["history"] = self._until(whole, settings.turn)
         fields |= _settings_fields(settings)
+        request = self._requested(fields)
+        self.carried.note = None
+        if not isinstance(whole, Chat) or fields["history"] is whole:
+            return request
+        return self.carried.request(request, fields, fields["history"], self.used_files(variation))
+
+    def _requested(self, fields: dict[str, Any]) -> BuildRequest:
+        """The request of these fields; where only some are others than those of the last one, made of that."""
         if self._made is not None and self._made[0].keys() == fields.keys():
             before, request = self._made
-            changed = {name: value for name, value in fields.items() if not _same(before[name], value)}
+            changed = {name: value for name, value in fields.items() if not is_same(before[name], value)}
             if changed.keys().isdisjoint({"request", "history", "settings"}):
                 request = request.with_(**changed) if changed else request
                 self._made = (fields, request)
@@ -332,12 +343,6 @@ _LEFT: Final = frozenset({"timedWorldInfo", "variables", "lastInContextMessageId
 
 def _are_same(before: list[_Book], after: list[_Book]) -> bool:
     return len(before) == len(after) and all(a[1] is b[1] and a[2] is b[2] for a, b in zip(before, after, strict=True))
-
-
-def _same(before: Any, after: Any) -> bool:
-    if isinstance(before, tuple) and isinstance(after, tuple):
-        return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
-    return before is after or (isinstance(before, (str, int, BuildLimits)) and before == after)
 
 
 def _settings_fields(settings: SettingsView) -> dict[str, Any]:

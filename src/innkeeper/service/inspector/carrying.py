@@ -1,0 +1,101 @@
+"""Carrying: what earlier turns of a chat leave for a later one, where the chat is cut: timed effects and variables.
+
+The turns before the cut are built again, in their order, each with what the one before it left, as a session would have. That is
+done only where something in the prompt has such effects, for the latest turns, and each is kept as long as nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.content.json.text import encode_json
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.prompt import BuildRequest, InnkeeperError
+from innkeeper.service.inspector.views import Finding
+from innkeeper.taverns import build
+
+if TYPE_CHECKING:
+    from innkeeper.content.chat import Chat
+    from innkeeper.service.inspector.working import WorkingFile
+
+__all__ = ["MAX_CARRIED", "Carried", "is_same", "same_fields"]
+
+MAX_CARRIED: Final = 40
+"""Turns before a cut that are built again for what they left (no error: a note says that there are more)."""
+
+_VARIABLES: Final = b"var::"
+"""What macros that set or read variables have in them."""
+
+
+def same_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether the fields of two requests are the same values: assets by identity, words and numbers by what they say."""
+    return before.keys() == after.keys() and all(is_same(before[name], value) for name, value in after.items())
+
+
+def is_same(before: Any, after: Any) -> bool:
+    """Whether a field is the same value."""
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        return len(before) == len(after) and all(one is other for one, other in zip(before, after, strict=True))
+    return before is after or (isinstance(before, (str, int)) and bool(before == after))
+
+
+class Carried:
+    """The states of one workspace's chat. ``note`` says what of the last one asked for is not as a session would have it."""
+
+    def __init__(self) -> None:
+        self.note: Finding | None = None
+        self._facts: dict[str, Any] = {}
+        self._header: Any = None
+        self._states: dict[int, tuple[Any, tuple[Any, Any]]] = {}
+        self._lasting: dict[int, tuple[Any, bool]] = {}
+
+    def request(
+        self, request: BuildRequest, fields: dict[str, Any], chat: Chat, files: tuple[WorkingFile, ...]
+    ) -> BuildRequest:
+        """The request of a cut chat with what its turns left. ``fields`` are what it was made of, ``files`` too."""
+        self.note = None
+        if not any(self._is_lasting(file) for file in files):
+            return request
+        facts = {name: value for name, value in fields.items() if name not in {"history", "message"}}
+        if not same_fields(self._facts, facts) or self._header != chat.header:
+            self._facts, self._header, self._states = facts, chat.header, {}
+        turns = [index for index, message in enumerate(chat.messages) if message.role == "user" and not message.hidden]
+        if len(turns) > MAX_CARRIED:
+            text = f"only the last {MAX_CARRIED} turns were built again for what they left"
+            self.note = Finding("note", "turns", text)
+        wanted, first = set(turns[-MAX_CARRIED:]), turns[-MAX_CARRIED] if len(turns) > MAX_CARRIED else 0
+        key, state = first, (None, request.variables)
+        for index, message in enumerate(chat.messages):
+            key = hash((key, id(message)))
+            if index in wanted:
+                if key not in self._states:
+                    self._states[key] = (chat.messages, self._after(request, chat, index, state))
+                state = self._states[key][1]
+        return request.with_(lore_state=state[0], variables=state[1])
+
+    def _after(self, request: BuildRequest, chat: Chat, index: int, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        """What the turn of a message of the user's leaves."""
+        history = tuple(
+            part for message in chat.messages[:index] if not message.hidden for part in message.to_messages()
+        )
+        asked = request.with_(
+            history=history, message=chat.messages[index].text, lore_state=state[0], variables=state[1]
+        )
+        try:
+            plan = build(asked)
+        except InnkeeperError as error:
+            self.note = Finding("warning", "turns", f"the turn of message {index} cannot be built: {error.message}")
+            return state
+        return plan.carry, plan.variables
+
+    def _is_lasting(self, file: WorkingFile) -> bool:
+        """Whether something in a file has an effect beyond its turn."""
+        asset = file.asset
+        known = self._lasting.get(id(file))
+        if known is None or known[0] is not asset:
+            book = asset if isinstance(asset, Lorebook) else getattr(asset, "book", None)
+            timed = isinstance(book, Lorebook) and any(entry.sticky or entry.cooldown for entry in book.entries)
+            known = (asset, timed or _VARIABLES in encode_json(file.tree))
+            self._lasting[id(file)] = known
+        return known[1]

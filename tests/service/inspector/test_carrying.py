@@ -1,0 +1,92 @@
+"""What earlier turns leave for a turn at which a chat is cut."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from innkeeper.prompt import Plan
+from innkeeper.service.inspector import carrying
+from innkeeper.service.inspector.planning import planned
+from innkeeper.service.inspector.views import Edit, SettingsPatch
+from innkeeper.service.inspector.working import WorkingFile
+from innkeeper.service.inspector.workspace import OpenWorkspace
+from innkeeper.taverns import build
+
+CARD = {
+    "spec": "chara_card_v2",
+    "spec_version": "2.0",
+    "data": {"name": "C", "description": "d {{getvar::x}}", "first_mes": "h"},
+}
+BOOK = {
+    "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Sticky text.", "sticky": 4, "order": 1, "position": 0}}
+}
+SAID = ["the reef", "and now", "well", "good", "bye"]
+
+
+def opened(book: dict[str, Any] = BOOK, **settings: Any) -> OpenWorkspace:
+    """A chat of which the first message fires an entry that stays for some messages."""
+    lines: list[dict[str, Any]] = [{"user_name": "U", "character_name": "C", "chat_metadata": {}}]
+    for text in SAID:
+        lines += [
+            {"name": "U", "is_user": True, "mes": text},
+            {"name": "C", "is_user": False, "mes": f"Answer to {text}."},
+        ]
+    chat = "\n".join(map(json.dumps, lines)).encode()
+    data = {"card.json": json.dumps(CARD).encode(), "book.json": json.dumps(book).encode(), "chat.jsonl": chat}
+    files = [WorkingFile(name, name, each) for name, each in data.items()]
+    return OpenWorkspace("t", files, SettingsPatch(message="hm", **settings), every=True)
+
+
+def session(turns: int) -> Plan:
+    """The plan of a session that has had so many messages, turn by turn with what each leaves."""
+    workspace = opened()
+    whole = workspace.request()
+    request = whole.with_(lore_state=None, variables={})
+    for index in range(0, turns, 2):
+        plan = build(request.with_(history=whole.history[:index], message=whole.history[index].content))
+        request = request.with_(lore_state=plan.carry, variables=plan.variables)
+    return build(request.with_(history=whole.history[:turns], message="hm"))
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2, 3, 4, 6, 8, 9])
+def test_it_is_what_a_session_would_have(turn: int) -> None:
+    """Timed effects go on from turn to turn, and end."""
+    workspace = opened()
+    for other in (9, 2, turn):  # whatever was looked at before
+        workspace.change(SettingsPatch(turn=other))
+        plan = planned(workspace)
+    assert plan.fingerprint() == session(turn).fingerprint()
+
+
+def test_an_edit_of_an_earlier_message_counts() -> None:
+    """Also where later turns were built before."""
+    workspace = opened(turn=3)
+    texts = [message.content for message in planned(workspace).messages]
+    assert any("Sticky text." in text for text in texts)
+    workspace.files["chat.jsonl"].apply(Edit(file="", path=("messages", 0, "mes")), "the sea")
+    workspace.files["chat.jsonl"].apply(Edit(file="", path=("messages", 1, "mes")), "Answer.")
+    assert not any("Sticky text." in message.content for message in planned(workspace).messages)
+
+
+def test_nothing_is_built_where_nothing_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without timed effects and variables a cut costs nothing."""
+    built: list[Any] = []
+    monkeypatch.setattr(carrying, "build", built.append)
+    workspace = opened({"entries": {}}, turn=6)
+    workspace.files["card.json"].apply(Edit(file="", path=("data", "description")), "plain")
+    assert workspace.request().lore_state is None
+    assert built == []
+
+
+def test_of_many_turns_the_last_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it is told that there are more."""
+    monkeypatch.setattr(carrying, "MAX_CARRIED", 2)
+    workspace = opened(turn=9)
+    workspace.request()
+    assert workspace.carried.note is not None
+    workspace.change(SettingsPatch(turn=2))
+    workspace.request()
+    assert workspace.carried.note is None
