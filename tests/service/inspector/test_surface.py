@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from starlette.routing import Route
 
-from tests.service.inspector.opened import Browser, browser_of, example_desk
+from tests.service.inspector.opened import EXAMPLES, Browser, browser_of, desk_of, example_desk
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +70,51 @@ def test_a_keystroke_is_answered_with_what_changed(browser: Browser) -> None:
     assert [file["changed"] for file in second["files"] if file["id"] == card] == [True]
     browser.post(f"/v1/inspector/files/{card}/revert")
     assert not next(file for file in browser.json("workspace")["files"] if file["id"] == card)["changed"]
+
+
+def test_the_description_has_every_call(browser: Browser) -> None:
+    """Each path of the API with its methods, and every schema that one of them names."""
+    told = browser.json("openapi.json")
+    routes = {
+        (route.path, method.lower())
+        for route in browser.inspector.routes
+        if isinstance(route, Route) and route.path.startswith("/v1/inspector/")
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    described = {(path, method) for path, item in told["paths"].items() for method in item}
+    assert described == {(path, method) for path, method in routes if not path.endswith("openapi.json")}
+    references = {part.split('"')[0] for part in json.dumps(told).split("#/components/schemas/")[1:]}
+    assert references <= told["components"]["schemas"].keys()
+    assert {"Inspection", "Wire", "Comparison", "Problem"} <= references
+
+
+def test_dropped_files_and_replays(browser: Browser) -> None:
+    """A dropped card is used; a bundle of the build is opened and built alone, with the same bytes."""
+    before = browser.json("inspection")["fingerprint"]
+    bundle = browser.get("/v1/inspector/replay").content
+    with browser_of(desk_of({})) as other:
+        opened = other.post("/v1/inspector/replay", content=bundle, headers={"content-type": "application/json"})
+        assert opened.status_code == 200
+        assert opened.json()["files"][0]["kind"] == "request"
+        assert other.json("inspection")["fingerprint"] == before
+        card = (EXAMPLES / "tobin.json").read_bytes()
+        dropped = other.post("/v1/inspector/files?name=tobin.json", content=card).json()
+        assert (dropped["kind"], dropped["used"], dropped["writable"]) == ("character", True, False)
+        assert other.post(f"/v1/inspector/files/{dropped['id']}/save", json={}).status_code == 400
+        assert other.post("/v1/inspector/replay", json={"no": "bundle"}).status_code == 422
+        assert len(other.json("workspace")["files"]) == 2
+
+
+def test_the_newest_state_is_what_is_answered() -> None:
+    """What comes while one is built is built together: no answer is older than one before."""
+    with browser_of(example_desk()) as browser, browser.live() as live:
+        for serial in range(1, 31):
+            live.send_text(json.dumps({"serial": serial, "settings": {"message": f"number {serial}"}}))
+        serials: list[int] = []
+        while not serials or serials[-1] != 30:
+            answer = json.loads(live.receive_text())
+            if "inspection" in answer:
+                serials.append(answer["serial"])
+        assert serials == sorted(set(serials))
+        messages = browser.json("inspection")["messages"]
+    assert "number 30" in ["".join(piece["text"] for piece in one["pieces"]) for one in messages]

@@ -20,6 +20,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameErro
 from innkeeper.service.errors import MIB, BodyLimitError
 from innkeeper.service.exchange import JSON
 from innkeeper.service.inspector.access import HEADERS, Access
+from innkeeper.service.inspector.description import document_bytes
 from innkeeper.service.inspector.desk import Desk
 from innkeeper.service.inspector.frames import Answer, Call
 from innkeeper.service.inspector.live import Live
@@ -63,7 +64,8 @@ class Inspector:
         self.desk, self.access, self._talk = desk, access, talk
         self._live = 0
         missing = {404: _missing, 405: _missing}
-        self._app = Starlette(routes=self._routes(), lifespan=self._lifespan, exception_handlers=missing)
+        self.routes = self._routes()
+        self._app = Starlette(routes=self.routes, lifespan=self._lifespan, exception_handlers=missing)
         self._app.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -104,9 +106,9 @@ class Inspector:
             await self.close()
 
     async def _warm(self) -> None:
-        """Start the process before anybody asks."""
+        """Start the process, and have it build once, before anybody asks."""
         try:
-            await self.desk.ask(Call("leave"))
+            await self.desk.ask(Call("inspection"))
         except InnkeeperError as error:
             LOG.warning("inspector: %s", error.kind)
 
@@ -130,6 +132,7 @@ class Inspector:
         return (
             ("GET", "workspace", self._asked("view")),
             ("GET", "inspection", self._asked("inspection")),
+            ("GET", "openapi.json", self._described),
             ("POST", "files", self._add),
             ("GET", "files/{id}", self._asked("file")),
             ("GET", "files/{id}/picture", self._asked("picture")),
@@ -226,6 +229,9 @@ class Inspector:
             return _reply(*await self.desk.ask(call))
 
         return ask
+
+    async def _described(self, _: Request) -> Response:
+        return Response(document_bytes(), media_type=JSON)
 
     async def _add(self, web: Request) -> Response:
         name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
