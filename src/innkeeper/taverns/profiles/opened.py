@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -193,6 +193,7 @@ def _card(item: Any, assets: _Assets) -> Any:
 
 
 _LOOK_SECONDS: Final = 1.0
+_T = TypeVar("_T")
 
 
 class Profiles(Mapping[str, OpenProfile]):
@@ -236,10 +237,10 @@ class Profiles(Mapping[str, OpenProfile]):
 
     def __getitem__(self, name: str) -> OpenProfile:
         """The profile of this name. Raises `UnknownNameError`, which is no `KeyError`, and as `open_profile`."""
+        known = self._same(name, self._open)
+        if known is not None:
+            return known
         folder = self.folder(name)
-        known = self._open.get(folder)
-        if known is not None and known[1].is_same():
-            return known[0]
         with self._lock:
             files = FolderFiles(folder)
             self._open[folder] = (_from_folder(files), files)
@@ -262,12 +263,18 @@ class Profiles(Mapping[str, OpenProfile]):
 
     def document(self, name: str) -> Profile:
         """What a profile says, without its files: read anew when its document has changed. Raises as `open_profile`."""
-        folder = self.folder(name)
-        known = self._documents.get(folder)
-        if known is None or not known[1].is_same():
+        known = self._same(name, self._documents)
+        if known is None:
+            folder = self.folder(name)
             files = FolderFiles(folder)
-            known = self._documents[folder] = (_document(files), files)
-        return known[0]
+            known, _ = self._documents[folder] = (_document(files), files)
+        return known
+
+    def _same(self, name: str, kept: Mapping[Path, tuple[_T, FolderFiles]]) -> _T | None:
+        """What was read of a profile, where its files are as they were."""
+        folder = self._folders.get(name)
+        known = None if folder is None else kept.get(folder)
+        return known[0] if known is not None and known[1].is_same() else None
 
     def folder(self, name: str) -> Path:
         """Where a profile is. Raises `UnknownNameError`."""
