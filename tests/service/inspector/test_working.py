@@ -181,3 +181,12 @@ def test_a_picture_is_a_picture_and_nothing_else() -> None:
     card = open_card(CARD).character
     assert opened(card_bytes(open_card(CARD), "json")).picture() is None
     assert card.name == "Wenna Carrow"
+
+
+def test_a_picture_that_is_only_named_is_none() -> None:
+    """A card that names the picture it came in, and came in none, has none to ask for."""
+    assets = [{"type": "icon", "name": "main", "uri": "ccdefault:", "ext": "png"}]
+    card = {"spec": "chara_card_v3", "spec_version": "3.0", "data": {"name": "A", "assets": assets}}
+    named = opened(json.dumps(card).encode())
+    assert not named.has_picture
+    assert opened(CARD).has_picture

@@ -77,6 +77,7 @@ class WorkingFile:
         self.tree: Any = None
         self.text: str | None = None
         self.problem: InnkeeperError | None = None
+        self._has_picture: bool | None = None
         self._text_findings: tuple[Finding, ...] = ()
         try:
             self._read(data)
@@ -274,8 +275,10 @@ class WorkingFile:
 
     @property
     def has_picture(self) -> bool:
-        """Whether `picture` gives one, as far as can be told without reading it."""
-        return self.card is not None and (self.card.image is not None or self.card.character.main_asset() is not None)
+        """Whether `picture` gives one; looked at once, since edits change no picture."""
+        if self._has_picture is None:
+            self._has_picture = self.picture() is not None
+        return self._has_picture
 
     def place(self, path: Path) -> Path:
         """As much of a path as there is in the document."""
