@@ -1,9 +1,11 @@
 """Many writers at once, threads and processes, on both databases: nothing is lost, nothing is made twice."""
 
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from textwrap import indent
 
 import pytest
 
@@ -159,27 +161,54 @@ def test_one_conversation_and_one_answer(db: Database) -> None:
     assert len(store.newest("talk")) == 2
 
 
-PROGRAM = """
-import sys
+FORKED = """
+import os, sys, traceback
+{imports}
+def work(url, mine):
+{work}
+made = []
+for number in range(int(sys.argv[2])):
+    made.append(os.fork())
+    if not made[-1]:
+        try:
+            work(sys.argv[1], str(number))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+sys.exit(sum(os.waitpid(child, 0)[1] for child in made) != 0)
+"""
+"""A process that has imported what is needed, and copies of it that work at once."""
+
+
+def processes(imports: str, work: str, url: str, number: int) -> None:
+    """Run ``work`` (of ``url`` and ``mine``, its number) in so many processes at once."""
+    program = FORKED.format(imports=imports, work=indent(work, "    "))
+    subprocess.run([sys.executable, "-c", program, url, str(number)], cwd=shared.ROOT, check=True, timeout=120)
+
+
+needs_copies = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied there")
+
+PUBLISHING = """
 from innkeeper.library.db.engine import Database
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.templates.store import TemplateStore
 from tests.library.drafts import draft
-with Database.open(sys.argv[1]) as db:
+"""
+PUBLISH = """
+with Database.open(url) as db:
     for turn in range(15):
-        mark = f"{sys.argv[2]}.{turn}"
+        mark = f"{mine}.{turn}"
         TemplateStore(db).publish(draft(text=mark), who=mark)
         LogStore(db).add({"request_id": mark})
 """
 
 
+@needs_copies
 @pytest.mark.slow
 def test_processes(url: str) -> None:
     """Processes publish and log at once: nothing is lost, and versions, events and audit events agree."""
-    started = [
-        subprocess.Popen([sys.executable, "-c", PROGRAM, url, str(number)], cwd=shared.ROOT) for number in range(4)
-    ]
-    assert [process.wait(120) for process in started] == [0] * 4
+    processes(PUBLISHING, PUBLISH, url, 4)
     with Database.open(url) as db:
         versions, events = TemplateStore(db).versions(draft().name), TemplateStore(db).history(draft().name)
         assert {version.system_prompt for version in versions} == {
@@ -191,14 +220,17 @@ def test_processes(url: str) -> None:
 
 
 TALKING = """
-import sys
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.memories import MemoryStore
 from innkeeper.library.memory import NewMemory
-with Database.open(sys.argv[1]) as db:
-    store, mine = ConversationStore(db, owner=Owner("ann")), sys.argv[2]
+from innkeeper.library.tiers import TextKind, TierGate
+TierGate.of().check({TextKind.USER_TEXT: "A map."})  # what facts are judged by is made once
+"""
+TALK = """
+with Database.open(url) as db:
+    store = ConversationStore(db, owner=Owner("ann"))
     here = store.create({"id": "talk"})
     for turn in range(6):
         same = store.append("talk", "user", f"same {turn}", client_msg_id=f"same {turn}")
@@ -208,13 +240,11 @@ with Database.open(sys.argv[1]) as db:
 """
 
 
+@needs_copies
 @pytest.mark.slow
 def test_processes_in_one_conversation(url: str) -> None:
     """Processes that speak in one conversation at once: numbers without holes, the same message and its answer once."""
-    started = [
-        subprocess.Popen([sys.executable, "-c", TALKING, url, str(number)], cwd=shared.ROOT) for number in range(2)
-    ]
-    assert [process.wait(120) for process in started] == [0] * 2
+    processes(TALKING, TALK, url, 2)
     with Database.open(url) as db:
         store = ConversationStore(db, owner=Owner("ann"))
         rows = store.newest("talk", 1_000)

@@ -13,7 +13,7 @@ from tests.limits.isolated import DOORS, MEBIBYTES, SECONDS, SHARED_SECONDS, Out
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are read from /proc here")
 
 REQUESTS: Final = hostile_requests()
-SOME: Final = 40
+SOME: Final = 60
 """In the usual run, one in so many; every one of them in `make endurance`."""
 
 
