@@ -29,6 +29,7 @@ export default tseslint.config(
       "svelte/no-at-html-tags": "error",
       "svelte/no-inline-styles": "off", // `style:` sets properties, which the policy allows; style attributes a test refuses
       "svelte/prefer-svelte-reactivity": "off", // values that are made anew and never changed
+      "svelte/no-useless-mustaches": "off", // a space between blocks is written as one
       "svelte/require-each-key": "error",
       "@typescript-eslint/no-non-null-assertion": "off",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],

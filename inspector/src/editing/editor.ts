@@ -131,7 +131,7 @@ function common(label: string): Extension {
     EditorView.lineWrapping,
     highlightSpecialChars(),
     search({ top: true }),
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocapitalize: "off" }),
     keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap]),
   ];
 }

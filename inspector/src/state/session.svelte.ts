@@ -37,6 +37,8 @@ export type Pane = "files" | "middle" | "side";
 const MOST_UNDONE = 100;
 const UNDO_JOINS_MS = 800;
 
+const NOTHING: readonly Verdict[] = [];
+
 class Session {
   workspace = $state.raw<Workspace | null>(null);
   files = $state.raw<readonly FileView[]>([]);
@@ -80,8 +82,9 @@ class Session {
     return out;
   });
   readonly findings: readonly Finding[] = $derived([...this.files.flatMap((file) => file.findings), ...(this.inspection?.notes ?? [])]);
+  readonly verdicts: readonly Verdict[] = $derived(this.inspection?.verdicts ?? NOTHING);
   readonly verdictByPlace: ReadonlyMap<string, Verdict> = $derived(
-    new Map((this.inspection?.verdicts ?? []).filter((verdict) => verdict.file !== null).map((verdict) => [placeKey(verdict.file!, verdict.path), verdict])),
+    new Map(this.verdicts.filter((verdict) => verdict.file !== null).map((verdict) => [placeKey(verdict.file!, verdict.path), verdict])),
   );
   readonly activeFile: FileView | null = $derived(this.files.find((file) => file.id === this.active) ?? null);
 
