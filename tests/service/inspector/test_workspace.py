@@ -179,3 +179,26 @@ def test_every_tavern_is_shown() -> None:
         assert inspection.tavern == tavern
         assert inspection.messages
         assert [verdict.index for verdict in inspection.verdicts] == list(range(len(inspection.verdicts)))
+
+
+def test_a_mend_writes_what_is_read_anyhow() -> None:
+    """Applied, it takes the finding away and changes nothing in the prompt."""
+    data = {
+        "name": 5,
+        "description": True,
+        "character_version": 1.0,
+        "extensions": {"depth_prompt": {"prompt": "p", "role": "x"}},
+    }
+    card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {**data, "first_mes": None, "creation_date": "7"}}
+    book = {"entries": {"0": {"uid": 0, "key": ["a"], "content": 7, "constant": "yes", "order": "3", "role": "nobody"}}}
+    for tree in (card, book):
+        file = WorkingFile("f", "f.json", json.dumps(tree).encode())
+        workspace = OpenWorkspace("t", [file], every=True)
+        before = build(workspace.request()).fingerprint()
+        mends = [finding.fix for finding in workspace.file_view(file).findings]
+        assert sum(mend is not None for mend in mends) >= 3
+        for mend in mends:
+            if mend is not None:
+                file.apply(mend, mend.value)
+        assert not [one for one in workspace.file_view(file).findings if one.fix is not None]
+        assert build(workspace.request()).fingerprint() == before

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.origins import Origins
@@ -45,27 +47,39 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
     )
 
 
-def _pretty(value: Any) -> tuple[str, dict[str, list[int]]]:
-    """A value as indented JSON, and for each of its strings, by JSON Pointer, where each of its characters begins."""
+class _Text(NamedTuple):
+    """Where a string stands in the pretty text; ``starts`` are the places of its characters, where not one after the other."""
+
+    begin: int
+    length: int
+    starts: list[int] | None
+
+    def at(self, index: int) -> int:
+        """Where a character begins, or the string ends."""
+        return self.begin + index if self.starts is None else self.starts[index]
+
+
+def _pretty(value: Any) -> tuple[str, dict[str, _Text]]:
+    """A value as indented JSON, and where each of its strings is in it, by JSON Pointer."""
     parts: list[str] = []
-    places: dict[str, list[int]] = {}
-    _write(value, "", 0, parts, places, [0])
+    places: dict[str, _Text] = {}
+    _write(value, "", 0, parts, places, 0)
     return "".join(parts), places
 
 
-def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[str, list[int]], at: list[int]) -> None:
+def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[str, _Text], at: int) -> int:
+    """Write a value that begins ``at`` so many characters; where it ends."""
+
     def put(text: str) -> None:
+        nonlocal at
         parts.append(text)
-        at[0] += len(text)
+        at += len(text)
 
     if isinstance(value, str):
-        put('"')
-        starts = []
-        for char in value:
-            starts.append(at[0])
-            put(_escaped(char))
-        places[pointer] = [*starts, at[0]]
-        put('"')
+        written = _quoted(value)
+        plain = len(written) == len(value) + 2
+        places[pointer] = _Text(at + 1, len(value), None if plain else _starts(value, at + 1))
+        put(written)
     elif isinstance(value, (Mapping, list, tuple)) and value:
         is_object = isinstance(value, Mapping)
         put("{" if is_object else "[")
@@ -73,29 +87,42 @@ def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[
         for index, (key, item) in enumerate(items):
             put(("," if index else "") + "\n" + " " * (INDENT * (level + 1)))
             if is_object:
-                put(json.dumps(str(key), ensure_ascii=False) + ": ")
+                put(_quoted(str(key)) + ": ")
             place = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
-            _write(item, place, level + 1, parts, places, at)
+            at = _write(item, place, level + 1, parts, places, at)
         put("\n" + " " * (INDENT * level) + ("}" if is_object else "]"))
     else:
         put(json.dumps(value, ensure_ascii=False, default=str))
+    return at
+
+
+def _starts(value: str, at: int) -> list[int]:
+    """Where each character begins, and where the last ends."""
+    return list(accumulate((len(_escaped(char)) for char in value), initial=at))
+
+
+def _quoted(text: str) -> str:
+    """A text as JSON; lone surrogates, which no UTF-8 has, by their numbers."""
+    return _LONE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+_LONE: Final = re.compile("[\ud800-\udfff]")
 
 
 def _escaped(char: str) -> str:
-    """A character as JSON writes it in a string; lone surrogates, which no UTF-8 has, by their number."""
-    lone = "\ud800" <= char <= "\udfff"
-    return json.dumps(char, ensure_ascii=lone)[1:-1]
+    """A character as it stands within a string of JSON."""
+    return _quoted(char)[1:-1]
 
 
-def _ranges(mapped: tuple[SourceRange, ...], places: dict[str, list[int]], origins: Origins) -> Iterator[WireRange]:
+def _ranges(mapped: tuple[SourceRange, ...], places: dict[str, _Text], origins: Origins) -> Iterator[WireRange]:
     """The ranges over the pretty text; neighbours of one origin in one string are one."""
     last: WireRange | None = None
     for each in mapped:
         number = origins.number(each.origin)
-        starts = places.get(each.pointer)
-        if number is None or starts is None or each.end >= len(starts):
+        place = places.get(each.pointer)
+        if number is None or place is None or each.end > place.length:
             continue
-        start, end = starts[each.start], starts[each.end]
+        start, end = place.at(each.start), place.at(each.end)
         if last is not None and last.origin == number and last.end == start:
             last = WireRange(last.start, end, number)
             continue

@@ -15,6 +15,7 @@ from innkeeper.prompt import BuildRequest, UnknownNameError
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UsageError
 from innkeeper.service.inspector.carrying import Carried, is_same
 from innkeeper.service.inspector.edits import existing, text_path
+from innkeeper.service.inspector.mending import mend_of
 from innkeeper.service.inspector.views import (
     FileView,
     Finding,
@@ -397,7 +398,8 @@ def _with_profile(settings: SettingsView, profile: Any) -> SettingsView:
 
 def _finding(file: WorkingFile, finding: ContentFinding) -> Finding:
     severity: Any = _SEVERITIES[finding.level]
-    return Finding(severity, finding.rule, finding.message, finding.hint, file.id, _place(file, finding.path))
+    path = _place(file, finding.path)
+    return Finding(severity, finding.rule, finding.message, finding.hint, file.id, path, mend_of(file, finding, path))
 
 
 def _place(file: WorkingFile, text: str) -> Path:
