@@ -66,8 +66,37 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 # --------------------------------------------------------------------------------------------------------------- order
 
-LONGEST: Final[tuple[str, ...]] = ()
-"""The modules that take more than three seconds, the longest first. Others follow by how many tests they have."""
+LONGEST: Final = (
+    "tests/taverns/silly/test_vectors.py",
+    "tests/library/test_library.py",
+    "tests/library/test_acceptance.py",
+    "tests/library/db/test_damage.py",
+    "tests/library/test_concurrency.py",
+    "tests/service/test_doors.py",
+    "tests/limits/test_commands.py",
+    "tests/service/test_profiles.py",
+    "tests/faults/test_storage.py",
+    "tests/service/test_app.py",
+    "tests/library/test_starts.py",
+    "tests/service/test_hostile.py",
+    "tests/library/tiers/test_detector.py",
+    "tests/service/processes/test_pool.py",
+    "tests/cli/keep/test_template.py",
+    "tests/fuzz/test_targets.py",
+    "tests/faults/test_silly.py",
+    "tests/faults/test_jobs.py",
+    "tests/tokens/engines/test_loading.py",
+    "tests/service/guard/test_guard.py",
+    "tests/cli/keep/test_template_changes.py",
+    "tests/library/log/test_queue.py",
+    "tests/properties/test_same_bytes.py",
+    "tests/library/db/test_engine.py",
+    "tests/faults/test_adapters.py",
+    "tests/library/db/test_schema.py",
+    "tests/inference/local/test_model.py",
+    "tests/parity/test_smart.py",
+)
+"""The modules that take more than five seconds, the longest first. Others follow by how many tests they have."""
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,0 +1,56 @@
+"""What takes long runs first, and each process is asked about its tests by where they stand."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.shared import ROOT
+from tests.side_by_side import LONGEST, LongestFirst
+
+
+class Node:
+    """A process that runs tests; what it was sent."""
+
+    shutting_down = False
+
+    def __init__(self, number: int) -> None:
+        self.gateway = SimpleNamespace(id=f"gw{number}")
+        self.sent: list[list[int]] = []
+
+    def send_runtest_some(self, positions: list[int]) -> None:
+        """Take work."""
+        self.sent.append(positions)
+
+    def shutdown(self) -> None:
+        """Take no more."""
+        self.shutting_down = True
+
+
+@pytest.mark.parametrize("module", LONGEST)
+def test_the_modules_are_there(module: str) -> None:
+    """A module that was moved is named by its new place."""
+    assert (ROOT / module).is_file()
+
+
+def test_longest_first_and_each_once(pytestconfig: pytest.Config) -> None:
+    """Of two processes each gets one of the longest modules; the rest follows, and every test is sent once."""
+    names = [f"{module}::test_{n}" for module in ("tests/a.py", LONGEST[1], "tests/b.py", LONGEST[0]) for n in range(3)]
+    fields: dict[str, Any] = {"tx": ["popen", "popen"], "maxprocesses": None, "px": [], "numprocesses": 2}
+    config: Any = SimpleNamespace(
+        getvalue=fields.__getitem__, option=SimpleNamespace(loadscopereorder=True, debug=False), hook=pytestconfig.hook
+    )
+    scheduler, nodes = LongestFirst(config), [Node(0), Node(1)]
+    for node in nodes:
+        scheduler.add_node(node)
+        scheduler.add_node_collection(node, names)
+    scheduler.schedule()
+    assert [node.sent[0] for node in nodes] == [[9, 10, 11], [3, 4, 5]]
+    while any(scheduler.assigned_work.values()):
+        for node in nodes:
+            for position in [position for sent in node.sent for position in sent]:
+                if names[position] in scheduler.assigned_work[node].get(names[position].split("::")[0], ()):
+                    scheduler.mark_test_complete(node, position)
+    assert sorted(position for node in nodes for sent in node.sent for position in sent) == list(range(12))
+    assert scheduler.tests_finished
+    assert all(node.shutting_down for node in nodes)
