@@ -43,6 +43,7 @@ _RANGED: Final = frozenset({"years", "spell", "bare", "teen"})
 _NUMERALS: Final = frozenset("一二三四五六七八九十百")
 """What stands before a number in words that is the end of a larger one."""
 
+_NEXT: Final = re.compile(r"\s*(\S)")
 _NUMBERED: Final = re.compile(r"\d+:")
 _FIGURES: Final = re.compile("[0-9]+")
 _SUFFIX: Final = re.compile(r"(?:st|nd|rd|th|er|ere|eme|e|re|o|a|de|te)(?= |$)")
@@ -57,6 +58,8 @@ _AFTER_KIN: Final = 24
 _NONE: Final = 1_000
 _NAME_AND_VERB: Final = 2
 _WORD_AHEAD: Final = 12
+_SHORT: Final = 4_096
+_AROUND: Final = 80
 _NAME_IS: Final = re.compile(r"(?:^|[\s\"'(])([^\W\d_a-zа-я][^\W\d_]+) [^\W\d_]+(?: [^\W\d_]+)?$")
 """A name and the verb that leads to a number, with one small word between them at most."""
 
@@ -180,7 +183,7 @@ class _Reader:
             return None
         far = max(0, start - _BEFORE_PERSON)
         before = self.text[far:start].split()
-        if not self._may_be_of_person(before):
+        if not self._may_be_of_person(before, start, end):
             return None
         if self._is_count(end) or self._is_measured(start, end):
             return None
@@ -202,7 +205,16 @@ class _Reader:
         word = self.text[end : end + _WORD_AHEAD].split(" ", 2)[1:2]
         if not word or self._is_followed(end, word[0]):
             return False
-        return f"{self.text[start:end]} {word[0]}" in self.lowered
+        near = self._near(start, end)
+        lowered = self.lowered if near is self.given else with_plain_signs(near).lower()
+        return f"{self.text[start:end]} {word[0]}" in lowered
+
+    def _near(self, start: int, end: int) -> str:
+        """What was given about a part; all of a short text, which takes less than to ask for the place."""
+        if len(self.given) <= _SHORT:
+            return self.given
+        first, last = self.view.place(start, end)
+        return self.given[max(0, first - _AROUND) : last + _AROUND]
 
     def _is_followed(self, end: int, word: str) -> bool:
         """Whether a word behind a number leaves it an age: not so one that describes what is counted, ``nine naked men``."""
@@ -217,13 +229,16 @@ class _Reader:
             return True
         return following[0] in words.sites or following[0] in words.leads or bool(words.followers.at(self.text, end)[1])
 
-    def _may_be_of_person(self, before: list[str]) -> bool:
+    def _may_be_of_person(self, before: list[str], start: int, end: int) -> bool:
         """What is asked first, since it asks for no places: whether the answer of `_is_of_person` may be yes."""
         words = self.vocabulary
         if not words.persons.isdisjoint(before):
             return True
         last = before[-_NAME_AND_VERB:]
-        return before[-1:] == last or before[-1] in words.leads or any(word.capitalize() in self.given for word in last)
+        if before[-1:] == last or before[-1] in words.leads:
+            return True
+        near = self._near(start, end)
+        return any(word.capitalize() in near for word in last)
 
     def _is_of_person(self, before: list[str], sentence: str) -> bool:
         """Whether the words before a number have one for a person or a name, or lead to the number and do nothing else."""
@@ -256,8 +271,8 @@ class _Reader:
         """Whether the word behind a number is one that it counts, as far as can be told."""
         if not self.given or self.view.loose:
             return False
-        after = self.given[self.view.place(end - 1, end)[1] :].lstrip()[:1]
-        return after.isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
+        after = _NEXT.match(self.given, self.view.place(end - 1, end)[1])
+        return after is not None and after[1].isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
 
     def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Age | None:
         """The age, with whom it is about; none where that is a thing."""
@@ -296,7 +311,8 @@ class _Reader:
         """Whether the sign before a number says that it is less."""
         if start < 1 or not self.less:
             return False
-        return not _MUCH_LESS.isdisjoint(self.given[max(0, self.view.place(start, start + 1)[0] - 2) :][:2])
+        first = max(0, self.view.place(start, start + 1)[0] - 2)
+        return not _MUCH_LESS.isdisjoint(self.given[first : first + 2])
 
     def _is_span(self, start: int, language: str) -> bool:
         """Whether a word before a number of years makes it a span of time."""
@@ -308,7 +324,8 @@ class _Reader:
             return None, value
         between = self.text[previous[0] : start]
         if between == " " and self.given:
-            sign = self.given[self.view.place(previous[0] - 1, previous[0])[1] :][:1]
+            last = self.view.place(previous[0] - 1, previous[0])[1]
+            sign = self.given[last : last + 1]
             if sign == ",":
                 return None, previous[1] * 1000 + value
             if sign == ".":

@@ -1,0 +1,36 @@
+"""The gate: what hostile texts cost to be judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from innkeeper.library.tiers.detector import default_detector
+from tests.limits.growth import Family, fresh, held, spending
+
+TEXTS = {
+    "ages": "A bronze, cast fifteen years ago. ",
+    "spellings": "fiftene yeers olde ",
+    "numbers behind names": "Retrato. Ana (15) e {word} Rui, 14. ",
+    "numbers that count": "Two boys of 12 and 14 {word} for 15 euros. ",
+    "several languages": "Мальчики 12 и 14 лет, 車の中の{word}十五歳。 ",
+}
+
+
+def _text(pattern: str, size: int) -> str:
+    """So many copies, each with a word of its own that is like none of any language."""
+    words = ("".join("zqxj"[n >> 2 * place & 3] for place in range(5)) for n in range(size))
+    return fresh() + "".join(pattern.format(word=word) for word in words)
+
+
+FAMILIES = tuple(
+    Family(name, lambda n, pattern=pattern: default_detector().scan(_text(pattern, n)), 300, "gate")  # type: ignore[misc]
+    for name, pattern in TEXTS.items()
+)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_twice_the_text_costs_twice_as_much(family: Family) -> None:
+    """Thousands of numbers, with and without people beside them: time and memory grow as the text does."""
+    default_detector().scan("fifteen years")  # its lists are read
+    assert held(family)
+    assert spending(family)["gate"] > 100
