@@ -101,7 +101,7 @@ clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: 
 	@INNKEEPER_TEST_NODE_MODULES=$(VENV)/node/node_modules $(PYTEST) -m clients tests/service/test_clients.py
 
 inspector: inspector/node_modules/.package-lock.json ## check and build the page of the inspector; needs node and npm
-	@cd inspector && npm test --silent && npm run build --silent
+	@cd inspector && npm run build --silent && npm test --silent
 
 inspector/node_modules/.package-lock.json: inspector/package-lock.json
 	@cd inspector && npm ci --silent

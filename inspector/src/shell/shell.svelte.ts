@@ -77,9 +77,11 @@ class Shell {
 function focus(pane: "files" | "middle" | "side"): void {
   session.pane = pane;
   const view = { files: "pane-files", middle: "view", side: "details" }[pane];
-  requestAnimationFrame(() =>
-    document.getElementById(view)?.querySelector<HTMLElement>("article, input:not([type=checkbox]), select, button:not([tabindex='-1']), [tabindex='0']")?.focus(),
-  );
+  requestAnimationFrame(() => {
+    const root = document.getElementById(view);
+    const first = ["article", ".verdict[tabindex='0']", "[aria-current]", "input:not([type=checkbox]), select, textarea, button"];
+    first.map((selector) => root?.querySelector<HTMLElement>(selector)).find(Boolean)?.focus();
+  });
 }
 
 function message(): void {
