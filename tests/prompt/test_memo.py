@@ -52,6 +52,17 @@ def test_an_identity_stays_alive() -> None:
     assert len(set(keys)) == 50
 
 
+def test_it_holds_more_when_told() -> None:
+    """What was too large is kept then; it never holds less."""
+    memo: Memo[str, int] = Memo(size=2_000)
+    memo.put("large", 1, 5_000)
+    assert memo.get("large") is None
+    memo.grow(20_000)
+    memo.grow(10)
+    memo.put("large", 1, 5_000)
+    assert memo.get("large") == 1
+
+
 def test_clear_forgets() -> None:
     """After `clear` nothing is kept."""
     memo: Memo[str, int] = Memo()

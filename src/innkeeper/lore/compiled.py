@@ -21,7 +21,7 @@ from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["CompiledEntries", "CompiledEntry", "CompiledLore", "compile_lore", "selective"]
+__all__ = ["CompiledEntries", "CompiledEntry", "CompiledLore", "compile_lore", "keep_compiled", "selective"]
 
 
 class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -219,6 +219,11 @@ def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> Compile
     lore = CompiledLore(scan_order(scoped, settings.character_strategy), settings)
     size = lore.index.size + sum([_ENTRY_BYTES + 4 * len(entry.content) for entry in entries])
     return _COMPILED.put(key, (lore, work + lore.index.work), size)[0]
+
+
+def keep_compiled(size: int) -> None:
+    """Keep compiled books of up to ``size`` bytes: for a process that builds of the same books again and again."""
+    _COMPILED.grow(size)
 
 
 def selective(entry: LorebookEntry) -> SelectiveLogic | None:

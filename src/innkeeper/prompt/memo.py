@@ -65,6 +65,10 @@ class Memo(Generic[K, V]):
             self._old: dict[K, tuple[V, int, Any]] = {}
             self._used = 0
 
+    def grow(self, size: int) -> None:
+        """Hold values that stand for ``size`` bytes from now on, where that is more than before."""
+        self._max_bytes = max(self._max_bytes, size // 2)
+
     def __len__(self) -> int:
         return len(self._young.keys() | self._old.keys())
 

@@ -118,3 +118,13 @@ def test_the_newest_state_is_what_is_answered() -> None:
         assert serials == sorted(set(serials))
         messages = browser.json("inspection")["messages"]
     assert "number 30" in ["".join(piece["text"] for piece in one["pieces"]) for one in messages]
+
+
+def test_what_was_sent_before_a_page_went_away_is_taken_in() -> None:
+    """Also where nobody waits for what is built of it."""
+    with browser_of(example_desk()) as browser:
+        with browser.live() as live:
+            live.send_text(json.dumps({"serial": 1}))
+            for number in range(2, 6):
+                live.send_text(json.dumps({"serial": number, "settings": {"seed": number}}))
+        assert browser.json("workspace")["settings"]["seed"] == 5

@@ -50,14 +50,15 @@ class Engine:
 
     def __init__(self) -> None:
         self._open: OpenWorkspace | None = None
+        self._failure: InnkeeperError = UsageError("nothing is open")
         self._updates: dict[str, Updates] = {}
         self._facts = Opening(title="", files=())
 
     @property
     def workspace(self) -> OpenWorkspace:
-        """The workspace. Raises `UsageError` where none is open."""
+        """The workspace. Raises why none is open, where none is."""
         if self._open is None:
-            raise UsageError("nothing is open")
+            raise self._failure
         return self._open
 
     def answer(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
@@ -81,7 +82,14 @@ class Engine:
 
     def open(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
         """Open a workspace; edits that no longer fit are left out."""
-        opening = unpack(body, Opening)
+        try:
+            self._begin(unpack(body, Opening))
+        except InnkeeperError as error:
+            self._failure = error
+            raise
+        return Answer(), b""
+
+    def _begin(self, opening: Opening) -> None:
         self._facts, files = opening, []
         for one in opening.files:
             file = WorkingFile(one.id, one.name, one.data, writable=one.writable)
@@ -97,7 +105,6 @@ class Engine:
         for name, value in (msgspec.json.decode(opening.settings) if opening.settings else {}).items():
             with suppress(InnkeeperError, msgspec.ValidationError):
                 self.workspace.change(convert({name: value}, SettingsPatch))
-        return Answer(), b""
 
     def view(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
         """The workspace."""

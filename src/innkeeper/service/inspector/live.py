@@ -56,6 +56,7 @@ class Live:
         self._serial: int | None = None
         self._last = 0
         self._bytes = 0
+        self._over = False
         self._news = asyncio.Event()
 
     async def serve(self) -> None:
@@ -66,9 +67,13 @@ class Live:
         except (WebSocketDisconnect, RuntimeError):  # the other side went away
             pass
         finally:
-            building.cancel()
-            await asyncio.gather(building, return_exceptions=True)
-            await self._desk.ask(Call("leave", self._name))
+            self._over = True  # what came is taken in, whether or not anybody sees what is built of it
+            self._news.set()
+            try:
+                await building
+                await self._desk.ask(Call("leave", self._name))
+            finally:
+                building.cancel()
 
     async def _receive(self) -> None:
         while True:
@@ -110,6 +115,8 @@ class Live:
             self._news.clear()
             if self._serial is not None:
                 await self._next()
+            if self._over:
+                return
 
     async def _next(self) -> None:
         """Build the newest state, and tell it."""

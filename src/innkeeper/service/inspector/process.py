@@ -31,6 +31,9 @@ MAX_ENGINE_MEMORY: Final = 1_536 * 1024 * 1024
 """Bytes that the inspector's process may take beside what it has from the start (`WorkerLostError`)."""
 
 _BUFFER: Final = 1024 * 1024
+_LORE: Final = 384 * 1024 * 1024
+"""Bytes of compiled books that are kept: half of it holds one of 20,000 entries."""
+
 _START: Final = b"\0innkeeper inspector\n"
 """What the process says first. Whatever was printed before it, by a site's own start, is not ours."""
 
@@ -157,9 +160,11 @@ _LAST_SECONDS: Final = 1.0
 
 def main() -> None:
     """The process itself, which ends when its standard input does."""
+    from innkeeper.lore.compiled import keep_compiled
     from innkeeper.service.inspector.engine import Engine
     from innkeeper.service.processes.worker import confine
 
+    keep_compiled(_LORE)
     for number in (signal.SIGINT, signal.SIGTERM):  # a terminal's Ctrl-C goes to all; the server decides when this ends
         signal.signal(number, signal.SIG_IGN)
     source = sys.stdin.buffer
