@@ -106,9 +106,9 @@ class Inspector:
             await self.close()
 
     async def _warm(self) -> None:
-        """Start the process, and have it build once, before anybody asks."""
+        """Start the process, which opens the workspace, before anybody asks."""
         try:
-            await self.desk.ask(Call("inspection"))
+            await self.desk.ask(Call("leave"))
         except InnkeeperError as error:
             LOG.warning("inspector: %s", error.kind)
 
