@@ -74,6 +74,32 @@ def test_around_counts_where_the_sentence_tells_something_itself() -> None:
     assert {relation.state for relation in both.relations} == {REPORTED}
 
 
+def test_what_a_family_asks_is_asked_of_what_was_said() -> None:
+    """``How do I explain`` counts from another sentence, where the age is that of somebody's child, and not before it."""
+    text = f"{'five ' * 8}. {'five ' * 20}"
+    child, sexual, advice = mention(0, "age_kin"), mention(20, "sexual"), mention(60, "advice", 0.6)
+    assert {relation.state for relation in weighed([child, sexual, advice], text).relations} == {REPORTED}
+    for others in ([mention(0, "age"), sexual, advice], [child, mention(70, "sexual"), advice]):
+        assert {relation.state for relation in weighed(others, text).relations} == {"depicted"}
+
+
+@pytest.mark.parametrize(
+    ("text", "state"), [("Sex: F, 14", REPORTED), ("sexo: masculino", REPORTED), ("sex with her", "depicted")]
+)
+def test_a_line_of_a_form_depicts_nothing(text: str, state: str) -> None:
+    """``Sex: F`` says which somebody is."""
+    end = text.lower().index("sex") + (4 if "sexo" in text else 3)
+    found = weighed([Mention(0, end, "sexual", "sexual.sex", 0.5)], text)
+    assert set(found.contexts) == {f"sexual:{state}"}
+
+
+def test_a_limit_below_which_nobody_is_is_nobodys_age() -> None:
+    """``No characters under eighteen`` is told, and stands beside nothing."""
+    barred = Mention(0, 5, "age", "age.barred", 0.9, 0, 17)
+    found = weighed([barred, mention(20, "sexual")], TEXT)
+    assert (found.relations, barred in found.mentions) == ((), True)
+
+
 def test_lists_of_operators_mean_what_they_say() -> None:
     """Their words are never taken for a report."""
     found = weighed([mention(20, "sexual", own=False), mention(40, "educational", 0.9)], TEXT)

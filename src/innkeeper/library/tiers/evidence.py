@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from innkeeper.library.tier import Extent, Relation
 from innkeeper.library.tiers.classifier import depiction
+from innkeeper.library.tiers.glued import glued_in
 from innkeeper.text.automaton import is_unspaced
 
 __all__ = ["ABSOLUTE", "CONTEXTS", "FAMILY", "HINT", "REPORTED", "Mention", "Weighed", "relations_of", "weighed"]
@@ -55,6 +56,9 @@ _STRONG: Final = 0.6
 
 _SPOUSE: Final = 0.6
 """Words of this weight among those of adults are of husband and wife."""
+
+_BARRED: Final = "age.barred"
+"""A limit below which nobody is (``no characters under eighteen``): it indicates ages, and is the age of nobody."""
 
 _COUNTS: Final = 0.4
 """From this weight on, a word makes a context or an age."""
@@ -115,14 +119,20 @@ class _Telling:
     """What lessons, clinics, courts and newspapers say around a word, in a text.
 
     What is said in the word's own sentence counts, and, where that is anything, what is said around it. An innocent word that
-    only stands beside others ("…, museum") tells nothing of them (dynamic-prompting reference, S9).
+    only stands beside ``others`` ("…, museum"), or is glued to them, tells nothing of them (dynamic-prompting reference, S9).
+    What asks for ``advice`` ("how do I explain") asks it of what was said before, and counts from another sentence.
     """
 
-    def __init__(self, text: str, words: Iterable[Mention]) -> None:
+    def __init__(
+        self, text: str, words: Iterable[Mention], advice: Iterable[Mention], others: Iterable[Mention]
+    ) -> None:
         self._sentences = [0, *(one.end() for one in _SENTENCE_END.finditer(text)), len(text) + 1]
         self._parts = [0, *(one.end() for one in _PART_END.finditer(text)), len(text) + 1]
         self._text = text
         known = list(words)
+        glued = glued_in(text, ((*_place(each), each.weight) for each in known), map(_place, others))
+        known = [each for each in known if each.start not in glued] if glued else known
+        self._advice = _Sums(advice)
         self._all = _Sums(known)
         self._telling = _Sums(each for each in known if not self._is_label(each.start))
 
@@ -131,6 +141,7 @@ class _Telling:
         first, last = _bounds(self._sentences, start)
         own, after = _bounds(self._parts, start)
         labels = self._all.within(own, after - 1) - self._telling.within(own, after - 1)
+        labels += self._advice.within(end, end + _AROUND)
         inside = labels + self._telling.within(max(first, start - _AROUND), min(last - 1, end + _AROUND))
         return labels + self._telling.around(start, end) if inside >= _OWN else inside
 
@@ -138,9 +149,13 @@ class _Telling:
         first, last = _bounds(self._parts, place)
         if last - first > _LABEL_LOOKED_AT:
             return False
-        part = self._text[first:last].strip(_ENDS)
+        part = _ARTICLE.sub("", self._text[first:last].strip(_ENDS))
         most = _LABEL_SIGNS if any(map(is_unspaced, part)) else _LABEL_CHARACTERS
         return len(part) <= most and len(part.split()) <= _LABEL_WORDS
+
+
+def _place(each: Mention) -> tuple[int, int]:
+    return each.start, each.end
 
 
 def _bounds(ends: Sequence[int], place: int) -> tuple[int, int]:
@@ -150,10 +165,21 @@ def _bounds(ends: Sequence[int], place: int) -> tuple[int, int]:
 
 _SENTENCE_END: Final = re.compile(r"[.!?。！？…\n]+")
 _PART_END: Final = re.compile(r"[.!?。！？…\n,，、;；]+")
+_ARTICLE: Final = re.compile(r"^(?:an?|the) ", re.IGNORECASE)
 _ENDS: Final = " .!?。！？…\n,，、;；"
+
+_FIELD: Final = re.compile(
+    r"\s?[:：(（]\s?(?:[mfwdhvx](?:/[mfwdhvx])*|(?:fe)?male|masculin[oe]?|fem[ei]nin[oe]?|féminin|mujer|hombre|var[oó]n|homme|femme"
+    r"|masch(?:io|ile)|femmin(?:a|ile)|man|woman|девочка|мальчик|мужской|женский)(?![^\W_])",
+    re.IGNORECASE,
+)
+"""What makes ``sex`` a line of a form: ``Sex: F``."""
 
 _LOOKED_AT: Final = 64
 _JUDGED: Final = CONTEXTS | ABSOLUTE
+_BESIDE: Final = ("cue", "age", "age_setting", FAMILY, "age_kin", HINT, "age_adult")
+"""With what is judged, the classes that an innocent word may be glued to."""
+
 _AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", HINT: "hint"}
 
 
@@ -168,7 +194,7 @@ def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
         if category == HINT and mine:
             grown = _Sums(classes.get("age_adult", ()))
             mine = [each for each in mine if not grown.best(each.start, each.end)]
-        if places := [(each.start, each.end) for each in mine if each.weight >= _COUNTS]:
+        if places := [(each.start, each.end) for each in mine if each.weight >= _COUNTS and each.entry != _BARRED]:
             ages.setdefault(kind, []).extend(places)
     contexts, told = _contexts(classes, text)
     found = relations_of(ages, contexts) if ages and contexts else ()
@@ -179,7 +205,7 @@ def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
     return Weighed(kept, _extents(ages), _extents(contexts), found)
 
 
-_SILENT: Final = frozenset({"educational", "cue", "adult", "age_adult", HINT})
+_SILENT: Final = frozenset({"educational", "advice", "cue", "adult", "age_adult", HINT})
 """Classes that say how others are meant; they are no finds of their own."""
 
 
@@ -190,14 +216,20 @@ def _contexts(classes: Mapping[str, list[Mention]], text: str) -> tuple[dict[str
     judged = [each for name in _JUDGED for each in classes.get(name, ()) if each.weight >= _COUNTS]
     if not judged:
         return places, told
-    adult, lessons = _Sums(classes.get("adult", ())), classes.get("educational")
-    telling = (_Sums(judged), _Sums(classes.get("cue", ())), _Telling(text, lessons)) if lessons else ()
+    adult, lessons = _Sums(classes.get("adult", ())), classes.get("educational", [])
+    advice = classes.get("advice", []) if "age_kin" in classes else []  # those who ask it are of the family
+    telling: tuple[_Sums, _Sums, _Telling] | tuple[()] = ()
+    if lessons or advice:
+        others = chain(judged, *(classes.get(name, ()) for name in _BESIDE))
+        telling = (_Sums(judged), _Sums(classes.get("cue", ())), _Telling(text, lessons, advice, others))
     for each in judged:
         start, end = each.start, each.end
         chance = 1.0
         if each.own and telling:
             sexual, cue, educational = (sums.around(start, end) for sums in telling)
             chance = depiction(sexual, cue, educational, strong=each.category == "sexual" and each.weight >= _STRONG)
+        if each.own and each.category == "sexual" and each.weight < _STRONG and _FIELD.match(text, end):
+            chance = 0.0
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
         if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):
             state = "married" if grown >= _SPOUSE else "grown"

@@ -1,4 +1,4 @@
-"""Family: phrases in which a word of age only tells of somebody's family. They are few on purpose; English."""
+"""Family: phrases in which a word of age only tells of somebody's family. They are few on purpose; most are English."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ _COURTED: Final = (
 )
 """What makes somebody's child the one who is courted; it is no word of a family then."""
 
+_STATUS: Final = (
+    r"(?:divorced|widowed|separated|single|geschieden|verwitwet|alleinerziehend|verheiratet|divorcee?|separee?|veuf|veuve|mariee?"
+    r"|divorciad[oa]|separad[oa]|viud[oa]|casad[oa]|viuv[oa]|divorziat[oa]|separat[oa]|vedov[oa]|sposat[oa])"
+)
+_COUNT: Final = (
+    r"(?:\d|two|three|four|five|zwei|drei|vier|funf|deux|trois|quatre|cinq|dos|tres|cuatro|cinco|dois|duas|quatro|due|tre|quattro"
+    r"|cinque)"
+)
+_CHILDREN: Final = r"(?:children|kids|kindern?|enfants|hij[oa]s|filh[oa]s|figli[ae]?|bambin[ie])"
+
 _PHRASES: Final = (
     rf"{_COURTED}(?:my|our|his|her|their|your) (?:own |other |little |small )?(?:children|kids|twins)\b",
     r"(?:put|putting|puts|tuck|tucked|tucking|got|getting) (?:the )?(?:kids|children|twins|baby) (?:to|in|into) bed",
@@ -37,9 +47,28 @@ _PHRASES: Final = (
     r"(?:the )?(?:child|children) of (?:the |these |two )?(?:lovers|couple|parents)\b",
     r"for (?:children|kids) and (?:adults|parents|grown ups)\b",
     r"(?:high |middle |old )?school (?:reunions?|boards?|fees)\b",
+    rf"{_STATUS} (?:(?:mit|with|avec|con|com|and|und|et|e|y) )?{_COUNT} {_CHILDREN}\b",
+    rf"(?:mutter|vater|mere|pere|madre|padre|mae|pai) (?:von|de) {_COUNT} {_CHILDREN}\b",
 )
 _ALL: Final = re.compile(rf"\b(?:{'|'.join(_PHRASES)})")
-_GATE: Final = ("child", "kid", "infant", "toddler", "school reunion", "school board", "school fees")
+_GATE: Final = (
+    "child",
+    "kid",
+    "kinder",
+    "enfants",
+    "hijos",
+    "hijas",
+    "filhos",
+    "filhas",
+    "figli",
+    "bambini",
+    "bambine",
+    "infant",
+    "toddler",
+    "school reunion",
+    "school board",
+    "school fees",
+)
 """What every one of the phrases has in it."""
 
 

@@ -60,6 +60,9 @@ def test_years_of_things(text: str) -> None:
         "La voiture de la fille de quinze ans.",
         "Im Auto, fünfzehn Jahre alt.",
         "В машине, пятнадцать лет.",
+        "Una chica de quince años museo.",
+        "Eine Zeichnung, sie ist fünfzehn Jahre alt Museum.",
+        "Ей пятнадцать лет музей.",
     ],
 )
 def test_years_of_somebody_beside_a_thing(text: str) -> None:

@@ -95,6 +95,7 @@ KINDS: Final[Mapping[str, Callable[[int], YearRange | None]]] = {
     "days": lambda value: (value / 366, value / 366, 0.95),
     "under": _under,
     "over": lambda value: (value, _OPEN, 0.45) if TAGGED[0] <= value < _OPEN else None,
+    "barred": lambda value: (0, value - 1, 0.9) if value >= ADULT_AGE else None,
     "half": lambda value: (value / 2, value / 2, 0.7),
     "double": lambda value: (value * 2, value * 2, 0.7),
     "square": lambda value: (value * value, value * value, 0.6) if value >= BARE[0] else None,

@@ -26,7 +26,7 @@ __all__ = ["ages_in", "read_ages"]
 T = TypeVar("T")
 
 
-_LIMITS: Final = frozenset({"under", "over", "early birthday"})
+_LIMITS: Final = frozenset({"under", "over", "barred", "early birthday"})
 """Kinds whose cue before the number outweighs what stands behind it: ``not yet 18 years old``."""
 
 _UNSURE: Final = frozenset({"bare", "teen", "under", "years", "spell", "over"})
@@ -276,7 +276,7 @@ class _Reader:
 
     def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Age | None:
         """The age, with whom it is about; none where that is a thing."""
-        if self.things.have(start, end):
+        if self.things.have(start, end, kind):
             return None
         low, high, certainty = meaning
         return Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
@@ -345,9 +345,9 @@ _NO_FORM: Final[tuple[str, Form | None]] = ("", None)
 
 def _strongest(lefts: Sequence[Form], rights: Sequence[Form]) -> tuple[str, Form | None]:
     """The form that counts: a limit before the number, then what stands behind it, then any other cue before it."""
-    for form in lefts:
-        if form.kind in _LIMITS:
-            return form.kind, form
+    if limits := [form for form in lefts if form.kind in _LIMITS]:
+        form = max(limits, key=lambda form: len(form.left))  # ``nobody under`` says more than ``under``
+        return form.kind, form
     for form in lefts:
         if form.right:
             return form.kind, form

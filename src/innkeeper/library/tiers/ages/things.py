@@ -13,6 +13,7 @@ from typing import Final
 
 from innkeeper.library.tiers.beginnings import UNSPACED
 from innkeeper.library.tiers.vocabulary import Vocabulary
+from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import View
 
 __all__ = ["Things", "is_broken", "sentence_of", "text_between"]
@@ -49,6 +50,17 @@ _POSSESSIVES: Final = frozenset(
 )
 """What a sentence about somebody's thing may begin with."""
 
+_BEHIND_THINGS: Final = tuple(
+    f" {fold_word(word)}"
+    for word in (
+        *("ans", "anos", "anni", "years", "jahre", "jahren", "alt", "лет", "года", "год"),
+        *("demi", "medio", "meio", "mezzo"),
+    )
+)
+"""Years that are not written as what describes a thing, like ``year-old`` is: what follows them is something else."""
+
+_OF_PERSONS: Final = ("school", "french", "birthday")
+
 _WORD: Final = re.compile(r"[^ ]+")
 _STOP: Final = re.compile(r"[.!?。！？\n]")
 _BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
@@ -81,13 +93,17 @@ class Things:
         self._view, self._text, self._given, self._words = view, view.text, given, vocabulary
         self._spaced = view.text.isascii() and not view.loose
 
-    def have(self, start: int, end: int) -> bool:
-        """Whether years at a place are those of a thing."""
-        return self._follow(end) or (self._precede(start) and not self._is_of_somebody(end))
+    def have(self, start: int, end: int, kind: str = "") -> bool:
+        """Whether years at a place are those of a thing; years of school describe none."""
+        return (not kind.startswith(_OF_PERSONS) and self._follow(end)) or (
+            self._precede(start) and not self._is_of_somebody(end)
+        )
 
     def _follow(self, end: int) -> bool:
         """Whether a thing follows, with words that describe it before it."""
         at = end
+        if self._text.endswith(_BEHIND_THINGS, 0, end):
+            return False
         if self._text[at : at + 1].isalpha() and not (self._view.loose or UNSPACED.match(self._text, at)):
             at = self._text.find(" ", at)  # the ending of a word such as ``jährig``
         words = self._words
