@@ -558,3 +558,13 @@ def test_entries_are_found_past_others() -> None:
     book = Lorebook.of({"entries": [CARD | {"id": 1}, CARD | {"id": 2}]})
     assert book.entry(2).index == 1
     assert only(WORLD | {"selectiveLogic": "and_all"}).selective_logic is SelectiveLogic.AND_ALL
+
+
+def test_a_card_knows_what_is_wrong_with_its_book() -> None:
+    """Fields of the book itself as well as its entries."""
+    from innkeeper.content.character import Character
+
+    book = {"name": ["x"], "scan_depth": "deep", "entries": [], "extensions": {}}
+    card = Character.of({"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "C", "character_book": book}})
+    paths = {finding.path for finding in card.findings}
+    assert {"data.character_book.name", "data.character_book.scan_depth"} <= paths

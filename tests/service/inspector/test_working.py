@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.content.files.formats import card_bytes, open_card
 from innkeeper.content.files.loading import load_asset
-from innkeeper.prompt.errors import InputError, UsageError
+from innkeeper.prompt.errors import InputError, UnsupportedError, UsageError
 from innkeeper.service.inspector.views import Edit
 from innkeeper.service.inspector.working import PNG, WorkingFile
 from tests.service.inspector.opened import EXAMPLES
@@ -111,6 +111,21 @@ def test_a_chat_as_one_document_stays_one() -> None:
         file = change(opened(data), "messages", 0, "content", value="Bye")
         assert file.kind == "chat"
         assert file.to_bytes() == data.replace(b'"Hi"', b'"Bye"')
+
+
+def test_the_system_text_of_a_document_is_its_first_message() -> None:
+    """It is written where it stood; what the document has no place for is refused and not lost."""
+    data = b'{"system": "Be kind.", "messages": [{"role": "user", "content": "Hi"}]}'
+    file = opened(data)
+    assert [message["content"] for message in file.tree["messages"]] == ["Be kind.", "Hi"]
+    change(file, "messages", 0, "content", value="Be brief.")
+    change(file, "messages", 1, "content", value="Bye")
+    assert file.to_bytes() == data.replace(b"kind", b"brief").replace(b"Hi", b"Bye")
+    file.apply(Edit(file="f", path=("messages", 2)), {"role": "assistant", "content": "Ho"})
+    assert [one.text for one in load_asset(file.to_bytes()).messages] == ["Be brief.", "Bye", "Ho"]
+    with pytest.raises(UnsupportedError):
+        change(file, "header", value={"user_name": "a", "character_name": "b"}).to_bytes()
+    assert load_asset(file.export("jsonl")[1]).user_name == "a"
 
 
 def test_while_an_edit_makes_it_unreadable_the_last_that_was_read_is_built_of() -> None:

@@ -193,12 +193,11 @@ class WorkingFile:
 
     def _chat_bytes(self, edits: dict[Path, Any]) -> bytes:
         chat: Chat = self.saved_asset or Chat()
-        if not chat.is_lines:
-            document = Document.parse(self.data)
-            prefix: Path = ("messages",) if isinstance(document.tree, dict) else ()
-            inside = {(*prefix, *path[1:]): value for path, value in edits.items() if path[:1] == ("messages",)}
-            return document.replace(inside).encode()
-        return self._lines(chat)
+        if chat.is_lines:
+            return self._lines(chat)
+        document = Document.parse(self.data)
+        inside = _in_one_document(document.tree, edits)
+        return document.replace(inside).encode()
 
     def _lines(self, chat: Chat) -> bytes:
         """JSON lines: each byte for byte as it was, but for those that are others."""
@@ -303,6 +302,27 @@ def _request(source: Source) -> BuildRequest:
     if isinstance(tree, dict) and "innkeeper_replay" in tree:
         return ReplayBundle.from_json(data).request
     return BuildRequest.from_json(data)
+
+
+def _in_one_document(tree: Any, edits: dict[Path, Any]) -> dict[Path, Any]:
+    """Edits of messages where these are one JSON document: a list, or in an object, whose ``system`` is the first message.
+
+    Raises `UnsupportedError` for what such a document has no place for.
+    """
+    base: Path = ("messages",) if isinstance(tree, dict) else ()
+    first = int(isinstance(tree, dict) and isinstance(tree.get("system"), str) and bool(tree["system"]))
+    inside: dict[Path, Any] = {}
+    for path, value in edits.items():
+        if path == ("messages",) and isinstance(value, list):
+            inside[base] = value[first:]
+            inside |= {("system",): value[0].get("content")} if first and value else {}
+        elif path[:1] == ("messages",) and isinstance(path[1], int) and path[1] >= first:
+            inside[(*base, path[1] - first, *path[2:])] = value
+        elif first and path == ("messages", 0, "content"):
+            inside["system",] = value
+        else:
+            raise UnsupportedError("this form of chat has no place for the change", hint="export it as JSON lines")
+    return inside
 
 
 def _rewritten(before: Any, raw: dict[str, Any]) -> Any:
