@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ class Browser(TestClient):
         """The id of a file."""
         files = self.json("workspace")["files"]
         return next(str(file["id"]) for file in files if file["name"] == name)
+
+
+def answer_of(live: WebSocketTestSession) -> Any:
+    """The next answer of a connection; findings that come while nobody types are passed over."""
+    while True:
+        told = json.loads(live.receive_text())
+        if "inspection" in told or "error" in told:
+            return told
 
 
 def example_desk(options: WorkspaceOptions = OPTIONS) -> Desk:

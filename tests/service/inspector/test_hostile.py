@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.inspector.opened import Browser, browser_of, desk_of
+from tests.service.inspector.opened import Browser, answer_of, browser_of, desk_of
 
 SCRIPTS = (
     "<script>alert(1)</script>",
@@ -151,11 +151,11 @@ def test_an_edit_that_cannot_be_is_told(edit: Any) -> None:
     """With the serial that it came with; the next good one is built."""
     with browser_of(desk_of({"card.json": json.dumps(card("x")).encode()})) as browser, browser.live() as live:
         live.send_text(json.dumps({"serial": 1, "edits": [edit]}))
-        first = json.loads(live.receive_text())
+        first = answer_of(live)
         assert first["serial"] == 1
         good = {"file": "f1", "path": [], "value": card("good")}
         live.send_text(json.dumps({"serial": 2, "edits": [good], "settings": {"message": "m"}}))
-        while (second := json.loads(live.receive_text()))["serial"] != 2:
+        while (second := answer_of(live))["serial"] != 2:
             pass
         assert "good" in json.dumps(second["inspection"]["messages"])
 
@@ -171,9 +171,9 @@ def assert_settings(browser: Browser) -> None:
     with browser.live() as live:
         for serial, settings in enumerate(({"nothing": 1}, {"tavern": "none"}, {"seed": "x"}, {"turn": -1}), 1):
             live.send_text(json.dumps({"serial": serial, "settings": settings}))
-            answer = json.loads(live.receive_text())
+            answer = answer_of(live)
             assert answer["serial"] == serial
             assert answer["error"]["message"]
         live.send_text(json.dumps({"serial": 9, "settings": {"seed": 4}}))
-        assert json.loads(live.receive_text())["inspection"]
+        assert answer_of(live)["inspection"]
     assert browser.json("workspace")["settings"]["seed"] == 4

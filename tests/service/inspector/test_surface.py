@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.routing import Route
 
-from tests.service.inspector.opened import EXAMPLES, Browser, browser_of, desk_of, example_desk
+from tests.service.inspector.opened import EXAMPLES, Browser, answer_of, browser_of, desk_of, example_desk
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +56,12 @@ def test_a_keystroke_is_answered_with_what_changed(browser: Browser) -> None:
     card = browser.id_of("wenna.png")
     with browser.live() as live:
         live.send_text(json.dumps({"serial": 1}))
-        first = json.loads(live.receive_text())
+        first = answer_of(live)
         assert first["serial"] == 1
         assert len(first["inspection"]["messages"]) > 10
         edit = {"file": card, "path": ["data", "personality"], "value": "loud"}
         live.send_text(json.dumps({"serial": 2, "edits": [edit]}))
-        second = json.loads(live.receive_text())
+        second = answer_of(live)
     assert second["serial"] == 2
     changed = second["inspection"]["messages_changed"]["changed"]
     assert "loud" in json.dumps(changed)
@@ -112,7 +112,7 @@ def test_the_newest_state_is_what_is_answered() -> None:
             live.send_text(json.dumps({"serial": serial, "settings": {"message": f"number {serial}"}}))
         serials: list[int] = []
         while not serials or serials[-1] != 30:
-            answer = json.loads(live.receive_text())
+            answer = answer_of(live)
             if "inspection" in answer:
                 serials.append(answer["serial"])
         assert serials == sorted(set(serials))

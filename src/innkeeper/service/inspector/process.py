@@ -19,10 +19,22 @@ from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import LENGTHS, frame
 from innkeeper.service.inspector.frames import Answer, Call
 
-__all__ = ["CALL_SECONDS", "CPU_SECONDS", "MAX_ENGINE_MEMORY", "EngineHere", "EngineProcess", "Engines", "main"]
+__all__ = [
+    "CALL_SECONDS",
+    "CPU_SECONDS",
+    "MAX_ENGINE_MEMORY",
+    "OPEN_SECONDS",
+    "EngineHere",
+    "EngineProcess",
+    "Engines",
+    "main",
+]
 
 CALL_SECONDS: Final = 30.0
 """Seconds that one call of the inspector's process may take (`TimeBudgetError`)."""
+
+OPEN_SECONDS: Final = 120.0
+"""Seconds in which the inspector's process must have started and opened its workspace (`TimeBudgetError`)."""
 
 CPU_SECONDS: Final = 12.0
 """Seconds that one call may keep the processor of the inspector's process busy (`TimeBudgetError`)."""
@@ -87,9 +99,10 @@ class EngineProcess:
         """The answer, when it is this call's turn."""
         async with self._turn:
             try:
-                async with asyncio.timeout(CALL_SECONDS):
-                    if self._process is None or self._process.returncode is not None:
+                if self._process is None or self._process.returncode is not None:
+                    async with asyncio.timeout(OPEN_SECONDS):
                         await self._start()
+                async with asyncio.timeout(CALL_SECONDS):
                     return await self._asked(call, body)
             except TimeoutError:
                 await self._end()
