@@ -12,6 +12,7 @@ TEXTS = {
     "spellings": "fiftene yeers olde ",
     "numbers behind names": "Retrato. Ana (15) e {word} Rui, 14. ",
     "numbers that count": "Two boys of 12 and 14 {word} for 15 euros. ",
+    "glued words": "museum nude a {word} drawing of fifteen police ",
     "several languages": "Мальчики 12 и 14 лет, 車の中の{word}十五歳。 ",
 }
 

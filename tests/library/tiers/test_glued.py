@@ -64,3 +64,9 @@ def test_words_of_a_verdict_have_an_object() -> None:
 def test_a_word_goes_on_behind_what_a_list_has_of_it() -> None:
     """Lists have stems; what is behind the word counts."""
     assert glued("biología a girl", "biolog") == {"biolog"}
+
+
+def test_a_long_word_is_looked_at_in_part() -> None:
+    """Words without an end cost no more than others: only so many letters behind a stem are its ending."""
+    assert glued(f"museum{'a' * 20} a girl", "museum") == {"museum"}
+    assert glued(f"museum{'a' * 40} a girl", "museum") == set()

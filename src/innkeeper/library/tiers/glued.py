@@ -28,7 +28,7 @@ _FIRST: Final = re.compile(
 _LAST: Final = re.compile(r"(?: [^\W_]+)?[\s\"'”“»*]*(?:$|[.!?。！？…\n])")
 """The end of one, with one word at most."""
 
-_ENDING: Final = re.compile(r"[a-z\u00c0-\u024f\u0400-\u04ff]*", re.IGNORECASE)
+_ENDING: Final = re.compile(r"[a-z\u00c0-\u024f\u0400-\u04ff]{0,24}", re.IGNORECASE)
 """What is left of a word whose ending is not in the lists."""
 
 _GAP: Final = re.compile(r"[ \t]+")
