@@ -32,6 +32,7 @@ _ENDING: Final = re.compile(r"[a-z\u00c0-\u024f\u0400-\u04ff]{0,24}", re.IGNOREC
 """What is left of a word whose ending is not in the lists."""
 
 _GAP: Final = re.compile(r"[ \t]+")
+_BLANKS: Final = frozenset(" \t")
 _BEFORE: Final = re.compile(rf"(?:[ \t]+{_ARTICLE})?[ \t]+\Z", re.IGNORECASE)
 _NEW_PHRASE: Final = re.compile(
     rf"(?:{_ARTICLE}|s?he|they|it|her|his|my|your|our|their|this|these|those|ella?|él|lui|elle|ils?|sie|er|ela|ele|lei"
@@ -86,7 +87,7 @@ def glued_in(text: str, words: Iterable[tuple[int, int, float]], others: Iterabl
 
 def _leads(text: str, run: _Run, begins: Container[int]) -> bool:
     """Whether a run begins a sentence, and a new phrase begins right behind it."""
-    if (gap := _GAP.match(text, run.end)) is None:
+    if text[run.end : run.end + 1] not in _BLANKS or (gap := _GAP.match(text, run.end)) is None:
         return False
     at = gap.end()
     is_other = at in begins and _VERB.match(text, at) is None
@@ -100,8 +101,10 @@ def _leads(text: str, run: _Run, begins: Container[int]) -> bool:
 
 def _trails(text: str, run: _Run, ends: Container[int]) -> bool:
     """Whether a run ends a sentence, right behind one of the others."""
+    if _LAST.match(text, run.end) is None:
+        return False
     before = _BEFORE.search(text, max(0, run.start - _LOOKED_AT), run.start)
-    return before is not None and before.start() in ends and _LAST.match(text, run.end) is not None
+    return before is not None and before.start() in ends
 
 
 def _runs(text: str, words: Iterable[tuple[int, int, float]]) -> Iterator[_Run]:
@@ -122,5 +125,7 @@ def _runs(text: str, words: Iterable[tuple[int, int, float]]) -> Iterator[_Run]:
 
 def _ending(text: str, at: int) -> int:
     """Where the word ends that a place is in."""
+    if not text[at : at + 1].isalpha():
+        return at
     match = _ENDING.match(text, at)
     return match.end() if match else at
