@@ -26,3 +26,17 @@ export function messagesOf(document: unknown): readonly ChatMessage[] {
     return [{ path, text: [...path, field], name: String(message["name"] ?? role ?? ""), user }];
   });
 }
+
+/** The messages that a chat has after what was said and answered, in the shape of those before. */
+export function continued(document: unknown, said: string | null, answer: string): readonly { readonly path: Path; readonly value: unknown }[] {
+  const base: Path = Array.isArray(document) ? [] : ["messages"];
+  const list = valueAt(document, base);
+  if (!Array.isArray(list)) return [];
+  const known = messagesOf(document);
+  const flat = known.some((message) => message.text.at(-1) === "content");
+  const name = (user: boolean): string => known.findLast((message) => message.user === user)?.name ?? (user ? "User" : "Character");
+  const made = (user: boolean, text: string): unknown =>
+    flat ? { role: user ? "user" : "assistant", content: text } : { name: name(user), is_user: user, is_system: false, mes: text };
+  const values = [...(said ? [made(true, said)] : []), made(false, answer)];
+  return values.map((value, index) => ({ path: [...base, list.length + index], value }));
+}

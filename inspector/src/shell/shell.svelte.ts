@@ -98,7 +98,7 @@ function save(): void {
 }
 
 function turn(by: number): void {
-  const turns = session.workspace?.turns ?? 0;
+  const turns = session.turns;
   const to = (session.settings?.turn ?? turns) + by;
   if (to >= 0 && to <= turns) session.set({ turn: to >= turns ? null : to });
 }

@@ -36,6 +36,7 @@ export type Pane = "files" | "middle" | "side";
 
 const MOST_UNDONE = 100;
 const UNDO_JOINS_MS = 800;
+const MOST_WAITED_MS = 10_000;
 
 const NOTHING: readonly Verdict[] = [];
 
@@ -81,7 +82,12 @@ class Session {
     });
     return out;
   });
-  readonly findings: readonly Finding[] = $derived([...this.files.flatMap((file) => file.findings), ...(this.inspection?.notes ?? [])]);
+  readonly findings: readonly Finding[] = $derived([
+    ...this.files.filter((file) => file.used).flatMap((file) => file.findings),
+    ...(this.inspection?.notes ?? []),
+  ]);
+  /** Messages of the chat. */
+  readonly turns: number = $derived(this.inspection?.turns ?? this.workspace?.turns ?? 0);
   readonly verdicts: readonly Verdict[] = $derived(this.inspection?.verdicts ?? NOTHING);
   readonly verdictByPlace: ReadonlyMap<string, Verdict> = $derived(
     new Map(this.verdicts.filter((verdict) => verdict.file !== null).map((verdict) => [placeKey(verdict.file!, verdict.path), verdict])),
@@ -233,13 +239,21 @@ class Session {
     this.shownMessage = { index };
   }
 
+  /** Wait until the service has all that was changed, or does not answer. */
+  async settled(): Promise<void> {
+    const until = performance.now() + MOST_WAITED_MS;
+    while (this.#live?.waiting && this.connection === "open" && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
   async saved(id: string): Promise<void> {
+    await this.settled();
     const { file, backup } = await api.save(id);
     this.#files([file]);
     this.say("good", backup ? `${file.name} · ${backup}` : file.name);
   }
 
   async revert(id: string): Promise<void> {
+    await this.settled();
     this.#remember(id, "");
     this.#files([(await api.revert(id)).file]);
     await this.load(id, true);
