@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 FIRST_BYTE: Final = 0.05
-SOAK_RATE: Final = 20
+SOAK_RATE: Final = 50
 RATE: Final = 100
 STREAMS: Final = 500
 MESSAGES: Final = 9
@@ -138,6 +138,8 @@ class Connections:
         """One call, on a connection that is free or new."""
         began = time.perf_counter()
         try:
+            while self._idle and self._idle[-1][0].at_eof():
+                self._idle.pop()[1].close()  # the server has closed it while nobody asked
             reader, writer = self._idle.pop() if self._idle else await self._open()
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
