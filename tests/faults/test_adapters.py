@@ -37,7 +37,7 @@ from tests.shared import ROOT
 
 KEY = "sk-test-0123456789"
 PATIENCE = 20.0
-SHORT = 0.08
+SHORT = 0.25
 SAID = Said(("It is ", "läte 你好."))
 AGAIN = Retries(attempts=2, first_wait=0.0)
 PAGE = ROOT / "docs" / "inference" / "faults.md"

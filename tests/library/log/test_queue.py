@@ -111,7 +111,7 @@ def test_closing_writes_what_waits(db: Database) -> None:
     queue = LogQueue(lambda: db, Metrics())
     for number in range(1_000):
         queue.put(row(str(number)))
-    queue.close()
+    queue.close(60)
     assert len(names(db)) == 1_000
 
 
