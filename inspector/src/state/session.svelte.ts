@@ -6,6 +6,7 @@ import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
 import type { Edit, FileView, Finding, Inspection, LiveReply, Origin, SettingsPatch, SettingsView, Verdict, Workspace } from "../api/types.ts";
 import { type Path, differences, startsWith, withInserted, withoutValue, withValue } from "../format/paths.ts";
+import { t } from "../words/words.svelte.ts";
 import { updated } from "./update.ts";
 
 export interface Opened {
@@ -249,7 +250,7 @@ class Session {
     await this.settled();
     const { file, backup } = await api.save(id);
     this.#files([file]);
-    this.say("good", backup ? `${file.name} · ${backup}` : file.name);
+    this.say("good", t("saved", { name: file.name }), backup ? t("saved.backup", { name: backup }) : null);
   }
 
   async revert(id: string): Promise<void> {
