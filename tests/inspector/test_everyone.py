@@ -139,6 +139,7 @@ def tab_to(page: Any, name: str, key: str = "Tab") -> None:
 def test_all_of_it_by_the_keyboard(page: Any) -> None:
     """An edit, its reason, its difference, and back: without a mouse, and the focus is never lost."""
     page.keyboard.press("Alt+1")
+    page.locator("#pane-files :focus").wait_for()
     tab_to(page, "Personality")
     page.keyboard.press("Control+End")
     page.keyboard.type(", fond of tar")
@@ -155,6 +156,7 @@ def test_all_of_it_by_the_keyboard(page: Any) -> None:
     page.wait_for_function("() => document.activeElement.shadowRoot?.activeElement")
     assert focused(page) == "Personality"
     page.keyboard.press("Alt+6")
+    page.locator("#details :focus").wait_for()
     tab_to(page, "The garden")
     page.keyboard.press("ArrowDown")
     says(page.get_by_role("region", name="Why this entry"), "Turned off")
