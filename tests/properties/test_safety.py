@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.inference.fake import EchoServer, FakeReply
@@ -95,6 +95,7 @@ def _carried(place: str, text: str) -> PrepareRequest:
 PLACES = st.sampled_from(["text", "value", "negative", "history", "assistant", "overlay"])
 
 
+@example(said="a naked child", before="", after="class", place="text", ceilings=Ceilings(), asked="sfw")
 @given(
     said=FORBIDDEN,
     before=INNOCENT,

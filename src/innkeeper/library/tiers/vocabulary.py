@@ -140,7 +140,9 @@ class Vocabulary:
                     harmless.append((start + lead, stop))
                 else:
                     _keep(found, role, start + lead, stop, what)
-        return found._replace(terms=_outermost(found.terms, harmless)) if found.terms else found
+        return (
+            found._replace(terms=_outermost(found.terms, _undepicted(harmless, found.terms))) if found.terms else found
+        )
 
     def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
         """What stands behind a number, and where it ends; ``foreign``: years may be those of another language."""
@@ -306,6 +308,14 @@ def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
         found.blocked.add(end)
     else:
         found.durations.setdefault(end, set()).add(what)
+
+
+def _undepicted(harmless: list[tuple[int, int]], terms: list[tuple[int, int, Term]]) -> list[tuple[int, int]]:
+    """The harmless phrases but those that begin right behind a depicting word: no ``child process`` is naked, a child is."""
+    if not harmless:
+        return harmless
+    depicting = {end + 1 for _, end, term in terms if term.category == "sexual"}
+    return [phrase for phrase in harmless if phrase[0] not in depicting]
 
 
 def _outermost(terms: list[tuple[int, int, Term]], harmless: list[tuple[int, int]]) -> list[tuple[int, int, Term]]:
