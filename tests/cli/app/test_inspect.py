@@ -11,7 +11,7 @@ import pytest
 
 from innkeeper.cli.app.root import main
 from innkeeper.service.inspector import server
-from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.desk.desk import Desk
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"

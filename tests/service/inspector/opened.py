@@ -9,10 +9,10 @@ from typing import Any
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.desk import Desk, WorkspaceOptions
-from innkeeper.service.inspector.opening import read_folder
-from innkeeper.service.inspector.process import EngineHere
+from innkeeper.service.inspector.desk.desk import Desk, WorkspaceOptions
+from innkeeper.service.inspector.desk.process import EngineHere
 from innkeeper.service.inspector.surface import Inspector
+from innkeeper.service.inspector.workspace.opening import read_folder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BASE = "http://127.0.0.1:8123"

@@ -11,7 +11,7 @@ from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.desk import Desk
+    from innkeeper.service.inspector.desk.desk import Desk
     from innkeeper.service.inspector.talking import Talk
 
 __all__ = ["inspect", "open_desk"]
@@ -60,8 +60,8 @@ def open_desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
-    from innkeeper.service.inspector.desk import Desk, WorkspaceOptions
-    from innkeeper.service.inspector.opening import read_files, read_folder
+    from innkeeper.service.inspector.desk.desk import Desk, WorkspaceOptions
+    from innkeeper.service.inspector.workspace.opening import read_files, read_folder
 
     routes = () if talk is None else talk.routes
     now = utc_now().replace(microsecond=0).isoformat()

@@ -19,8 +19,8 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.once import decode
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.desk import Desk
-from innkeeper.service.inspector.frames import Call
+from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.frames import Call
 from innkeeper.service.inspector.problems import problem_of
 from innkeeper.service.inspector.views import LiveFailure
 

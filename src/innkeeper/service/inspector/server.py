@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.service.app import address, library, listen, server_config
 from innkeeper.service.guard.guesses import Guesses
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.desk import Desk
+from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.surface import PAGE, Inspector
 from innkeeper.service.settings import Settings, presented_key
 

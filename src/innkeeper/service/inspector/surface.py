@@ -21,8 +21,8 @@ from innkeeper.service.errors import MIB, BodyLimitError
 from innkeeper.service.exchange import JSON
 from innkeeper.service.inspector.access import HEADERS, Access
 from innkeeper.service.inspector.description import document_bytes
-from innkeeper.service.inspector.desk import Desk
-from innkeeper.service.inspector.frames import Answer, Call
+from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.frames import Answer, Call
 from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.page import INDEX, assets
 from innkeeper.service.inspector.problems import problem_body

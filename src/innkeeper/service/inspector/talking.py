@@ -16,10 +16,10 @@ from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
-from innkeeper.service.inspector.desk import Desk
-from innkeeper.service.inspector.frames import Call
+from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.frames import Call
+from innkeeper.service.inspector.inspection.sending import Sending
 from innkeeper.service.inspector.problems import problem_of
-from innkeeper.service.inspector.sending import Sending
 from innkeeper.service.inspector.views import TalkDelta, TalkRequest
 
 __all__ = ["Talk"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnavailableError, Where
-from innkeeper.service.inspector.workspace import MAX_FILE_BYTES, MAX_FILES
+from innkeeper.service.inspector.workspace.workspace import MAX_FILE_BYTES, MAX_FILES
 from innkeeper.taverns.profiles.files import FolderFiles
 
 __all__ = ["SUFFIXES", "read_files", "read_folder"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.service.inspector.inspection import inspected
-from innkeeper.service.inspector.planning import planned
+from innkeeper.service.inspector.inspection.inspection import inspected
+from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.views import (
     CacheCost,
     CompareRequest,
@@ -20,7 +20,7 @@ from innkeeper.service.inspector.views import (
 )
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["compared", "comparison"]
 

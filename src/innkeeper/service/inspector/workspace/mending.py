@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.content.finding import Finding
 from innkeeper.content.json.record import as_flag, as_integer, as_number, as_role, as_text
 from innkeeper.content.spellings.reading import CARD_FIELDS, EXTENSION_FIELDS, SHARED_FIELDS, WORLD_FIELDS
-from innkeeper.service.inspector.edits import existing, text_path
 from innkeeper.service.inspector.views import Edit, Path
+from innkeeper.service.inspector.workspace.edits import existing, text_path
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.working import WorkingFile
+    from innkeeper.service.inspector.workspace.working import WorkingFile
 
 __all__ = ["mend_of"]
 

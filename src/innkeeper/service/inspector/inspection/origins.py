@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.content.finding import show_path
 from innkeeper.prompt.block import Origin as BlockOrigin
 from innkeeper.prompt.block import OriginAsset
-from innkeeper.service.inspector.edits import existing
 from innkeeper.service.inspector.views import COLOURS, Origin, Path, Variation
+from innkeeper.service.inspector.workspace.edits import existing
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.working import WorkingFile
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.working import WorkingFile
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["Origins"]
 

@@ -13,9 +13,6 @@ from innkeeper.content.finding import Level
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, UnknownNameError
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UsageError
-from innkeeper.service.inspector.carrying import Carried, is_same
-from innkeeper.service.inspector.edits import existing, text_path
-from innkeeper.service.inspector.mending import mend_of
 from innkeeper.service.inspector.views import (
     FileView,
     Finding,
@@ -27,7 +24,10 @@ from innkeeper.service.inspector.views import (
     Variation,
     Workspace,
 )
-from innkeeper.service.inspector.working import WorkingFile
+from innkeeper.service.inspector.workspace.carrying import Carried, is_same
+from innkeeper.service.inspector.workspace.edits import existing, text_path
+from innkeeper.service.inspector.workspace.mending import mend_of
+from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.taverns.asset_fields import AssetFields
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class OpenWorkspace:
         self.known_origins: tuple[dict[Any, int], list[Origin]] = ({}, [])
         """The table of the last prompt, and the numbers of origins in it."""
         self.known_verdicts: list[Any] = []
-        """What `innkeeper.service.inspector.verdicts` made last, in its order."""
+        """What `innkeeper.service.inspector.inspection.verdicts` made last, in its order."""
         if settings is not None:
             self.change(settings)
 

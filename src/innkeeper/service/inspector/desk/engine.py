@@ -1,7 +1,7 @@
 """Engine: one workspace in a process of its own: what the server asks of it, by name, with bytes in and out.
 
 Nothing of a card, a chat or a book is read anywhere else. The server holds what the process is started from again, should it be
-lost: see `innkeeper.service.inspector.desk`.
+lost: see `innkeeper.service.inspector.desk.desk`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from innkeeper.prompt import BuildLimits, Plan
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert, decode, unpack
-from innkeeper.service.inspector.frames import Answer, Call, Opening
-from innkeeper.service.inspector.inspection import inspected
-from innkeeper.service.inspector.planning import planned
+from innkeeper.service.inspector.desk.frames import Answer, Call, Opening
+from innkeeper.service.inspector.inspection.inspection import inspected
+from innkeeper.service.inspector.inspection.planning import planned
+from innkeeper.service.inspector.inspection.updates import Updates
 from innkeeper.service.inspector.problems import problem_body, problem_of
-from innkeeper.service.inspector.updates import Updates
 from innkeeper.service.inspector.views import (
     Changes,
     CompareRequest,
@@ -36,8 +36,8 @@ from innkeeper.service.inspector.views import (
     SettingsPatch,
     Variation,
 )
-from innkeeper.service.inspector.working import WorkingFile
-from innkeeper.service.inspector.workspace import OpenWorkspace
+from innkeeper.service.inspector.workspace.working import WorkingFile
+from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["MAX_INSPECTION_SECONDS", "Engine"]
 
@@ -234,13 +234,13 @@ class Engine:
 
     def wire(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
         """What a provider gets."""
-        from innkeeper.service.inspector.wire import wire_view
+        from innkeeper.service.inspector.inspection.wire import wire_view
 
         return _json(wire_view(self.workspace, self._plan(), call.detail or None))
 
     def compare(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
         """Two variations side by side."""
-        from innkeeper.service.inspector.comparing import compared
+        from innkeeper.service.inspector.inspection.comparing import compared
 
         return _json(compared(self.workspace, decode(body, CompareRequest)))
 
@@ -260,7 +260,7 @@ class Engine:
 
     def plan(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
         """For talking: the messages, the options and the inspection of the prompt with another message."""
-        from innkeeper.service.inspector.sending import sending
+        from innkeeper.service.inspector.inspection.sending import sending
 
         return Answer(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
 

@@ -16,10 +16,10 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.frames import Answer, Call, OpenedFile, Opening
-from innkeeper.service.inspector.process import EngineProcess, Engines
-from innkeeper.service.inspector.saving import save_new, save_over
+from innkeeper.service.inspector.desk.frames import Answer, Call, OpenedFile, Opening
+from innkeeper.service.inspector.desk.process import EngineProcess, Engines
 from innkeeper.service.inspector.views import FileView, Saved
+from innkeeper.service.inspector.workspace.saving import save_new, save_over
 
 __all__ = ["MAX_EDITS", "Desk", "DeskFile", "WorkspaceOptions"]
 

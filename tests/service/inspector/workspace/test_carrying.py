@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt import Plan
-from innkeeper.service.inspector import carrying
-from innkeeper.service.inspector.planning import planned
+from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.views import Edit, SettingsPatch
-from innkeeper.service.inspector.working import WorkingFile
-from innkeeper.service.inspector.workspace import OpenWorkspace
+from innkeeper.service.inspector.workspace import carrying
+from innkeeper.service.inspector.workspace.working import WorkingFile
+from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 from innkeeper.taverns import build
 
 CARD = {

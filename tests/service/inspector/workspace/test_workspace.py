@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError, UsageError
-from innkeeper.service.inspector import workspace as module
-from innkeeper.service.inspector.inspection import inspected
+from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.views import Edit, SettingsPatch, Variation
-from innkeeper.service.inspector.working import WorkingFile
-from innkeeper.service.inspector.workspace import OpenWorkspace
+from innkeeper.service.inspector.workspace import workspace as module
+from innkeeper.service.inspector.workspace.working import WorkingFile
+from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 from innkeeper.taverns import build
 from tests.service.inspector.opened import EXAMPLES
 

@@ -9,12 +9,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.prompt import Plan
-from innkeeper.service.inspector.origins import Origins
+from innkeeper.service.inspector.inspection.origins import Origins
 from innkeeper.service.inspector.views import Finding, Wire, WireRange
 
 if TYPE_CHECKING:
     from innkeeper.prompt.source_map import SourceRange
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["wire_view"]
 

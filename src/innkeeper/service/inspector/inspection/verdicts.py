@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from innkeeper.lore import Verdict as LoreVerdict
     from innkeeper.lore.compiled import CompiledEntry
     from innkeeper.prompt import Plan
-    from innkeeper.service.inspector.origins import Origins
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.inspection.origins import Origins
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["verdict_views"]
 

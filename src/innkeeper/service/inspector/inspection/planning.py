@@ -10,7 +10,7 @@ from innkeeper.taverns import build
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.views import Variation
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["planned"]
 

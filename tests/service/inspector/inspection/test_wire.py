@@ -8,10 +8,10 @@ import shlex
 import pytest
 
 from innkeeper.dialects import DIALECTS
+from innkeeper.service.inspector.inspection.wire import wire_view
 from innkeeper.service.inspector.views import Edit, Wire
-from innkeeper.service.inspector.wire import wire_view
 from innkeeper.taverns import build
-from tests.service.inspector.test_workspace import example
+from tests.service.inspector.workspace.test_workspace import example
 
 HOSTILE = 'it\'s "so" \\ $(touch x) `id` \u2028 \u0007 \ud800 \U0001f600 </script>\n\t'
 

@@ -28,9 +28,9 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError
-from innkeeper.service.inspector.edits import differences, edited, existing, inserted, plain
-from innkeeper.service.inspector.rereading import chat_tree, reread
 from innkeeper.service.inspector.views import Edit, Kind
+from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, plain
+from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
 
 __all__ = ["PNG", "WorkingFile"]
 

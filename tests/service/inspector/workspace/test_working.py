@@ -11,7 +11,7 @@ from innkeeper.content.files.formats import card_bytes, open_card
 from innkeeper.content.files.loading import load_asset
 from innkeeper.prompt.errors import InputError, UnsupportedError, UsageError
 from innkeeper.service.inspector.views import Edit
-from innkeeper.service.inspector.working import PNG, WorkingFile
+from innkeeper.service.inspector.workspace.working import PNG, WorkingFile
 from tests.service.inspector.opened import EXAMPLES
 
 CARD = (EXAMPLES / "wenna.png").read_bytes()

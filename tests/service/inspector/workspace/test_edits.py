@@ -13,7 +13,14 @@ from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document
 from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UsageError
-from innkeeper.service.inspector.edits import MAX_EDIT_DEPTH, differences, edited, existing, inserted, text_path
+from innkeeper.service.inspector.workspace.edits import (
+    MAX_EDIT_DEPTH,
+    differences,
+    edited,
+    existing,
+    inserted,
+    text_path,
+)
 
 TREE = {"a": {"b": [1, {"c": "x"}]}, "d": None}
 """What is edited."""

@@ -17,7 +17,7 @@ from typing import IO, Final, Protocol
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import LENGTHS, frame
-from innkeeper.service.inspector.frames import Answer, Call
+from innkeeper.service.inspector.desk.frames import Answer, Call
 
 __all__ = [
     "CALL_SECONDS",
@@ -68,7 +68,7 @@ class EngineHere:
     """An engine in this process: for tests, and for who trusts what is opened."""
 
     def __init__(self, opening: Callable[[], bytes]) -> None:
-        from innkeeper.service.inspector.engine import Engine
+        from innkeeper.service.inspector.desk.engine import Engine
 
         self._engine, self._opening, self._opened = Engine(), opening, False
 
@@ -174,7 +174,7 @@ _LAST_SECONDS: Final = 1.0
 def main() -> None:
     """The process itself, which ends when its standard input does."""
     from innkeeper.lore.compiled import keep_compiled
-    from innkeeper.service.inspector.engine import Engine
+    from innkeeper.service.inspector.desk.engine import Engine
     from innkeeper.service.processes.worker import confine
 
     keep_compiled(_LORE)

@@ -17,7 +17,7 @@ from innkeeper.taverns import build
 
 if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
-    from innkeeper.service.inspector.working import WorkingFile
+    from innkeeper.service.inspector.workspace.working import WorkingFile
 
 __all__ = ["MAX_CARRIED", "Carried", "is_same", "same_fields"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from innkeeper.prompt.errors import LimitError, UnavailableError
-from innkeeper.service.inspector import opening
-from innkeeper.service.inspector.opening import read_files, read_folder
+from innkeeper.service.inspector.workspace import opening
+from innkeeper.service.inspector.workspace.opening import read_files, read_folder
 
 
 def test_a_folder_gives_what_can_be_opened(tmp_path: Path) -> None:

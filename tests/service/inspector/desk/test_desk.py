@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from innkeeper.service.errors import WorkerLostError
-from innkeeper.service.inspector import desk as module
-from innkeeper.service.inspector.desk import Desk
-from innkeeper.service.inspector.frames import Answer, Call
-from innkeeper.service.inspector.opening import read_folder
-from innkeeper.service.inspector.process import EngineHere, EngineProcess
+from innkeeper.service.inspector.desk import desk as module
+from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.desk.process import EngineHere, EngineProcess
+from innkeeper.service.inspector.workspace.opening import read_folder
 from tests.service.inspector.opened import EXAMPLES, OPTIONS, desk_of
 
 BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Reef."}}}

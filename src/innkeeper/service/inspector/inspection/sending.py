@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.prompt.data import plain_data, thaw
-from innkeeper.service.inspector.inspection import inspected
-from innkeeper.service.inspector.planning import planned
+from innkeeper.service.inspector.inspection.inspection import inspected
+from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.views import SettingsPatch, Variation
 from innkeeper.taverns.sending import RESERVE
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["Sending", "sending"]
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from innkeeper.content.files.formats import open_card
 from innkeeper.content.json import ABSENT
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.inspector.edits import edited, plain
-from innkeeper.service.inspector.rereading import read_tree, reread
+from innkeeper.service.inspector.workspace.edits import edited, plain
+from innkeeper.service.inspector.workspace.rereading import read_tree, reread
 from tests.service.inspector.opened import EXAMPLES
 
 BOOK = json.loads((EXAMPLES / "larks.lorebook.json").read_text())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from innkeeper.service.inspector.comparing import compared
+from innkeeper.service.inspector.inspection.comparing import compared
 from innkeeper.service.inspector.views import CompareRequest, SettingsPatch, Variation
-from tests.service.inspector.test_workspace import _edit, example
+from tests.service.inspector.workspace.test_workspace import _edit, example
 
 NOW = Variation()
 

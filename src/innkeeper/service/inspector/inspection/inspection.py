@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.budget import TrimReport, accounting
 from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
 from innkeeper.prompt.note import NoteKind
-from innkeeper.service.inspector.edits import text_path
-from innkeeper.service.inspector.origins import Origins
-from innkeeper.service.inspector.verdicts import verdict_views
+from innkeeper.service.inspector.inspection.origins import Origins
+from innkeeper.service.inspector.inspection.verdicts import verdict_views
 from innkeeper.service.inspector.views import (
     Finding,
     Inspection,
@@ -22,11 +21,12 @@ from innkeeper.service.inspector.views import (
     Trim,
     Variation,
 )
+from innkeeper.service.inspector.workspace.edits import text_path
 
 if TYPE_CHECKING:
     from innkeeper.budget.accounting import Accounting
     from innkeeper.prompt import Note, Plan
-    from innkeeper.service.inspector.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["inspected", "note_finding"]
 
