@@ -101,7 +101,14 @@ def violations(page: Any, *rules: str) -> list[str]:
     return [f"{rule['id']}: {node['target']} {node['html'][:160]}" for rule in found for node in rule["nodes"]]
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+SOME = {"prompt", "entry", "settings", "lorebook", "palette"}
+"""Of the views, in the usual run; every one in `make endurance`."""
+
+
+@pytest.mark.parametrize(
+    "view",
+    [pytest.param(view, id=view.name, marks=() if view.name in SOME else pytest.mark.endurance) for view in VIEWS],
+)
 def test_a_view_is_for_everyone(page: Any, view: View) -> None:
     """It breaks no rule of accessibility, bright or dark, and fits a phone: nothing has to be scrolled sideways at 360 pixels."""
     page.emulate_media(color_scheme="light")

@@ -37,7 +37,14 @@ def views(page: Any) -> Iterator[str]:
         yield tabs.nth(index).inner_text()
 
 
-@pytest.mark.parametrize("name", FILES, ids=range(len(FILES)))
+SOME = 4
+"""Of the files, one in so many in the usual run; every one in `make endurance`."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, id=str(at), marks=pytest.mark.endurance if at % SOME else ()) for at, name in enumerate(FILES)],
+)
 def test_a_hostile_file_is_only_shown(page: Any, window: Watched, name: str) -> None:
     """Its fields, its book, its JSON, wide and narrow: as text, in their places; its name is not of use either."""
     index = sorted(FILES).index(name)
