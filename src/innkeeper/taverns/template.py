@@ -39,7 +39,7 @@ from innkeeper.taverns.tavern import Tavern
 __all__ = ["HISTORY_ID", "INPUTS", "PARTS", "PIPELINE", "TAVERN", "build", "builder", "to_messages"]
 
 PARTS: Final = {"memory": BudgetGroup.SYSTEM, "scene": BudgetGroup.LORE, "voice": BudgetGroup.EXAMPLES}
-"""The kinds of parts, with their budget groups: what is remembered stays, a scene goes before examples of a voice."""
+"""The kinds of ``PrepareRequest.parts``, with their budget groups: memories stay, a scene goes before examples of a voice."""
 
 HISTORY_ID: Final = "history-"
 """The id of the block of a message of the history begins so; its place follows, from 0."""
