@@ -219,10 +219,7 @@ def to_json(value: Any, *, sort: bool = True) -> bytes:
 
 
 def _dumps(value: Any, *, sort: bool) -> bytes:
-    text = json.dumps(
-        value, sort_keys=sort, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=plain_data
-    )
-    return text.encode()
+    return (_SORTED if sort else _AS_IT_IS).encode(value).encode()
 
 
 def _guarded(value: Any, *, sort: bool) -> bytes:
@@ -248,6 +245,16 @@ def plain_data(value: Any) -> Any:
         f"{type(value).__name__} is not data and cannot be part of a request",
         hint="pass objects as ports; requests hold data only",
     )
+
+
+def _encoder(*, sort: bool) -> json.JSONEncoder:
+    return json.JSONEncoder(
+        sort_keys=sort, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=plain_data
+    )
+
+
+_SORTED: Final = _encoder(sort=True)
+_AS_IT_IS: Final = _encoder(sort=False)
 
 
 def _text_keys(value: Any, depth: int = 0) -> Any:

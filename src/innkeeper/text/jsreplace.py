@@ -190,7 +190,7 @@ class ReplaceRunner:
 
 
 _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
-_ATOM: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_ATOM: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*(?:\]|\\?\Z)", re.DOTALL)
 _REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
 _FEW_CHOICES: Final = 3
 _SHORT_TEXT: Final = 1_000

@@ -42,7 +42,7 @@ from innkeeper.text.views import View, turned_views, views_of
 
 __all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
 
-DETECTOR_VERSION: Final = "9"
+DETECTOR_VERSION: Final = "10"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 
 _REMEMBERED: Final = 4_096

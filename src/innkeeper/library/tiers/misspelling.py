@@ -124,7 +124,7 @@ def _numbers(language: Language) -> Iterator[str]:
 
 
 _MASKS: Final = "*#_%+~?^•●×&="
-_MASKED: Final = re.compile(rf"[^\W\d_]+(?:[{re.escape(_MASKS)}]{{1,4}}[^\W\d_]+)+")
+_MASKED: Final = re.compile(rf"(?<![^\W\d_])[^\W\d_]+(?:[{re.escape(_MASKS)}]{{1,4}}[^\W\d_]+)+")
 _AS_STARS: Final = str.maketrans(dict.fromkeys(_MASKS, "*"))
 _LONGEST: Final = 14
 _SHORTEST: Final = 3

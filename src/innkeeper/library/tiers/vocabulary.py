@@ -6,7 +6,7 @@ spelled out one by one, and with ``l`` written ``i`` or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -217,6 +217,8 @@ class Vocabulary:
 
     def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
         """A number with its cues, one word. Those of adults are needed only where the words of a minor are part of theirs."""
+        if (self.loose or self.merged) and UNSPACED.search(word):
+            return  # as in `_own`, before its forms are put together
         near = abs(number.value - ADULT_AGE) < _ABOUT
         for form in forms:
             plain = form.kind == "years" and not form.left
@@ -261,8 +263,10 @@ def _end_of_word(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _distinct(owners: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+def _distinct(owners: Collection[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Of the terms of one class that several languages share, the one that weighs most."""
+    if len(owners) == 1:  # as nearly all
+        return [(role, what) for role, what in owners if role != _TERM or what.weight > 0]
     best: dict[str, Term] = {}
     for role, what in owners:
         if role == _TERM and what.weight > best.get(what.category, _NO_TERM).weight:
@@ -286,8 +290,8 @@ class _Pattern(NamedTuple):
     @classmethod
     def of(cls, lead: int, tail: int, owners: list[tuple[int, Any]]) -> _Pattern:
         """Of a key with so many spaces before and behind it; searched in a text that begins with a space."""
-        lefts = tuple(what for role, what in owners if role == _LEFT)
-        others = tuple((role, what) for role, what in owners if role != _LEFT)
+        lefts = tuple([what for role, what in owners if role == _LEFT])
+        others = tuple([owner for owner in owners if owner[0] != _LEFT])
         return cls(lead - 1, tail + 1, lead > 0 and not tail, lefts, others)
 
 

@@ -34,6 +34,8 @@ YOUNG = [
     "200 months old",
     "of the age of 15",
     "aged fifteen",
+    "aged 14. class class",
+    "aged 14; class class",
     "under 18",
     "younger than the age of eighteen",
     "not yet 18",

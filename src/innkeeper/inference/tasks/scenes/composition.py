@@ -298,7 +298,7 @@ class _Work:
         return _END.sub("", plain)
 
 
-_END: Final = re.compile(r"[\s.;,:]+$")
+_END: Final = re.compile(r"(?<![\s.;,:])[\s.;,:]+$")
 
 
 def people_of(style: SceneStyle, members: Sequence[CastMember]) -> tuple[CastMember, ...]:

@@ -290,7 +290,7 @@ class _Reader:
             and (suffix := _SUFFIX.match(self.text, end))
         ):
             stop, found = self.vocabulary.rights.at(self.text, suffix.end())
-            forms = [form for form in found if form.ordinal or form.kind.startswith(("school", "french"))]
+            forms = [form for form in found if form.ordinal or form.kind.startswith(_OF_SCHOOL)]
             rights = Rights(tuple(form for form in forms if not form.left), frozenset(forms))
         return stop, rights
 
@@ -341,6 +341,8 @@ class _Reader:
 
 
 _NO_FORM: Final[tuple[str, Form | None]] = ("", None)
+_YEARS: Final = "years"
+_OF_SCHOOL: Final = ("school", "french")
 
 
 def _strongest(lefts: Sequence[Form], rights: Sequence[Form]) -> tuple[str, Form | None]:
@@ -351,8 +353,10 @@ def _strongest(lefts: Sequence[Form], rights: Sequence[Form]) -> tuple[str, Form
     for form in lefts:
         if form.right:
             return form.kind, form
+    said = any(form.kind == _YEARS for form in lefts)
     for form in rights:
-        return form.kind, form
+        if not (said and form.kind.startswith(_OF_SCHOOL)):  # ``aged 14. class class``: a cue of years says enough
+            return form.kind, form
     if lefts:
         form = max(lefts, key=lambda form: len(form.left))
         return form.kind, form

@@ -56,7 +56,7 @@ def _sums(text: str) -> Iterator[Age]:
 
 _SIGNS_IN_WORDS: Final = (b" plus ", b" minus ", b" times ", b" divided by ")
 _WORDS: Final = re.compile(
-    r"([a-z]+(?:[ -][a-z]+)?) (plus|minus|times|divided by) ([a-z]+(?:[ -][a-z]+)?)", re.IGNORECASE
+    r"(?<![a-z])([a-z]+(?:[ -][a-z]+)?) (plus|minus|times|divided by) ([a-z]+(?:[ -][a-z]+)?)", re.IGNORECASE
 )
 
 

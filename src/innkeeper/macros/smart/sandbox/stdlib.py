@@ -91,7 +91,7 @@ KINDS: Final = {"datetime": datetime, "date": date, "time": time}
 """The kinds of moments that code can make."""
 
 
-_PIECE: Final = re.compile(r"\\[\s\S]|\[\^?\]?(?:[^\]\\]|\\[\s\S])*\]|[()]")
+_PIECE: Final = re.compile(r"\\[\s\S]|\[\^?\]?(?:[^\]\\]|\\[\s\S])*(?:\]|\\?\Z)|[()]")
 _FLAGS: Final = 2 | 8 | 16 | 32 | 256
 _EACH_GROUP: Final = 8
 _READING: Final = 200
