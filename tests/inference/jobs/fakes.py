@@ -12,12 +12,12 @@ from typing import Any
 from innkeeper.inference.jobs.assets import FolderAssets
 from innkeeper.inference.jobs.backend import Call, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.inference.jobs.backends.tiny_seed_picture import drawn
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.media_jobs import MediaJobs
 from innkeeper.inference.jobs.runner import Runner
 from innkeeper.inference.jobs.signatures import check_time
 from innkeeper.inference.jobs.steps import Steps
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.library.db.engine import Database
 from innkeeper.library.library import Library
 from innkeeper.library.models.stores import ModelStore, ProviderStore

@@ -17,7 +17,8 @@ from innkeeper.inference.tasks.chat import playground_reply
 from innkeeper.inference.tasks.opening import Opening, opened
 from innkeeper.inference.tasks.profile_turn import take_with_profile
 from innkeeper.inference.tasks.roleplay import roleplay_reply
-from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest, Turns
+from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest
+from innkeeper.inference.tasks.turns import Turns
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library

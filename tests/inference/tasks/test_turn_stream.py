@@ -11,8 +11,9 @@ import pytest
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.inference.routing.router import RouteRequest
 from innkeeper.inference.tasks.opening import Opening, opened
-from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest, Turns
+from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest
 from innkeeper.inference.tasks.turn_stream import TurnStream
+from innkeeper.inference.tasks.turns import Turns
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library

@@ -27,12 +27,14 @@ from innkeeper.prompt import InnkeeperError, LimitError, UnavailableError, Usage
 
 SERVER = [sys.executable, str(Path(__file__).with_name("a_server.py"))]
 RUDE = [sys.executable, str(Path(__file__).with_name("a_rude_server.py"))]
+AMPLE = 300.0
+"""Seconds for a server that starts: more than any machine needs, however much else it does."""
 
 
 @pytest.fixture(scope="module")
 def tools() -> Iterator[Toolbox]:
     """The tools of a server that runs through all tests."""
-    with open_mcp_tools(SERVER, call_seconds=10) as box:
+    with open_mcp_tools(SERVER, call_seconds=AMPLE, start_seconds=AMPLE) as box:
         yield box
 
 
@@ -82,7 +84,7 @@ def test_in_the_loop_of_an_event_loop() -> None:
 
     async def use() -> str:
         client = AsyncFakeClient(FakeReply(tool_calls=(call,)), FakeReply(content="3"))
-        async with open_mcp_tools_async(RUDE) as box:
+        async with open_mcp_tools_async(RUDE, start_seconds=AMPLE) as box:
             loop = AsyncToolLoopRunner.build(client, RunnerConfig.build("openai", "fake"), box)
             return (await loop.run("1 + 2?")).history[2].content
 
@@ -92,9 +94,9 @@ def test_in_the_loop_of_an_event_loop() -> None:
 def test_late_and_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that takes too long ends; a server that says too much is not asked again."""
     monkeypatch.setattr(mcp_process, "_GRACE", 0.3)
-    with open_mcp_tools(RUDE, call_seconds=0.3) as box:
+    with open_mcp_tools(RUDE, call_seconds=0.3, start_seconds=AMPLE) as box:
         assert codes(box.functions["slow"]()) == ["TOOL_TIMEOUT"]
-    with open_mcp_tools(RUDE) as box:
+    with open_mcp_tools(RUDE, start_seconds=AMPLE) as box:
         assert box.functions["add"](a=1)["ok"]
         assert codes(box.functions["large"]()) == ["TOOL_UNAVAILABLE"]
         assert "MAX_MCP_LINE_BYTES" in box.functions["add"](a=1)["errors"][0]["message"]
@@ -102,7 +104,7 @@ def test_late_and_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_server_that_ends() -> None:
     """The death of a server is told by each call, and nothing hangs."""
-    with open_mcp_tools(RUDE) as box:
+    with open_mcp_tools(RUDE, start_seconds=AMPLE) as box:
         assert codes(box.functions["die"]()) == ["TOOL_UNAVAILABLE"]
         assert codes(box.functions["add"](a=1)) == ["TOOL_UNAVAILABLE"]
 
@@ -119,7 +121,7 @@ CANNOT: dict[str, tuple[Any, type[InnkeeperError], str]] = {
 @pytest.mark.parametrize(("command", "kind", "said"), CANNOT.values(), ids=CANNOT)
 def test_what_cannot_be_used(command: Any, kind: type[InnkeeperError], said: str) -> None:
     """A command that is no MCP server is told as an error of ours, with what it said last, without secrets."""
-    with pytest.raises(kind) as caught, open_mcp_tools(command, start_seconds=0.5 if "silent" in command else 30):
+    with pytest.raises(kind) as caught, open_mcp_tools(command, start_seconds=0.5 if "silent" in command else AMPLE):
         pass
     assert said in caught.value.message
     if "crash" in command:
@@ -129,13 +131,13 @@ def test_what_cannot_be_used(command: Any, kind: type[InnkeeperError], said: str
 
 def test_noise_is_passed_over() -> None:
     """What a server prints that is no message is ignored."""
-    with open_mcp_tools([*RUDE, "noise"]) as box:
+    with open_mcp_tools([*RUDE, "noise"], start_seconds=AMPLE) as box:
         assert box.functions["add"](a=1)["ok"]
 
 
 def test_too_many_tools() -> None:
     """A server whose list of tools has no end is refused."""
-    with pytest.raises(LimitError), open_mcp_tools([*RUDE, "endless"]):
+    with pytest.raises(LimitError), open_mcp_tools([*RUDE, "endless"], start_seconds=AMPLE):
         pass
 
 
@@ -143,7 +145,7 @@ def test_errors_of_the_block_come_through() -> None:
     """What is raised in the block is what is caught around it, and the process has ended."""
 
     async def use() -> None:
-        async with open_mcp_tools_async(RUDE) as box:
+        async with open_mcp_tools_async(RUDE, start_seconds=AMPLE) as box:
             assert (await box.functions["add"](a=1))["ok"]
             raise KeyError("mine")
 
@@ -155,7 +157,7 @@ def test_a_cancelled_task_stops_a_call() -> None:
     """In an event loop a call is cancelled like anything else that is awaited."""
 
     async def use() -> float:
-        async with open_mcp_tools_async(RUDE) as box:
+        async with open_mcp_tools_async(RUDE, start_seconds=AMPLE) as box:
             started = time.monotonic()
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(box.functions["slow"](), 0.2)

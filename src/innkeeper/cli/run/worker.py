@@ -120,7 +120,7 @@ def _places(kind: str, said: tuple[str, ...]) -> dict[str, MediaPlace]:
     """The models of a worker for pictures or videos, at servers of one's own. Raises `ConfigError`."""
     from innkeeper.inference.jobs.backends.registry import backend_of, backends
     from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
-    from innkeeper.inference.jobs.wire import MediaWire
+    from innkeeper.inference.jobs.backends.wire import MediaWire
     from innkeeper.inference.worker.media_engine import MediaPlace
     from innkeeper.prompt.errors import ConfigError
     from innkeeper.prompt.machine import Secret

@@ -6,30 +6,27 @@ the tiny one in this process where there is none.
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.inference.errors import BudgetError, PreflightError
-from innkeeper.inference.jobs.assets import AssetStore, media_type_of, open_assets
-from innkeeper.inference.jobs.backend import WORKER, Backend, Call
+from innkeeper.inference.jobs.assets import ASSET, AssetStore, open_assets
+from innkeeper.inference.jobs.backend import Backend
 from innkeeper.inference.jobs.backends.registry import backends
-from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
+from innkeeper.inference.jobs.backends.wire import MediaWire
+from innkeeper.inference.jobs.calls import JobCalls
 from innkeeper.inference.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobStateError, State
 from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
 from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.inference.jobs.planning import Plan, Planner
-from innkeeper.inference.jobs.routing import MediaRoutes, Target
+from innkeeper.inference.jobs.routing import MediaRoutes
 from innkeeper.inference.jobs.store import JobStore, later
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.inference.routing.router import NoRouteError
-from innkeeper.library.errors import NotFoundError
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.prompt.data import EMPTY, thaw
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.once import convert
@@ -96,11 +93,12 @@ class MediaJobs:
         self.wire = MediaWire() if wire is None else wire
         self.public_url = public_url.rstrip("/")
         self.daily_budget = daily_budget
-        self._secret = secret or self._known_secret
+        self.secret = secret or self._known_secret
         listed = backends(self.wire, self.webhook_secret) if known is None else known
         self.backends = {one.name: one for one in listed}
         self.routes = MediaRoutes(library, self.backends)
         self.planner = Planner(library, self.routes)
+        self.calls = JobCalls(self)
         self.added: Callable[[], object] = lambda: None
         """Called when a job was added here, so that a runner in this process looks at once."""
 
@@ -166,8 +164,8 @@ class MediaJobs:
     def _require_picture(self, request: MediaRequest) -> None:
         """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
         for said in request.pictures:
-            if said.startswith(_ASSET):
-                self.assets.get(said.removeprefix(_ASSET))
+            if said.startswith(ASSET):
+                self.assets.get(said.removeprefix(ASSET))
             elif said and not said.startswith(("https://", "http://", "data:image/")):
                 hint = "https://…, asset:… of a result, or data:image/…"
                 raise MediaRequestError("the picture to start from is no address of one", hint=hint)
@@ -292,7 +290,7 @@ class MediaJobs:
         if job.backend != backend:
             return "ignored"
         now = self.store.db.outside.now().epoch_ms / 1000
-        found, call = self.call_of(job)
+        found, call = self.calls.of(job)
         hook = found.webhook(headers, body, now, call)
         with self.store.db.transaction():
             if not self.store.take_receipt(backend, hook.delivery):
@@ -326,82 +324,19 @@ class MediaJobs:
         self.store.tell(job.id, "webhook", job.state)
         return "taken"
 
-    # ---------------------------------------------------------------------------------------------------- for its own parts
-
-    def call_of(self, job: Job) -> tuple[Backend, Call]:
-        """The backend of a job and what it is told. Raises `ConfigError`, `UnknownNameError`, `VaultError`."""
-        backend = self.backends.get(job.backend)
-        if backend is None:
-            raise UnknownNameError("backend", job.backend, self.backends)
-        if job.backend == NAME:
-            return backend, Call(job_id=job.id, model=job.model_key, body=job.body, picture=self._picture(job))
-        target = self.routes.of(JobRoute.of(job).deployment, job.model_key)
-        if job.backend == WORKER:
-            return backend, self._worker_call(job, target)
-        provider, model = target.provider, target.model
-        name = provider.get("secret_name")
-        url = f"{self.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self.public_url else ""
-        picture = self._picture(job, fetched=backend.repeatable)
-        call = Call(
-            job_id=job.id,
-            model=job.model_key,
-            version=str(model.get("version") or ""),
-            body=self._body(job, picture),
-            base_url=str(provider.get("base_url") or "").rstrip("/"),
-            key=self._secret(str(name)) if name else Secret(""),
-            webhook_url=url,
-            sync=bool((model.get("capabilities") or EMPTY).get("sync")),
-            picture=picture if backend.repeatable else b"",
-        )
-        return backend, call
-
-    def _worker_call(self, job: Job, target: Target) -> Call:
-        """What a worker is told: at the address that it enrolled with, with the key that both sides derive."""
-        from innkeeper.library.workers.store import WorkerStore
-
-        store, name = WorkerStore(self.store.db), target.deployment.worker
-        told: dict[str, Any] = {}
-        with suppress(NotFoundError):  # one that was taken out: it is not asked
-            row = store.get(name)
-            told = {"base_url": str(row["url"]), "hosts": tuple(row["hosts"]), "key": Secret(store.call_key(name))}
-        picture = self._picture(job, fetched=True)
-        return Call(
-            job_id=job.id, model=job.model_key, body=self._body(job, b""), mode=job.mode.value, picture=picture, **told
-        )
+    # -------------------------------------------------------------------------------------------------------------- secrets
 
     def webhook_secret(self, backend: str) -> Secret:
         """The secret by which a provider signs its webhooks, where it shares one with us."""
-        return self._secret(f"{backend}_webhook")
+        return self.secret(f"{backend}_webhook")
 
     def callback_secret(self) -> Secret:
         """The secret that signs our messages. Raises `ConfigError` where there is none."""
-        secret = self._secret(WEBHOOK_SECRET)
+        secret = self.secret(WEBHOOK_SECRET)
         if not secret:
             hint = f"set ${WEBHOOK_SECRET}, or the secret of that name in the vault"
             raise ConfigError("messages about jobs need a secret that signs them", hint=hint)
         return secret
-
-    def _picture(self, job: Job, *, fetched: bool = False) -> bytes:
-        """The picture that a job starts from, where it is one of ours; ``fetched``: or wherever it lies on the open internet.
-
-        Servers of one's own are given bytes: what an address means to them, on their network, is not for a caller to say.
-        """
-        said = str(job.request.get("image") or "")
-        if said.startswith(_ASSET):
-            return self.assets.get(said.removeprefix(_ASSET))
-        return self.wire.fetch(said) if fetched and said.startswith(("https://", "http://")) else b""
-
-    def _body(self, job: Job, picture: bytes) -> Mapping[str, Any]:
-        """The body of a job, its stored pictures as data addresses, which providers read as they read others."""
-        further = (str(one) for one in job.request.get("references") or ())
-        stored = {one: self.assets.get(one.removeprefix(_ASSET)) for one in further if one.startswith(_ASSET)}
-        first = str(job.request.get("image"))
-        if picture and first.startswith(_ASSET):
-            stored[first] = picture
-        if not stored:
-            return job.body
-        shown = {said: _data_address(data) for said, data in stored.items()}
-        return {name: _shown(value, shown) for name, value in job.body.items()}
 
     def _known_secret(self, name: str) -> Secret:
         """The environment's, else the vault's, else none."""
@@ -432,17 +367,4 @@ def _next(route: JobRoute, plan: Plan) -> JobRoute:
     return msgspec.structs.replace(route, deployment=plan.target.deployment.name)
 
 
-_ASSET: Final = "asset:"
-"""What the name of a stored result begins with, where a picture is named."""
-
 _NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}
-
-
-def _data_address(picture: bytes) -> str:
-    return f"data:{media_type_of(picture)[0]};base64,{base64.b64encode(picture).decode()}"
-
-
-def _shown(value: Any, shown: Mapping[str, str]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [shown.get(one, one) if isinstance(one, str) else one for one in value]
-    return shown.get(value, value) if isinstance(value, str) else value

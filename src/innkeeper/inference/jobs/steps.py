@@ -75,7 +75,7 @@ class Steps:
             if step is Steps.submit and not self.jobs.routes.is_there(held):
                 self._wait_for_worker(held)
                 return
-            backend, call = self.jobs.call_of(held)
+            backend, call = self.jobs.calls.of(held)
         except (DatabaseError, JobChangedError):
             raise
         except TierBlockedError as error:
@@ -293,7 +293,7 @@ class Steps:
         """Tell a provider that a job is no longer wanted, until it has heard it or is asked too often."""
         from innkeeper.inference.jobs.limits import MAX_CANCEL_TRIES
 
-        backend, call = self.jobs.call_of(job)
+        backend, call = self.jobs.calls.of(job)
         try:
             backend.cancel(call, job.reference or EMPTY)
         except (ProviderError, RequestCancelledError) as error:

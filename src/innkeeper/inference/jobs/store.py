@@ -15,6 +15,7 @@ import msgspec
 from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from innkeeper.inference.jobs.assets import ASSET
 from innkeeper.inference.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, State
 from innkeeper.inference.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
 from innkeeper.library.db.columns import moment_text
@@ -353,7 +354,7 @@ def _settle_scene(connection: Connection, job: Job, now: str) -> None:
         return
     from innkeeper.library.log.scenes import settle_scene
 
-    image = f"asset:{job.results[0].name}" if job.results else None
+    image = f"{ASSET}{job.results[0].name}" if job.results else None
     facts = {name: getattr(job, name) for name in ("id", "tenant", "owner", "error_kind")}
     settle_scene(connection, key.removeprefix(SCENE_KEY), {**facts, "state": job.state.value, "image": image}, now)
 

@@ -1,6 +1,6 @@
 """ProfileTurn: a turn of a stored conversation that a profile answers: its tavern makes the prompt, its route the answer.
 
-What belongs to the conversation is as in every turn (`innkeeper.inference.tasks.turn`): whose it is, its history, what is
+What belongs to the conversation is as in every turn (`innkeeper.inference.tasks.turns`): whose it is, its history, what is
 remembered, its gate, and that a turn is answered once. Character, lorebooks and preset are the profile's; what is remembered and
 where they are goes with the client's system text, set off as material, and the profile says what becomes of that.
 """
@@ -18,7 +18,8 @@ from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.routing.models import ModelAnswer, ModelNotFoundError, Models
 from innkeeper.inference.tasks.answer import REFUSALS
-from innkeeper.inference.tasks.turn import ProfileFacts, Turn, TurnAnswer, TurnRequest, Turns
+from innkeeper.inference.tasks.turn import ProfileFacts, Turn, TurnAnswer, TurnRequest
+from innkeeper.inference.tasks.turns import Turns
 from innkeeper.library.prepare.parts import set_off
 from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_facts
 from innkeeper.library.templates.postprocessing import Processed

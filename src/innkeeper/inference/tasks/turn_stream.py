@@ -14,7 +14,8 @@ from contextlib import aclosing
 from typing import Final
 
 from innkeeper.inference.tasks.execution import Flow
-from innkeeper.inference.tasks.turn import Turn, TurnAnswer, TurnRequest, Turns, processed_of, require_answer
+from innkeeper.inference.tasks.turn import Turn, TurnAnswer, TurnRequest
+from innkeeper.inference.tasks.turns import Turns, processed_of, require_answer
 from innkeeper.library.errors import FieldError, TierBlockedError
 from innkeeper.library.templates.postprocessing import PostProcessing
 

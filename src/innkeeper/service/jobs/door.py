@@ -94,8 +94,8 @@ class JobsDoor:
 
     def _opened(self) -> MediaJobs:
         library = self._library.get()
+        from innkeeper.inference.jobs.backends.wire import MediaWire
         from innkeeper.inference.jobs.media_jobs import MediaJobs
-        from innkeeper.inference.jobs.wire import MediaWire
 
         wire = MediaWire(self._settings.egress)
         return MediaJobs(

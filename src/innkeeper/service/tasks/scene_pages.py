@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from starlette.requests import Request as WebRequest
 
-from innkeeper.inference.jobs.assets import media_type_of
+from innkeeper.inference.jobs.assets import ASSET, media_type_of
 from innkeeper.inference.tasks.scenes.reply import composed_reply, made_reply, scene_facts, template_facts
 from innkeeper.inference.tasks.scenes.request import SceneRequest, scene_request
 from innkeeper.inference.tasks.scenes.scenes import Scenes, SceneTerms
-from innkeeper.inference.tasks.scenes.sources import ASSET
 from innkeeper.inference.tasks.scenes.state import edited, read_state
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import NotFoundError

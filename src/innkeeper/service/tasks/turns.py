@@ -23,8 +23,9 @@ from innkeeper.inference.routing.models import Models
 from innkeeper.inference.tasks.chat import playground_reply
 from innkeeper.inference.tasks.opening import Opening, opened
 from innkeeper.inference.tasks.roleplay import roleplay_reply, scene_of
-from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest, Turns
+from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest
 from innkeeper.inference.tasks.turn_stream import TurnStream
+from innkeeper.inference.tasks.turns import Turns
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory

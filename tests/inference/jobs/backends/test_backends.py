@@ -24,10 +24,10 @@ from innkeeper.inference.jobs.backends.fal import Fal
 from innkeeper.inference.jobs.backends.registry import backend_of, backends
 from innkeeper.inference.jobs.backends.replicate import Replicate
 from innkeeper.inference.jobs.backends.tiny_seed_picture import TinySeedPicture, drawn
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.media import MediaRequestError
 from innkeeper.inference.jobs.signatures import signed_headers
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.prompt.machine import Secret
 from tests.inference.jobs.fakes import PICTURE
 from tests.inference.jobs.test_signatures import BODY, SECRET, fal_hook

@@ -12,12 +12,12 @@ import pytest
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.jobs.assets import FolderAssets
 from innkeeper.inference.jobs.backends.tiny_seed_picture import TinySeedPicture, drawn
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Job, Mode, State
 from innkeeper.inference.jobs.media import MediaRequest
 from innkeeper.inference.jobs.media_jobs import MediaJobs
 from innkeeper.inference.jobs.runner import Runner
 from innkeeper.inference.jobs.steps import Steps
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.inference.worker.media_engine import MediaEngine, MediaPlace
 from innkeeper.library.library import Library
 from innkeeper.library.models.stores import ModelStore, ProviderStore

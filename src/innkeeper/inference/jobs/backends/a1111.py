@@ -12,9 +12,9 @@ from typing import Any, Final
 from innkeeper.inference.errors import DecodeError, HttpError
 from innkeeper.inference.jobs.backend import Call, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.inference.jobs.backends.outputs import of_data
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.limits import MAX_OUTPUTS
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.prompt.data import FrozenDict
 
 __all__ = ["A1111"]

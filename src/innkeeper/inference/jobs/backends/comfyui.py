@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.jobs.backend import Call, Failure, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.limits import MAX_OUTPUTS
 from innkeeper.inference.jobs.media import MediaRequestError
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.prompt.data import FrozenDict, thaw
 
 __all__ = ["ComfyUI", "filled"]

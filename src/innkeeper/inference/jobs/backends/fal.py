@@ -23,9 +23,9 @@ from innkeeper.inference.jobs.backend import (
     failure_of,
 )
 from innkeeper.inference.jobs.backends.outputs import flagged, outputs_in
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.signatures import check_ed25519
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import ProviderError

@@ -11,8 +11,8 @@ from innkeeper.inference.jobs.backends.comfyui import ComfyUI
 from innkeeper.inference.jobs.backends.fal import Fal
 from innkeeper.inference.jobs.backends.replicate import Replicate
 from innkeeper.inference.jobs.backends.tiny_seed_picture import TinySeedPicture
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.backends.worker import MediaWorkers
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.prompt.machine import Secret
 
 __all__ = ["backend_of", "backends"]

@@ -13,9 +13,9 @@ from urllib.parse import quote
 from innkeeper.inference.errors import DecodeError, HttpError
 from innkeeper.inference.jobs.backend import Call, Failure, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.inference.jobs.backends.outputs import outputs_in
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.signatures import check_hmac
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.prompt.data import FrozenDict, parse_json
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.machine import Secret

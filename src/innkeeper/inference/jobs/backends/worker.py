@@ -13,8 +13,8 @@ import msgspec
 
 from innkeeper.inference.errors import DecodeError, ProviderConnectionError, TamperedError
 from innkeeper.inference.jobs.backend import WORKER, Call, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.job import Output
-from innkeeper.inference.jobs.wire import MediaWire
 from innkeeper.inference.worker.media_protocol import MediaAnswer, work_sha256
 from innkeeper.prompt.once import convert
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.inference.jobs.assets import ASSET
 from innkeeper.inference.tasks.scenes.figures import FigureRole
 from innkeeper.inference.tasks.scenes.request import InlinePerson, SceneRequest, person_texts
 from innkeeper.inference.tasks.scenes.state import Fact, FactOrigin, SceneState, read_state
@@ -28,10 +29,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.library.library import Library
 
-__all__ = ["ASSET", "SceneSources", "read_sources", "scene_texts"]
-
-ASSET: Final = "asset:"
-"""What the name of a stored result begins with, where a picture is named."""
+__all__ = ["SceneSources", "read_sources", "scene_texts"]
 
 _MESSAGES: Final = 10
 """How many of the newest messages are read for a scene."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from innkeeper.inference.jobs.wire import MediaWire
+from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.prompt.errors import ProviderError
 
 PLACE = "http://10.1.2.3:8188"

@@ -12,7 +12,8 @@ from sqlalchemy import insert, select, update
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.inference.tasks.opening import Opening, opened
-from innkeeper.inference.tasks.turn import CONTINUE, KICKOFF, TurnAnswer, TurnRequest, Turns
+from innkeeper.inference.tasks.turn import CONTINUE, KICKOFF, TurnAnswer, TurnRequest
+from innkeeper.inference.tasks.turns import Turns
 from innkeeper.library.db.log_tables import audit_events, conversations, enhancement_logs, messages
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TemplateNotFoundError, TierBlockedError
