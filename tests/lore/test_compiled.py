@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 
-from innkeeper.lore.compiled import compile_lore
+from innkeeper.lore.compiled import CompiledLore, compile_lore
 from innkeeper.lore.order import LoreScope, ScopedBook
 from innkeeper.lore.settings import LoreSettings
 from tests.lore.books import book, entry, scoped_books
@@ -95,3 +96,42 @@ def test_free_entries(case: Free) -> None:
     """An entry is free when no switch, timer, recursion rule or decorator has a say."""
     lore = compile_lore([ScopedBook("B", LoreScope.GLOBAL, book(entry(1, "k", **case.fields)))], LoreSettings())
     assert lore.entries[0].free is case.free
+
+
+@pytest.mark.parametrize(
+    ("fields", "shared"),
+    [
+        ({"content": "Another text."}, True),
+        ({"comment": "Another title"}, True),
+        ({"disable": True}, True),
+        ({"content": "@@activate\nAnother text."}, False),
+        ({"key": ["ferry", "boat"]}, False),
+        ({"constant": True}, False),
+        ({"sticky": 3}, False),
+        ({"scanDepth": 9}, False),
+        ({"caseSensitive": True}, False),
+    ],
+    ids=repr,
+)
+def test_a_book_with_an_edited_entry_is_compiled_from_what_there_is(fields: dict[str, Any], shared: bool) -> None:
+    """Where nothing of an edit concerns how entries are found, their index stays; either way all is as if made anew."""
+    settings = LoreSettings()
+    kept = [entry(number, f"key{number}", "/to+ll/i", comment=repr(fields)) for number in range(5)]  # a book of its own
+    before = compile_lore([ScopedBook("B", LoreScope.GLOBAL, book(*kept, entry(9, "ferry", "/fer+y/")))], settings)
+    verdicts = dict.fromkeys(range(6), (1, 1, None))
+    before.unmatched.update(verdicts)  # type: ignore[arg-type]  # their places are all that is looked at
+    edited = book(*kept, entry(9, "ferry", "/fer+y/", **fields))
+    edited = msgspec.structs.replace(
+        edited, entries=(*(item.entry for item in before.entries if item.uid != 9), edited.entries[-1])
+    )
+    after = compile_lore([ScopedBook("B", LoreScope.GLOBAL, edited)], settings)
+    fresh = CompiledLore([(item.book, item.entry) for item in after.entries], settings)
+    assert (after.index is before.index) is shared
+    for name in ("by_pattern", "always", "timed", "waiting", "deepest", "levels"):
+        assert getattr(after, name) == getattr(fresh, name)
+    assert [msgspec.structs.astuple(one) for one in after.entries] == [
+        msgspec.structs.astuple(one) for one in fresh.entries
+    ]
+    assert after.index.patterns == fresh.index.patterns
+    changed = next(item.place for item in after.entries if item.uid == 9)
+    assert after.unmatched.keys() == (verdicts.keys() - {changed} if shared else set())

@@ -265,6 +265,7 @@ def explain(plan: Plan, counter: TokenCounter | None = None, framing: Framing | 
 def _row(index: int, block: Block, tokens: int, records: Mapping[str, EvictionRecord]) -> Row:
     record = None if block.enabled else records.get(block.id)
     status = SENT if block.enabled else DISABLED if record is None else EVICTED
+    source, bundle = block.source, block.bundle
     return Row(
         index=index,
         block_id=block.id,
@@ -275,18 +276,18 @@ def _row(index: int, block: Block, tokens: int, records: Mapping[str, EvictionRe
         reason=None if record is None else str(record.reason),
         name=block.name,
         slot=block.slot,
-        source=None if block.source is None else str(block.source),
+        source=None if source is None else str(source),
         group=str(block.group),
-        bundle=None if block.bundle is None else str(block.bundle),
+        bundle=None if bundle is None else str(bundle),
         origin=_origin(block),
         attachments=len(block.attachments),
     )
 
 
 def _origin(block: Block) -> str | None:
-    origins = dict.fromkeys(str(piece.origin) for piece in block.pieces)
-    if not origins:
+    if not block.pieces:
         return None if block.origin is None else str(block.origin)
+    origins = dict.fromkeys(str(piece.origin) for piece in block.pieces)
     return ", ".join(list(origins)[:_ORIGINS]) + (" …" if len(origins) > _ORIGINS else "")
 
 

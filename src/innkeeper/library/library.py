@@ -90,7 +90,7 @@ class Library:
         self.metrics = Metrics()
         self.log = LogQueue(lambda: database.db, self.metrics)
         self._recorder = Recorder(
-            database, self.log, self.metrics, self.outside, read_only=options.get("read_only", False)
+            database, self.log, self.metrics, self.outside, read_only=bool(options.get("read_only", False))
         )
         self.texts = RenderedCache(clock=self._timer)
         self._follower: Follower | None = None

@@ -11,6 +11,7 @@ from innkeeper.library.catalogue.sources import Timing
 from innkeeper.library.outside import MACHINE, Outside
 
 if TYPE_CHECKING:
+    from innkeeper.library.db.connection import ReadOnly
     from innkeeper.library.db.engine import Database
     from innkeeper.library.tiers.detector import Detector
     from innkeeper.library.tiers.gate import TierPolicy
@@ -41,7 +42,7 @@ class Options(TypedDict, total=False):
     keys: KeySource
     snapshot: Path | str
     create: bool
-    read_only: bool
+    read_only: ReadOnly
     strict: bool
     watch: bool
 

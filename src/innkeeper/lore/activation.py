@@ -407,9 +407,9 @@ class _Scan:
         reason = self.reasons.get(entry.place)
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)
-        facts = self._for_people(entry, self.facts.get(entry.place, _NOTHING))
         if reason is Reason.NO_MATCH:
-            facts = {**facts, **self._unmatched(entry, facts["depth"])}
+            return self._unmatched(entry, self.facts[entry.place]["depth"])
+        facts = self._for_people(entry, self.facts.get(entry.place, _NOTHING))
         return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
 
     def _silent(self, entry: CompiledEntry) -> Reason:
@@ -428,14 +428,21 @@ class _Scan:
         seen = {key: value for key, value in facts.items() if key != "window"} | {"place": place}
         return seen if span is None else seen | {"span": list(span)}
 
-    def _unmatched(self, entry: CompiledEntry, depth: int) -> dict[str, Any]:
-        """For an entry whose keys were not seen: which they are, and how much there was to search."""
+    def _unmatched(self, entry: CompiledEntry, depth: int) -> Verdict:
+        """For an entry whose keys were not seen: which they are, and how much there was to search. From scan to scan the same."""
         count = min(depth, len(self.text.messages))
+        known = self.lore.unmatched.get(entry.place)
+        if known is not None and known[:2] == (depth, count):
+            return known[2]
         keys = ", ".join(repr(test.text) for test in entry.primary[:_KEYS_SHOWN])
-        return {
+        facts = {
+            "depth": depth,
             "searched": "1 message" if count == 1 else f"{count} messages",
             "keys": shorten(keys, _KEYS_LENGTH) + (" …" if len(entry.primary) > _KEYS_SHOWN else ""),
         }
+        verdict = Verdict(entry.book, entry.uid, entry.entry.title, Reason.NO_MATCH, facts)
+        self.lore.unmatched[entry.place] = (depth, count, verdict)
+        return verdict
 
 
 _KEYS_SHOWN: Final = 6

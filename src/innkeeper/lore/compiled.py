@@ -7,7 +7,10 @@ the index over their texts. Entries are made ready when they are first looked at
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from itertools import islice
 from typing import Final
+from weakref import ref
 
 import msgspec
 
@@ -17,6 +20,7 @@ from innkeeper.lore.matcher import KeyIndex
 from innkeeper.lore.order import ScopedBook, scan_order
 from innkeeper.lore.patterns import KeyTest, Patterns, key_tests
 from innkeeper.lore.settings import LoreSettings
+from innkeeper.lore.verdict import Verdict
 from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
@@ -64,6 +68,9 @@ SOURCE_FLAGS: Final = {
 """Entry fields that add a source to its scan, in the order the sources are searched."""
 
 
+Tests = tuple[KeyTest, ...]
+
+
 class CompiledEntries:
     """The entries in scan order, each made ready when it is first asked for, and kept.
 
@@ -88,11 +95,20 @@ class CompiledEntries:
     def __iter__(self) -> Iterator[CompiledEntry]:
         return map(self.__getitem__, range(len(self._ordered)))
 
-    def _compiled(self, place: int) -> CompiledEntry:
+    def with_others(self, ordered: list[tuple[str, LorebookEntry]], places: Iterable[int]) -> CompiledEntries:
+        """The entries with others at these places, whose keys are the same."""
+        others = CompiledEntries(ordered, self._patterns, self._settings)
+        others._made = [*self._made]
+        for place in places:
+            before = self[place]
+            others._made[place] = others._compiled(place, (before.primary, before.secondary))
+        return others
+
+    def _compiled(self, place: int, tests: tuple[Tests, Tests] | None = None) -> CompiledEntry:
         book, entry = self._ordered[place]
         exact_case, whole_words = rules_of(entry, self._settings)
         decorators, content = split_decorators(entry.content)
-        primary, secondary = (
+        primary, secondary = tests or (
             key_tests(keys, exact_case=exact_case, whole_words=whole_words, patterns=self._patterns)
             for keys in (entry.keys, entry.secondary_keys)
         )
@@ -123,10 +139,12 @@ class CompiledLore:
 
     ``by_pattern`` has the places of entries by the numbers of their primary keys. ``always`` are the places of those that
     each pass looks at, ``timed`` of those with timed effects, ``waiting`` has the recursion levels of those that wait for one.
+    ``unmatched`` keeps the verdicts of those whose keys were not seen, with the depth and the number of messages searched.
     ``deepest`` is the largest scan depth of an entry's own, and ``levels`` are the recursion levels, ascending.
     """
 
     __slots__ = (
+        "__weakref__",
         "_ordered",
         "_places",
         "always",
@@ -136,6 +154,7 @@ class CompiledLore:
         "index",
         "levels",
         "timed",
+        "unmatched",
         "waiting",
     )
 
@@ -146,6 +165,7 @@ class CompiledLore:
         self.always: list[int] = []
         self.timed: list[int] = []
         self.waiting: dict[int, int] = {}
+        self.unmatched: dict[int, tuple[int, int, Verdict]] = {}
         self.deepest = 0
         for place, (_, entry) in enumerate(ordered):
             numbers, stands = self._keys(place, entry, patterns, settings)
@@ -180,6 +200,23 @@ class CompiledLore:
         primary = [test.number for test in ready.primary if test.number is not None]
         return primary, bool(ready.decorators) or len(primary) < len(ready.primary)
 
+    def edited(self, ordered: list[tuple[str, LorebookEntry]]) -> CompiledLore | None:
+        """The same for other entries, few of them others and those with the keys that they had; None where they are not so.
+
+        While somebody writes an entry in a book of thousands, one is another from each build to the next.
+        """
+        if len(ordered) != len(self._ordered):
+            return None
+        pairs = enumerate(zip(self._ordered, ordered, strict=True))
+        differing = (place for place, (old, new) in pairs if old[1] is not new[1] or old[0] != new[0])
+        others = [*islice(differing, _MOST_EDITED + 1)]
+        if len(others) > _MOST_EDITED or any(_found_by(self._ordered[at]) != _found_by(ordered[at]) for at in others):
+            return None
+        lore = copy(self)
+        lore.entries, lore._ordered, lore._places = self.entries.with_others(ordered, others), ordered, {}  # noqa: SLF001
+        lore.unmatched = {place: known for place, known in self.unmatched.items() if place not in others}
+        return lore
+
     def places(self, keys: Collection[str]) -> list[int]:
         """The places of the entries that are called so (``book.uid``)."""
         if keys and not self._places:
@@ -190,6 +227,14 @@ class CompiledLore:
         return [place for key in keys for place in self._places.get(key, ())]
 
 
+def _found_by(item: tuple[str, LorebookEntry]) -> tuple[object, ...]:
+    """All that decides what `CompiledLore` holds beside the entries themselves."""
+    name, entry = item
+    lasting = (entry.sticky, entry.cooldown, entry.delay_until_recursion, entry.scan_depth)
+    rules = (entry.case_sensitive, entry.match_whole_words, entry.constant, entry.content.startswith(MARK))
+    return (name, entry.keys, entry.secondary_keys, *rules, *lasting)
+
+
 def _is_free(entry: LorebookEntry) -> bool:
     filtered = entry.triggers or entry.character_filter.names or entry.character_filter.tags
     waits = entry.delay or entry.delay_until_recursion or entry.exclude_recursion
@@ -197,6 +242,10 @@ def _is_free(entry: LorebookEntry) -> bool:
 
 
 _COMPILED: Final[Memo[object, tuple[CompiledLore, int]]] = Memo(items=32, size=256 * 1024 * 1024)
+_LAST: Final[list[tuple[ref[CompiledLore] | None, object]]] = [(None, None)]
+"""What was compiled last, as long as it is kept, and under which settings."""
+
+_MOST_EDITED: Final = 8
 _ENTRY_BYTES: Final = 4096
 _STEPS_AN_ENTRY: Final = 20
 _STEPS_A_KEY: Final = 10
@@ -216,7 +265,14 @@ def compile_lore(books: Iterable[ScopedBook], settings: LoreSettings) -> Compile
     work = _STEPS_AN_ENTRY * len(entries)
     work += _STEPS_A_KEY * sum([len(entry.keys) + len(entry.secondary_keys) for entry in entries])
     charge("lore", work)
-    lore = CompiledLore(scan_order(scoped, settings.character_strategy), settings)
+    ordered = scan_order(scoped, settings.character_strategy)
+    last, last_facts = _LAST[0]
+    before = last() if last is not None and last_facts == facts else None
+    edited = None if before is None else before.edited(ordered)
+    if edited is not None:
+        charge("lore", edited.index.work)
+    lore = edited or CompiledLore(ordered, settings)
+    _LAST[0] = (ref(lore), facts)
     size = lore.index.size + sum([_ENTRY_BYTES + 4 * len(entry.content) for entry in entries])
     return _COMPILED.put(key, (lore, work + lore.index.work), size)[0]
 

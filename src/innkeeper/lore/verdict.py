@@ -96,7 +96,7 @@ class Verdict(msgspec.Struct, frozen=True):
             "fired": self.fired,
             "reason": self.reason.value,
             "text": str(self),
-            **({"facts": self.facts} if self.facts else {}),
+            **({"facts": dict(self.facts)} if self.facts else {}),
         }
 
 

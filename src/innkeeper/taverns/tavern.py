@@ -167,7 +167,8 @@ class Tavern:
     """A way of building prompts.
 
     ``pipeline`` is its steps; where they depend on the request, ``choose`` gives the pipeline for one. ``inputs`` says which
-    inputs it has no use for. ``summary`` is a line for lists of taverns.
+    inputs it has no use for. ``summary`` is a line for lists of taverns. ``profiles`` are the variants of its rules that a
+    request may name, the usual one first; none where it has no variants.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Tavern:
     summary: str = ""
     inputs: InputRules = UNDECLARED
     choose: Callable[[BuildRequest], Pipeline] | None = None
+    profiles: tuple[str, ...] = ()
 
     def pipeline_for(self, request: BuildRequest) -> Pipeline:
         """The steps that a request is built with."""

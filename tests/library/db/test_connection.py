@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from innkeeper.library.db.connection import URL_VARIABLE, find_target, make_engine, translate, translated
+from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -22,6 +23,8 @@ from innkeeper.library.errors import (
     FieldError,
     SchemaError,
 )
+from innkeeper.library.templates.store import TemplateStore
+from innkeeper.library.templates.template import TemplateDraft, TemplateKey
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 
 
@@ -214,3 +217,22 @@ def test_a_writer_takes_the_lock_at_once(tmp_path: Path) -> None:
         with pytest.raises(OperationalError, match="locked"):
             two.begin()
     engine.dispose()
+
+
+def test_what_is_read_without_a_trace(tmp_path: Path) -> None:
+    """No file is made beside it; what others write meanwhile is seen, before and after it is in the file itself."""
+    path = tmp_path / "a.db"
+    Database.open(path).close()
+    names = sorted(one.name for one in tmp_path.iterdir())
+    with Database.open(path, read_only="traceless") as reader:
+        assert TemplateStore(reader).names() == ()
+        assert sorted(one.name for one in tmp_path.iterdir()) == names
+        with Database.open(path) as writer:
+            TemplateStore(writer).create(TemplateDraft(name="a", key=TemplateKey(use_case="chat"), system_prompt="A"))
+            assert TemplateStore(reader).names() == ("a",)
+        assert TemplateStore(reader).names() == ("a",)
+        with pytest.raises(DatabaseReadOnlyError):
+            TemplateStore(reader).describe("a", "b")
+    with pytest.raises(DatabaseMissingError):
+        Database.open(tmp_path / "none.db", read_only="traceless")
+    assert not (tmp_path / "none.db").exists()

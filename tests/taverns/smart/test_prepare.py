@@ -71,3 +71,25 @@ def test_settings() -> None:
         read_settings(BuildRequest.of({"settings": {"colour": "red"}}))
     with pytest.raises(UnknownNameError):
         read_settings(BuildRequest(profile="nobody"))
+
+
+def test_settings_that_files_of_other_taverns_bring() -> None:
+    """Templates of text completion have no effect here, which a note says; the build goes on."""
+    plan = smart.build(message="Hi", settings={"text": {"instruct": {"name": "plain"}}, "power_user": {}})
+    told = [note.data["input"] for note in plan.notes if "input" in note.data]
+    assert told[:2] == ["settings.text", "settings.power_user"]
+
+
+def test_entries_know_their_books() -> None:
+    """Each entry that is left has the name of the book that it is from, also where others were there before it."""
+    first = {"name": "First", "entries": [{"id": 1, "content": "A"}, {"id": 2, "content": "B"}]}
+    second = {"entries": [{"id": 1, "content": "A"}, {"id": 3, "content": "C"}]}
+    own = {
+        "name": "Ann",
+        "message": ["Hi"],
+        "world_book": {"name": "Own", "entries": [{"id": 2, "content": "B"}, {"id": 4}]},
+    }
+    for profile in ("fixed", "smarttavern"):
+        inputs = _inputs(lorebooks=[first, second], character=own, profile=profile)
+        found = [(entry["id"], name) for entry, name in zip(inputs.entries, inputs.books, strict=True)]
+        assert found == [(1, "First"), (2, "First"), (3, "book 1"), (4, "Own")]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.pool import Pool
 
-__all__ = ["URL_VARIABLE", "Target", "find_target", "make_engine", "translate", "translated"]
+__all__ = ["URL_VARIABLE", "ReadOnly", "Target", "find_target", "make_engine", "translate", "translated"]
 
 URL_VARIABLE: Final = "INNKEEPER_DATABASE_URL"
 """The environment variable that says which database the library is."""
@@ -108,7 +108,11 @@ def _with_socket(url: URL) -> URL:
     return url.set(host=None, port=None, query={"unix_sock": socket})
 
 
-def make_engine(target: Target, *, timeout: float, read_only: bool, create: bool) -> Engine:
+ReadOnly = bool | Literal["traceless"]
+"""Whether a database is only read; ``traceless``: and, of a SQLite file that nobody writes now, no file is made beside it."""
+
+
+def make_engine(target: Target, *, timeout: float, read_only: ReadOnly, create: bool) -> Engine:
     """An engine for a database; ``timeout`` is how long a locked or silent one is waited for, in seconds.
 
     Raises:
@@ -122,7 +126,7 @@ def make_engine(target: Target, *, timeout: float, read_only: bool, create: bool
     return engine
 
 
-def _sqlite(target: Target, timeout: float, read_only: bool, create: bool) -> Engine:  # noqa: FBT001 - our own call only
+def _sqlite(target: Target, timeout: float, read_only: ReadOnly, create: bool) -> Engine:  # noqa: FBT001 - our own call only
     from sqlalchemy import create_engine, event
 
     path = target.path or Path()
@@ -181,13 +185,15 @@ class _Unlocked(sqlite3.Connection):
     """A connection to a file that is read as if nobody ever wrote it: without locks, and without files beside it."""
 
 
-def _opener(path: Path, timeout: float, *, read_only: bool) -> Callable[[], sqlite3.Connection]:
+def _opener(path: Path, timeout: float, *, read_only: ReadOnly) -> Callable[[], sqlite3.Connection]:
     address, made = path.resolve().as_uri(), threading.Event()
 
     def connect() -> sqlite3.Connection:
+        if read_only == "traceless" and not _has_log(path):
+            return _opened(f"{address}?mode=ro&immutable=1", timeout, read_only=True, factory=_Unlocked)
         mode = "ro" if read_only else "rw" if made.is_set() else "rwc"  # a file that went away is not made anew, empty
         try:
-            connection = _opened(f"{address}?mode={mode}", timeout, read_only=read_only)
+            connection = _opened(f"{address}?mode={mode}", timeout, read_only=bool(read_only))
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_RIGHT or not _may_only_read(path):
                 raise
@@ -273,7 +279,7 @@ def _note_end(context: Any) -> None:
         context.is_disconnect = True
 
 
-def _postgresql(target: Target, timeout: float, read_only: bool) -> Engine:  # noqa: FBT001 - our own call only
+def _postgresql(target: Target, timeout: float, read_only: ReadOnly) -> Engine:
     from sqlalchemy import create_engine, event, make_url
 
     url = make_url(target.url)

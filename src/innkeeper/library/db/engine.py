@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
-from innkeeper.library.db.connection import Target, find_target, make_engine, translated
+from innkeeper.library.db.connection import ReadOnly, Target, find_target, make_engine, translated
 from innkeeper.library.db.turns import Turns
 from innkeeper.library.errors import (
     DatabaseCorruptError,
@@ -65,7 +65,7 @@ class Database:
         create: bool = True,
         upgrade: bool = True,
         check: bool = True,
-        read_only: bool = False,
+        read_only: ReadOnly = False,
         timeout: float = TIMEOUT,
         outside: Outside = MACHINE,
     ) -> Self:
@@ -76,7 +76,8 @@ class Database:
             create: make a database where there is none.
             upgrade: bring the schema of an older one up to date.
             check: look at the schema at all; without, `upgrade` is for the caller to call.
-            read_only: refuse every write; the database is neither made nor upgraded.
+            read_only: refuse every write; the database is neither made nor upgraded. With ``traceless`` no file is made beside
+                a SQLite one either, as readers else do, unless somebody is writing it.
             timeout: how long to wait for other writers and for the server, in seconds.
             outside: where new rows get their time and identifiers from.
 
@@ -87,7 +88,7 @@ class Database:
         target = find_target(url)
         with translated(target.place):
             engine = make_engine(target, timeout=timeout, read_only=read_only, create=create)
-        opened = cls(target, engine, outside=outside, timeout=timeout, read_only=read_only)
+        opened = cls(target, engine, outside=outside, timeout=timeout, read_only=bool(read_only))
         try:
             if check:
                 opened._prepare(create=create and not read_only, upgrade=upgrade and not read_only)

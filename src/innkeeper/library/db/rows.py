@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, insert, select, types
+from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, func, insert, select, types
 
 from innkeeper.library.db.columns import Moment, moment_text
 from innkeeper.library.db.engine import Database
@@ -231,6 +231,14 @@ class AuditStore:
         """Add an event of its own, of the moment ``at``; now, where left out."""
         with self.db.transaction() as connection:
             record(connection, at or self.db.now(), actor, action, resource, change, details)
+
+    def last(self, action: str, resource_type: str) -> dict[str, str]:
+        """When something was done last to each resource of a type, by the resources' ids."""
+        here = (audit_events.c.resource_type == resource_type) & (audit_events.c.action == action)
+        query = select(audit_events.c.resource_id, func.max(audit_events.c.created_at)).where(here)
+        with self.db.reading() as connection:
+            rows = connection.execute(query.group_by(audit_events.c.resource_id)).all()
+        return {str(name): at for name, at in rows}
 
     def newest(self, limit: int = 100, **where: str) -> tuple[FrozenDict, ...]:
         """The newest events, newest first; ``where`` gives columns and what they must be."""

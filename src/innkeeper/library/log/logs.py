@@ -6,7 +6,7 @@ Figures are how often, how fast, from where, and for each template; percentiles 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,11 @@ __all__ = ["FIGURES", "LogStats", "LogStore", "log_stats", "since_moment"]
 FIGURES: Final = ("execution_time_ms", "input_tokens", "output_tokens", "budget_tokens", "cost_usd", "cache_age_s")
 """Columns of ``enhancement_logs`` that percentiles are asked of."""
 
+_TIMED: Final = (
+    *("created_at", "template_name", "status", "cache_hit"),
+    *("execution_time_ms", "input_tokens", "output_tokens", "cost_usd"),
+)
+
 
 class LogStore:
     """The logs of one database. They hold hashes and counts of texts, never the texts."""
@@ -46,9 +51,21 @@ class LogStore:
         """Add rows to ``usage_logs``, all or none; returns their ids. Raises `FieldError`, `UsageError`."""
         return self._add(usage_logs, rows)
 
-    def newest(self, limit: int = 100, *, since: str | None = None, **where: Any) -> tuple[FrozenDict, ...]:
-        """The newest enhancements, newest first: those after the moment ``since`` whose columns have these values."""
-        return self._newest(enhancement_logs, limit, since, where)
+    def newest(
+        self, limit: int = 100, *, since: str | None = None, before: int | None = None, **where: Any
+    ) -> tuple[FrozenDict, ...]:
+        """The newest enhancements, newest first: those after the moment ``since`` whose columns have these values.
+
+        ``before``: the id of the last one of the page before.
+        """
+        return self._newest(enhancement_logs, limit, since, where, before)
+
+    def timed(self, limit: int, *, since: str) -> Sequence[Any]:
+        """The newest enhancements after a moment, newest first: when, by which template, how they ended, and their figures."""
+        columns = (enhancement_logs.c[name] for name in _TIMED)
+        query = select(*columns).where(enhancement_logs.c.created_at > since)
+        with self.db.reading() as connection:
+            return connection.execute(query.order_by(enhancement_logs.c.id.desc()).limit(limit)).all()
 
     def newest_usage(self, limit: int = 100, *, since: str | None = None, **where: Any) -> tuple[FrozenDict, ...]:
         """The newest uses, newest first."""
@@ -81,8 +98,12 @@ class LogStore:
         found: int = connection.execute(insert(table).returning(table.c.id), values).scalar_one()
         return found
 
-    def _newest(self, table: Table, limit: int, since: str | None, where: Mapping[str, Any]) -> tuple[FrozenDict, ...]:
+    def _newest(
+        self, table: Table, limit: int, since: str | None, where: Mapping[str, Any], before: int | None = None
+    ) -> tuple[FrozenDict, ...]:
         query = select(table).where(*_conditions(table, since, where)).order_by(table.c.id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(table.c.id < before)
         with self.db.reading() as connection:
             return frozen_rows(connection.execute(query))
 

@@ -232,6 +232,13 @@ class TemplateStore:
         with self.db.reading() as connection:
             return tuple(connection.execute(select(templates.c.name).order_by(templates.c.name)).scalars())
 
+    def description(self, name: str) -> str:
+        """What a template is, for people. Raises `NotFoundError`."""
+        with self.db.reading() as connection:
+            here = self._id(connection, name)
+            query = select(templates.c.description).where(templates.c.id == here)
+            return str(connection.execute(query).scalar_one())
+
     def holders(self, version: TemplateVersion, label: str) -> tuple[Labelled, ...]:
         """The versions of other templates that hold a label with the key of this one: one at most, but for partials."""
         values = label_values(version, label, who="", at="")

@@ -201,6 +201,10 @@ class Vault:
         rows = {row["name"]: row for row in self._store.list()}
         return tuple(_entry(name, rows.get(name), tuple(users.get(name, ()))) for name in sorted({*rows, *users}))
 
+    def last_uses(self) -> dict[str, str]:
+        """When each secret was revealed last, by the audit events. Needs no key."""
+        return AuditStore(self.db).last("secrets.reveal", "secrets")
+
     def status(self) -> VaultStatus:
         """Where the keys are and how many secrets there are. Raises only for the database."""
         rows, problem, ring = self._store.list(), "", None

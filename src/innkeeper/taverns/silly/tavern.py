@@ -17,6 +17,7 @@ from innkeeper.taverns.silly.hooks import HOOKS
 from innkeeper.taverns.silly.injection import INJECTION
 from innkeeper.taverns.silly.inputs import INPUTS
 from innkeeper.taverns.silly.lore import LORE
+from innkeeper.taverns.silly.settings import PROFILES
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ TAVERN: Final = Tavern(
     inputs=INPUTS,
     choose=_pipeline_for,
     summary="SillyTavern's prompts: cards, lore, presets, groups; for chats and for text completion.",
+    profiles=tuple(PROFILES),
 )
 
 build = TAVERN.build

@@ -6,7 +6,7 @@ inserted group by group of one depth (*filter rules*, *sorting and insertion*).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -91,11 +91,15 @@ def construct_explained(
     variables: Any = None,
     *,
     options: SmartOptions | None = None,
+    names: Sequence[str] = (),
 ) -> Construction:
-    """`construct`, with what became of every entry and why. Takes the same arguments and raises the same."""
+    """`construct`, with what became of every entry and why. Takes the same arguments and raises the same.
+
+    ``names`` are those of the books that the entries are from, one for each.
+    """
     rows: list[_Row] = []
     messages = _construct(history, presets_in_chat, world_books, variables, options or SmartOptions(), rows)
-    return Construction(messages, tuple(_verdicts(rows, messages)))
+    return Construction(messages, tuple(_verdicts(rows, messages, names)))
 
 
 @dataclass(slots=True)
@@ -227,13 +231,13 @@ def _follow(row: _Row, candidate: Candidate) -> None:
     candidate.source = source
 
 
-def _verdicts(rows: list[_Row], messages: list[dict[str, Any]]) -> Iterator[Verdict]:
+def _verdicts(rows: list[_Row], messages: list[dict[str, Any]], names: Sequence[str]) -> Iterator[Verdict]:
     places = {id(message["source"]): place for place, message in enumerate(messages)}
     for row in sorted(rows, key=lambda row: row.entry.index):
-        yield _verdict(row, places)
+        yield _verdict(row, places, names)
 
 
-def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
+def _verdict(row: _Row, places: dict[int, int], names: Sequence[str]) -> Verdict:
     entry, candidate = row.entry, row.candidate
     item = entry.item if isinstance(entry.item, dict) else {}
     facts: dict[str, Any] = {"asset": entry.asset, "index": entry.own}
@@ -245,8 +249,9 @@ def _verdict(row: _Row, places: dict[int, int]) -> Verdict:
     elif row.rule in _FIELD:
         facts["found"] = shown(item.get(_FIELD[row.rule]))
     own = item.get("id") if entry.asset == BOOKS else item.get("identifier") or item.get("name")
+    book = names[entry.own] if entry.asset == BOOKS and entry.own < len(names) else ""
     return Verdict(
-        book="preset" if entry.asset == PRESETS else "",
+        book="preset" if entry.asset == PRESETS else book,
         uid=text_of(own, entry.asset) or f"{entry.asset}[{entry.own}]",
         title=text_of(item.get("name"), entry.asset),
         reason=row.rule,

@@ -65,6 +65,10 @@ __all__ = [
 
 def run(state: State, _config: NoConfig) -> None:
     """Read the inputs, note what has no effect, take the options of the preset."""
+    for name, reason in ELSEWHERE.items():
+        if name in state.request.settings:
+            message = f"settings.{name} has no effect: {reason}"
+            state.note(NoteKind.IGNORED, message, data={"input": f"settings.{name}"})
     inputs = read_inputs(state)
     state.scratch["prepare"] = inputs
     for name, value in _configured(inputs.preset).items():
@@ -152,6 +156,7 @@ RESULT_ROLES: Final = frozenset({"tool", "function"})
 class SmartInputs:
     """What the steps read.
 
+    ``books`` are the names of the books that the entries are from, one for each.
     ``messages`` are the chat with the new message at its end, ``history`` the same for construct, which knows no tools:
     results of tool calls stand in it as the assistant's.
     ``table`` holds the variables of the chat and those that tell of it.
@@ -161,6 +166,7 @@ class SmartInputs:
     settings: SmartSettings
     preset: dict[str, Any]
     entries: list[dict[str, Any]]
+    books: list[str]
     rules: dict[str, Any]
     character: dict[str, Any] | None
     persona: dict[str, Any] | None
@@ -191,11 +197,13 @@ def read_inputs(state: State) -> SmartInputs:
     said = [{"role": message.role, "content": message.content} for message in messages]
     people = people_variables(character, card, persona)
     own = state.variables.to_dict()
+    entries, books = _entries(state, assets, character, card, options)
     return SmartInputs(
         options=options,
         settings=settings,
         preset=preset,
-        entries=[_unforged(entry, ("type", "source_id")) for entry in _entries(state, assets, character, options)],
+        entries=[_unforged(entry, ("type", "source_id")) for entry in entries],
+        books=books,
         rules=rules,
         character=character,
         persona=persona,
@@ -239,23 +247,54 @@ def _book(book: Book, state: State) -> Any:
     return thaw(raw) if is_smart_book(raw) else convert_book(book.lorebook, state)
 
 
-def _entries(state: State, assets: Assets, character: Any, options: SmartOptions) -> list[dict[str, Any]]:
-    """The entries of the books, then the character's; of the same entry only the first.
+def _entries(
+    state: State, assets: Assets, character: Any, card: Character | None, options: SmartOptions
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The entries of the books, then the character's, and the book of each; of the same entry only the first.
 
     With `Compat.lossy_merges` entries of one ``id`` are the same, as in the original; else those of one id and text.
     """
-    books = [_book(book, state) for book in assets.books]
-    own = {"entries": [entry for book in books for entry in entries_of(book, _WIDE)]}
+    given = [_book(book, state) for book in assets.books]
+    books = [entries_of(book, _WIDE) for book in given]
+    own = {"entries": [entry for entries in books for entry in entries]}
+    carried = extract_character_world_book(character)
+    every = [*own["entries"], *carried["entries"]]
     found: list[dict[str, Any]]
     if options.compat.lossy_merges:
-        merged = merge_world_books(own, extract_character_world_book(character), options=options)
+        merged = merge_world_books(own, carried, options=options)
         found, removed = merged["world_book"], merged["meta"]["dedup_removed_count"]
     else:
-        found, removed = _distinct([*own["entries"], *extract_character_world_book(character)["entries"]])
+        found, removed = _distinct(every)
+    names = [
+        name
+        for index, (book, entries) in enumerate(zip(given, books, strict=True))
+        for name in [_name(book) or f"book {index}"] * len(entries)
+    ]
+    names += [_own_book_name(character, card)] * len(carried["entries"])
     if removed:
         message = f"{removed} entries of the books are left out: the same ones came before"
         state.note(NoteKind.IGNORED, message, data={"entries": removed})
-    return found
+        names = _names_of(found, every, names)
+    return found, names
+
+
+def _name(book: Any) -> str:
+    name = book.get("name") if isinstance(book, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
+def _own_book_name(character: Any, card: Character | None) -> str:
+    """What the character's own book is called."""
+    if card is not None and card.book is not None:
+        return card.book.name or f"{card.name}'s Lorebook"
+    return _name(character.get("world_book")) if isinstance(character, Mapping) else ""
+
+
+def _names_of(found: list[dict[str, Any]], every: list[dict[str, Any]], names: list[str]) -> list[str]:
+    """The books of the entries that are left of ``every``, in whose order they are."""
+    rest = zip(every, names, strict=True)
+    kept = ((entry.get("id"), entry.get("content")) for entry in found)
+    return [next((name for entry, name in rest if (entry.get("id"), entry.get("content")) == key), "") for key in kept]
 
 
 _WIDE: Final = Compat(wide_books=True)
@@ -289,16 +328,25 @@ class SmartSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     compat: Compat = Compat()
 
 
+ELSEWHERE: Final[Mapping[str, str]] = {
+    "text": "the smart tavern makes chats, which need no templates of text completion",
+    "power_user": "the smart tavern has nothing that reads it",
+}
+"""Settings that files of other taverns bring, and why they have no effect here."""
+
+
 def read_settings(request: BuildRequest) -> SmartSettings:
     """The settings of a request. Raises `ConfigError` for unknown keys and wrong types, `UnknownNameError` for a profile."""
-    given = thaw(dict(request.settings))
-    given.pop("chat_metadata", None)
+    given = {name: thaw(value) for name, value in request.settings.items() if name not in _LEFT_ASIDE}
     try:
         switches = {**msgspec.structs.asdict(compat_of(request.profile)), **given.pop("compat", {})}
         return convert({**given, "compat": switches}, SmartSettings)
     except (msgspec.ValidationError, TypeError) as error:
         known = ", ".join(SmartSettings.__struct_fields__)
         raise ConfigError(f"invalid settings: {error}", where=Where(asset="settings"), hint=f"keys: {known}") from error
+
+
+_LEFT_ASIDE: Final = frozenset({"chat_metadata", *ELSEWHERE})
 
 
 def chat_variables(history: list[dict[str, Any]], message: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import scalar_text
+from innkeeper.taverns.smart.compat import PROFILES
 from innkeeper.taverns.smart.conditions import KeywordSearch, Rule, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
@@ -60,7 +61,12 @@ def _run_in_chat(state: State, _config: NoConfig) -> None:
     """Construct, and keep the verdicts."""
     inputs = inputs_of(state)
     made = construct_explained(
-        inputs.history, in_chat_prompts(inputs.preset), inputs.entries, inputs.table, options=inputs.options
+        inputs.history,
+        in_chat_prompts(inputs.preset),
+        inputs.entries,
+        inputs.table,
+        options=inputs.options,
+        names=inputs.books,
     )
     state.scratch["in_chat"] = made.messages
     state.result.lore = SmartLore(made.verdicts)
@@ -300,6 +306,7 @@ TAVERN: Final = Tavern(
     pipeline=PIPELINE,
     inputs=INPUTS,
     summary="SmartTavern's prompts: entries by depth and order, conditions as macros, relative prompts, regex rules.",
+    profiles=tuple(PROFILES),
 )
 """The tavern."""
 

@@ -1,9 +1,9 @@
 """Reading vocabularies from the packages that carry them: one function a form, and one bounded store of what is loaded."""
 
-import base64
 import hashlib
 import io
 import threading
+from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -120,7 +120,7 @@ def _content(carrier: Carrier, path: Path) -> bytes:
 def _ranks(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
     """Tiktoken's own format: a token in base64 and its rank, a line each."""
     lines = (line.split() for line in data.splitlines() if line)
-    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    ranks = {a2b_base64(token): int(rank) for token, rank in lines}
     return BytePair.of(vocabulary.name, vocabulary.pattern, ranks, nfc=vocabulary.nfc)
 
 
@@ -165,7 +165,7 @@ def _tekken(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
     """Mistral's ``tekken.json``: tokens in rank order, of which as many count as the model has."""
     file = decode(data, _Tekken)
     size = file.config.default_vocab_size - file.config.default_num_special_tokens
-    ranks = {base64.b64decode(token.token_bytes): rank for rank, token in enumerate(file.vocab[:size])}
+    ranks = {a2b_base64(token.token_bytes): rank for rank, token in enumerate(file.vocab[:size])}
     return BytePair.of(vocabulary.name, file.config.pattern, ranks, nfc=vocabulary.nfc)
 
 
