@@ -45,7 +45,7 @@ LITELLM := $(VENV)-litellm/bin/litellm
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test test-all release quick coverage endurance clients inspector check format types layers tests weights docs openapi load bench clean
+.PHONY: help demo test test-all release quick coverage endurance clients inspector bundle check format types layers tests weights docs openapi load bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -103,8 +103,18 @@ clients: $(DEV) $(CLIENTS) ## further clients of the service, each as it comes: 
 inspector: inspector/node_modules/.package-lock.json ## check and build the page of the inspector; needs node and npm
 	@cd inspector && npm run build --silent && npm test --silent
 
+# What the bundle has of digests is a function of its sources, and a test compares it with the bundle that is there.
+DIGESTS := src/innkeeper/service/inspector/page/sources.json
+
+bundle: inspector/node_modules/.package-lock.json ## build the page of the inspector again: is it the one that is committed?
+	@before=$$(cat $(DIGESTS)); \
+	(cd inspector && npm run build --silent >/dev/null); \
+	if [ "$$before" != "$$(cat $(DIGESTS))" ]; then \
+	  echo "The bundle of the inspector's page is not what its sources make; now it is: commit it." >&2; exit 1; \
+	fi
+
 inspector/node_modules/.package-lock.json: inspector/package-lock.json
-	@cd inspector && npm ci --silent
+	@cd inspector && npm ci --silent --engine-strict
 
 weights: $(RUN) # a small model's, which the demo installs by itself; they are kept where Innkeeper keeps its files
 	@$(BIN)/innkeeper models install >/dev/null

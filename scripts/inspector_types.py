@@ -9,7 +9,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect as kinds
 
-from innkeeper.service.inspector.views import VIEWS, Kind
+from innkeeper.service.inspector.views.schema import VIEWS
+from innkeeper.service.inspector.views.workspace import Kind
 
 TYPES: Final = Path(__file__).parents[1] / "inspector" / "src" / "api" / "types.ts"
 WRITTEN: Final = (
@@ -38,6 +39,8 @@ def typescript(info: Any) -> str:
         case kinds.ListType() | kinds.VarTupleType():
             inner = typescript(info.item_type)
             word = f"readonly ({inner})[]" if " " in inner else f"readonly {inner}[]"
+        case kinds.TupleType():
+            word = f"readonly [{', '.join(map(typescript, info.item_types))}]"
         case kinds.DictType():
             word = f"Readonly<Record<string, {typescript(info.value_type)}>>"
         case _:

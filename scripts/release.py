@@ -81,6 +81,10 @@ def findings() -> Iterator[str]:
     )
     if version is None or version[1] != about["version"]:
         yield "src/innkeeper/version.py has another version than pyproject.toml"
+    page = ROOT / "src/innkeeper/service/inspector/page/sources.json"
+    taken = json.loads((ROOT / "docs/pictures/inspector.json").read_text(encoding="utf-8"))
+    if taken["page"] != json.loads(page.read_text(encoding="utf-8"))["sources"]:
+        yield "docs/pictures has an older page of the inspector: python scripts/inspector_pictures.py takes it again"
     if _git("status", "--porcelain"):
         yield "the working tree has changes that are not committed"
 

@@ -6,15 +6,34 @@ end.
 """
 
 import gc
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
+from _pytest.assertion.rewrite import (
+    PYC_TAIL,
+    _rewrite_test,
+    _write_pyc,
+    assertstate_key,
+    get_cache_dir,
+    try_makedirs,
+)
 from _pytest.runner import runtestprotocol
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
+
+# ---------------------------------------------------------------------------------------------------------- randomness
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the seed of `random` once a process, not three times a test: no test takes from it what it does not seed itself."""
+    if hasattr(config.option, "randomly_reset_seed"):
+        config.option.randomly_reset_seed = False
+
 
 # ------------------------------------------------------------------------------------------------------------- garbage
 
@@ -27,9 +46,27 @@ MODULES_BETWEEN: Final = 20
 _modules = count(1)
 
 
-def pytest_collection() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
     """Collect the tests without looking for garbage: what is made then stays, some hundred megabytes."""
     gc.disable()
+    if hasattr(session.config, "workerinput"):
+        rewrite_share(session.config, session.config.workerinput)
+
+
+def rewrite_share(config: pytest.Config, worker: Mapping[str, Any]) -> None:
+    """Rewrite the asserts of this process's share of the modules, where pytest has not kept them rewritten.
+
+    In a fresh copy of the project that takes ten seconds, which each process would spend on every module.
+    """
+    folders = (Path(argument.partition("::")[0]) for argument in config.args)
+    modules = sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("test_*.py"))
+    first = int(worker["workerid"].removeprefix("gw"))
+    for path in () if sys.dont_write_bytecode else modules[first :: worker["workercount"]]:
+        kept = get_cache_dir(path) / f"{path.stem}{PYC_TAIL}"
+        if not kept.exists() and try_makedirs(kept.parent):
+            source_hash, code = _rewrite_test(path, config)
+            _write_pyc(config.stash[assertstate_key], code, source_hash, kept)
 
 
 def pytest_collection_finish() -> None:
@@ -54,49 +91,63 @@ SHOWN: Final = 0.05
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Send of a test that passes one report to the process that counts them, not three between a start and an end."""
+    """Send of a test that passes one report to the process that counts them, not three between a start and an end.
+
+    That a test is done the process that counts is told once more, by pytest-xdist.
+    """
     if not hasattr(item.config, "workerinput"):
         return None  # this process counts them itself
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed or report.duration >= SHOWN:
             item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
 # --------------------------------------------------------------------------------------------------------------- order
 
 LONGEST: Final = (
+    "tests/inspector/test_page.py",
+    "tests/inspector/test_everyone.py",
     "tests/taverns/silly/test_vectors.py",
     "tests/library/test_library.py",
-    "tests/library/test_acceptance.py",
-    "tests/library/db/test_damage.py",
-    "tests/library/test_concurrency.py",
-    "tests/service/test_doors.py",
-    "tests/limits/test_commands.py",
     "tests/service/test_profiles.py",
-    "tests/faults/test_storage.py",
+    "tests/library/test_acceptance.py",
+    "tests/service/test_doors.py",
     "tests/service/test_app.py",
+    "tests/faults/test_storage.py",
+    "tests/limits/test_commands.py",
+    "tests/limits/test_gate.py",
+    "tests/library/test_concurrency.py",
+    "tests/library/db/test_damage.py",
     "tests/library/test_starts.py",
     "tests/service/test_hostile.py",
-    "tests/library/tiers/test_detector.py",
-    "tests/service/processes/test_pool.py",
-    "tests/cli/keep/test_template.py",
     "tests/fuzz/test_targets.py",
+    "tests/service/processes/test_pool.py",
     "tests/faults/test_silly.py",
     "tests/faults/test_jobs.py",
+    "tests/library/db/test_schema.py",
+    "tests/cli/prompt/test_tokens.py",
+    "tests/library/log/test_queue.py",
+    "tests/inspector/test_hostile.py",
+    "tests/library/catalogue/test_database_source.py",
+    "tests/properties/test_same_bytes.py",
     "tests/tokens/engines/test_loading.py",
     "tests/service/guard/test_guard.py",
-    "tests/cli/keep/test_template_changes.py",
-    "tests/library/log/test_queue.py",
-    "tests/properties/test_same_bytes.py",
-    "tests/library/db/test_engine.py",
+    "tests/test_imports.py",
+    "tests/service/processes/test_spawner.py",
+    "tests/inference/jobs/test_routing.py",
     "tests/faults/test_adapters.py",
-    "tests/library/db/test_schema.py",
+    "tests/library/db/test_engine.py",
+    "tests/library/log/test_conversations.py",
     "tests/inference/local/test_model.py",
-    "tests/parity/test_smart.py",
+    "tests/limits/test_smart_macros.py",
+    "tests/faults/test_job_kills.py",
+    "tests/cli/run/test_worker.py",
+    "tests/limits/test_silly_macros.py",
 )
-"""The modules that take more than five seconds, the longest first. Others follow by how many tests they have."""
+"""The modules that take more than five seconds, those that wait for a browser first, then the longest. Others follow by how
+many tests they have.
+"""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -135,6 +186,9 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
         if not self.assigned_work[node][module]:
             del self.assigned_work[node][module]
         self._reschedule(node)
+
+    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
+        return sum(map(len, workload.values()))  # what is done is not in it any more
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         longest = next((module for module in LONGEST if module in self.workqueue), None)

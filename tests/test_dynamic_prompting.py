@@ -106,7 +106,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "January 3, 2026: Documentation Alignment": ("service/tasks/test_document.py::test_the_examples_of_the_page",),
     "Previous Updates (2024)": (
         "service/tasks/test_scenes.py::test_a_model_tells_the_moment",
-        "inference/tasks/test_turn.py::test_a_turn",
+        "inference/tasks/test_turns.py::test_a_turn",
     ),
     "Suggested Table Reference Docs": ("library/db/test_schema.py::test_view_has_the_columns_of_the_document",),
 }

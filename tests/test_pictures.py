@@ -1,4 +1,4 @@
-"""The pictures of the terminal in the documentation are what the commands print today."""
+"""The pictures in the documentation: of the terminal what the commands print today, of the inspector the example of today."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scripts import pictures
+from scripts import inspector_pictures, pictures
 from tests.shared import ROOT
 
 PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
@@ -33,3 +33,9 @@ def test_pictures_are_of_today(name: str) -> None:
     assert lines(pictures.picture(name)) == lines(
         (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
     )
+
+
+@pytest.mark.parametrize("what", ["example", "pictures"])
+def test_pictures_of_the_inspector_were_taken_together(what: str) -> None:
+    """They show the example as it is, and none was put there by hand; of which page they are, a release looks at."""
+    assert inspector_pictures.taken()[what] == inspector_pictures.digests()[what], inspector_pictures.AGAIN

@@ -1,12 +1,14 @@
 """What takes long runs first, and each process is asked about its tests by where they stand."""
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.shared import ROOT
-from tests.side_by_side import LONGEST, LongestFirst
+from tests.side_by_side import LONGEST, LongestFirst, rewrite_share
 
 
 class Node:
@@ -54,3 +56,18 @@ def test_longest_first_and_each_once(pytestconfig: pytest.Config) -> None:
     assert sorted(position for node in nodes for sent in node.sent for position in sent) == list(range(12))
     assert scheduler.tests_finished
     assert all(node.shutting_down for node in nodes)
+
+
+def test_each_rewrites_its_share(tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the modules below the folders that are tested, each of two processes rewrites every other one, and once."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for name in ("test_a", "test_b", "test_c", "helper"):
+        (tmp_path / f"{name}.py").write_text("def test_it():\n    assert True\n", "utf-8")
+    config: Any = SimpleNamespace(
+        args=[str(tmp_path), f"{tmp_path}/test_b.py::test_it"], stash=pytestconfig.stash, getini=pytestconfig.getini
+    )
+    kept: list[set[str]] = []
+    for worker in ("gw0", "gw1", "gw1"):
+        rewrite_share(config, {"workerid": worker, "workercount": 2})
+        kept.append({path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")})
+    assert kept == [{"test_a", "test_c"}, {"test_a", "test_b", "test_c"}, {"test_a", "test_b", "test_c"}]

@@ -81,13 +81,30 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def inspecting(*files: Path) -> Iterator[str]:
-    """``innkeeper inspect`` as it is started by hand: the address that opens it once."""
+def inspecting(*files: Path, database: Path | None = None) -> Iterator[str]:
+    """``innkeeper inspect`` as it is started by hand: the address that opens it once. ``database`` is the library's."""
     command = [sys.executable, "-m", "innkeeper", "inspect", "--no-browser", "--json", *map(str, files)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    environ = os.environ | ({} if database is None else {"INNKEEPER_DATABASE_URL": str(database)})
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
         try:
             assert server.stdout is not None
             yield str(json.loads(server.stdout.readline())["address"])
+        finally:
+            server.terminate()
+
+
+@contextmanager
+def serving(key: str, database: Path) -> Iterator[str]:
+    """``innkeeper serve --inspector`` behind a key: the address that opens the inspector once."""
+    command = [sys.executable, "-m", "innkeeper", "serve", "--json", "--port", "0", "--no-grpc", "--inspector", ""]
+    environ = os.environ | {"INNKEEPER_SERVICE_KEY": key, "INNKEEPER_DATABASE_URL": str(database)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ) as server:
+        try:
+            assert server.stdout is not None
+            told: dict[str, Any] = {}
+            while "inspector" not in told:
+                told |= json.loads(server.stdout.readline())
+            yield str(told["inspector"])
         finally:
             server.terminate()
 

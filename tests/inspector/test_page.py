@@ -220,5 +220,6 @@ def test_the_model_on_this_machine_answers(page: Any) -> None:
         pytest.skip("no model is installed on this machine (innkeeper models install)")
     page.get_by_role("tab", name="Talk").click()
     page.get_by_role("button", name="Send").click()
-    says(page.locator(".under"), re.compile(r"\d+ tokens.*1 / 1", re.DOTALL))
-    assert page.locator(".bubble:not(.user)").inner_text().strip()
+    answer = page.get_by_role("log").get_by_role("listitem").last
+    says(answer, re.compile(r"\d+ tokens.*1 / 1", re.DOTALL))
+    assert answer.locator(".bubble").inner_text().strip()

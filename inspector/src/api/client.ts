@@ -1,7 +1,9 @@
 /** The calls of the page: same origin, by the cookie of the session, JSON in and out. */
 
 import type {
-  Changes, Comparison, CompareRequest, FileContent, FileReply, FileView, Problem, Saved, TalkDelta, TalkEnd, TalkRequest, Wire, Workspace,
+  Changes, Comparison, CompareRequest, DraftRequest, FileContent, FileReply, FileView, LibraryView, LogPage, MetricsView, Problem, PublishRequest,
+  ResolutionView, ResolveRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView,
+  VaultNames, Wire, Workspace,
 } from "./types.ts";
 
 const BASE = "/v1/inspector/";
@@ -36,6 +38,12 @@ const get = async <T>(path: string, signal?: AbortSignal): Promise<T> => (await 
 const post = async <T>(path: string, body: unknown = {}): Promise<T> =>
   (await (await call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json()) as T;
 
+/** What has a value as the query of an address. */
+const query = (values: Readonly<Record<string, string | number | null | undefined>>): string => {
+  const set = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return set.length ? `?${new URLSearchParams(set.map(([name, value]) => [name, String(value)])).toString()}` : "";
+};
+
 const file = (id: string): string => `files/${encodeURIComponent(id)}`;
 
 export const workspace = (): Promise<Workspace> => get("workspace");
@@ -58,6 +66,27 @@ async function sent<T>(path: string, content: Blob, type: string): Promise<T> {
 
 export const addFile = (content: File): Promise<FileView> => sent(`files?name=${encodeURIComponent(content.name)}`, content, "application/octet-stream");
 export const openReplay = (content: Blob): Promise<Workspace> => sent("replay", content, "application/json");
+
+const template = (name: string): string => `library/templates/${encodeURIComponent(name)}`;
+
+/** The library: what is in it, what would answer, and changes of its templates. */
+export const library = {
+  overview: (): Promise<LibraryView> => get("library"),
+  templates: (): Promise<readonly TemplateSummary[]> => get("library/templates"),
+  template: (name: string, version: number | null = null): Promise<TemplateView> => get(template(name) + query({ version })),
+  changes: (name: string, a: number, b: number): Promise<Changes> => get(`${template(name)}/diff${query({ a, b })}`),
+  draft: (name: string, request: DraftRequest): Promise<TemplateView> => post(`${template(name)}/draft`, request),
+  publish: (name: string, request: PublishRequest): Promise<TemplateView> => post(`${template(name)}/publish`, request),
+  rollback: (name: string, request: RollbackRequest): Promise<TemplateView> => post(`${template(name)}/rollback`, request),
+  resolve: (request: ResolveRequest): Promise<ResolutionView> => post("library/resolve", request),
+  tier: (request: TierRequest): Promise<TierView> => post("library/tier", request),
+  rows: <Row>(of: Catalogue): Promise<readonly Row[]> => get(`library/${of}`),
+  log: (before: number | null = null): Promise<LogPage> => get(`library/log${query({ before })}`),
+  metrics: (hours: number): Promise<MetricsView> => get(`library/metrics${query({ hours })}`),
+  vault: (): Promise<VaultNames> => get("library/vault"),
+};
+
+export type Catalogue = "models" | "providers" | "tools" | "negatives" | "budgets";
 
 /** An answer as it comes; ends with the whole of it and the plan that made it. */
 export async function* talk(request: TalkRequest, signal: AbortSignal): AsyncGenerator<TalkDelta | TalkEnd> {

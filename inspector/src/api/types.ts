@@ -73,6 +73,12 @@ export interface SettingsPatch {
   readonly used?: readonly string[];
 }
 
+/** The workspace with other settings; with ``saved``, its files as they were saved and not as edited. */
+export interface Variation {
+  readonly settings?: SettingsPatch;
+  readonly saved?: boolean;
+}
+
 /** What is open. ``turns``: messages of the chat; ``library`` and ``talk``: whether those rooms are there. */
 export interface Workspace {
   readonly title: string;
@@ -154,7 +160,6 @@ export interface MessageView {
   readonly slot: string | null;
   readonly group: string;
   readonly tokens: number;
-  readonly share: number;
   readonly depth: number | null;
   readonly pieces: readonly Piece[];
   readonly attachments: readonly string[];
@@ -243,6 +248,28 @@ export interface Inspection {
   readonly notes: readonly Finding[];
 }
 
+/** Characters of the pretty body, and the origin of their text. */
+export interface WireRange {
+  readonly start: number;
+  readonly end: number;
+  readonly origin: number;
+}
+
+/** What a provider gets: the body, ``text`` where the dialect makes one text, and how to send it by hand. */
+export interface Wire {
+  readonly dialect: string;
+  readonly body: unknown;
+  readonly text: string | null;
+  readonly pretty: string;
+  readonly lost: readonly Finding[];
+  readonly stop: readonly string[];
+  readonly fingerprint: string;
+  readonly ranges: readonly WireRange[];
+  readonly origins: readonly Origin[];
+  readonly curl: string;
+  readonly python: string;
+}
+
 /** The messages as they differ from those before: how many there are, and those that are others, by index. */
 export interface MessageChanges {
   readonly length: number;
@@ -255,6 +282,12 @@ export interface VerdictChanges {
   readonly changed: Readonly<Record<string, Verdict>>;
 }
 
+/** The table of origins as it differs from the one before: how many there are, and those that are others, by index. */
+export interface OriginChanges {
+  readonly length: number;
+  readonly changed: Readonly<Record<string, Origin>>;
+}
+
 /** An inspection after the first of a connection: long lists may come as what changed in them. */
 export interface InspectionUpdate {
   readonly fingerprint: string;
@@ -264,14 +297,15 @@ export interface InspectionUpdate {
   readonly turns: number;
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
-  readonly origins: readonly Origin[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
   readonly notes: readonly Finding[];
   readonly messages?: readonly MessageView[];
   readonly verdicts?: readonly Verdict[];
+  readonly origins?: readonly Origin[];
   readonly messages_changed?: MessageChanges;
   readonly verdicts_changed?: VerdictChanges;
+  readonly origins_changed?: OriginChanges;
 }
 
 /** What the page changes. ``serial`` comes back with the answer; a request that a later one overtook has none. */
@@ -300,34 +334,6 @@ export interface LiveFailure {
 export interface LiveFiles {
   readonly serial: number;
   readonly files: readonly FileView[];
-}
-
-/** Characters of the pretty body, and the origin of their text. */
-export interface WireRange {
-  readonly start: number;
-  readonly end: number;
-  readonly origin: number;
-}
-
-/** What a provider gets: the body, ``text`` where the dialect makes one text, and how to send it by hand. */
-export interface Wire {
-  readonly dialect: string;
-  readonly body: unknown;
-  readonly text: string | null;
-  readonly pretty: string;
-  readonly lost: readonly Finding[];
-  readonly stop: readonly string[];
-  readonly fingerprint: string;
-  readonly ranges: readonly WireRange[];
-  readonly origins: readonly Origin[];
-  readonly curl: string;
-  readonly python: string;
-}
-
-/** The workspace with other settings; with ``saved``, its files as they were saved and not as edited. */
-export interface Variation {
-  readonly settings?: SettingsPatch;
-  readonly saved?: boolean;
 }
 
 /** The two that are compared. */
@@ -392,4 +398,397 @@ export interface TalkDelta {
 export interface TalkEnd {
   readonly message: string;
   readonly plan: Inspection;
+}
+
+/** How many rows there are. */
+export interface LibraryCounts {
+  readonly templates: number;
+  readonly models: number;
+  readonly providers: number;
+  readonly tools: number;
+  readonly negatives: number;
+  readonly calls: number;
+  readonly secrets: number;
+}
+
+/** What whoever looks may do: change templates (``write``), see the log and the names in the vault (``oversee``). */
+export interface LibraryRights {
+  readonly write: boolean;
+  readonly oversee: boolean;
+}
+
+/** Where the library is. Without a database, its snapshot or what comes with Innkeeper is shown; ``problem`` says why. */
+export interface LibraryView {
+  readonly source: "builtin" | "database" | "snapshot";
+  readonly place: string;
+  readonly writable: boolean;
+  readonly rights: LibraryRights;
+  readonly revision: number;
+  readonly ceiling: "nsfw" | "sfw";
+  readonly policy: string;
+  readonly counts: LibraryCounts;
+  readonly problem: Problem | null;
+}
+
+/** A model of the catalogue. ``default_for`` are tasks, ``used_by`` templates that are for it or written by it. */
+export interface ModelRow {
+  readonly key: string;
+  readonly title: string;
+  readonly provider: string | null;
+  readonly modality: string;
+  readonly family: string | null;
+  readonly tasks: readonly string[];
+  readonly default_for: readonly string[];
+  readonly window: number | null;
+  readonly priority: number;
+  readonly ceiling: "nsfw" | "sfw" | null;
+  readonly active: boolean;
+  readonly replaced_by: string | null;
+  readonly used_by: readonly string[];
+}
+
+/** A provider of models. ``secret`` is the name of its key in the vault. */
+export interface ProviderRow {
+  readonly name: string;
+  readonly title: string;
+  readonly address: string | null;
+  readonly auth: string;
+  readonly secret: string | null;
+  readonly ceiling: "nsfw" | "sfw" | null;
+  readonly active: boolean;
+  readonly used_by: readonly string[];
+}
+
+/** A tool that models may call, with its definition. */
+export interface ToolRow {
+  readonly name: string;
+  readonly description: string;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly active: boolean;
+  readonly changed: string;
+  readonly definition: unknown;
+}
+
+/** A fragment of the negative prompts of a family of models. ``used_by`` are the models of the family. */
+export interface NegativeRow {
+  readonly id: string;
+  readonly family: string;
+  readonly tier: "nsfw" | "sfw";
+  readonly mode: string;
+  readonly priority: number;
+  readonly active: boolean;
+  readonly text: string;
+  readonly used_by: readonly string[];
+}
+
+/** The room of a published template: what is made with it, what its reader writes, and how long its own text can become. */
+export interface BudgetRow {
+  readonly template: string;
+  readonly version: number;
+  readonly target: string | null;
+  readonly reader: string | null;
+  readonly token_limit: number;
+  readonly max_output_tokens: number;
+  readonly worst: number;
+  readonly unbounded: readonly string[];
+  readonly window: number | null;
+  readonly fits: boolean | null;
+}
+
+/** A template in the list: its key is that of the version in production, else of the latest. ``kind`` is its use case. */
+export interface TemplateSummary {
+  readonly name: string;
+  readonly title: string;
+  readonly kind: string;
+  readonly tier: "nsfw" | "sfw";
+  readonly target: string | null;
+  readonly enhancer: string | null;
+  readonly job_type: string | null;
+  readonly labels: Readonly<Record<string, number>>;
+  readonly latest: number;
+  readonly published: number | null;
+}
+
+/** A version among those of its template. ``state``: in production, under another label, newer than that, or older. */
+export interface TemplateVersionView {
+  readonly version: number;
+  readonly state: "draft" | "labelled" | "older" | "published";
+  readonly labels: readonly string[];
+  readonly author: string;
+  readonly when: string;
+  readonly note: string;
+}
+
+/** A move of a label; null is no version. */
+export interface LabelMove {
+  readonly label: string;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly who: string;
+  readonly why: string;
+  readonly when: string;
+}
+
+/** A variable that a template declares. ``fence`` sets its value off as data. */
+export interface TemplateVariable {
+  readonly name: string;
+  readonly type?: "boolean" | "list" | "number" | "text";
+  readonly required?: boolean;
+  readonly default?: string | null;
+  readonly source?: string | null;
+  readonly max_tokens?: number | null;
+  readonly description?: string;
+  readonly fence?: boolean;
+}
+
+/** What an author writes. Parts and the parent are pinned, by name and version. */
+export interface TemplateContent {
+  readonly use_case: string;
+  readonly content_mode: "nsfw" | "sfw";
+  readonly target_model: string | null;
+  readonly enhancer_model: string | null;
+  readonly job_type: string | null;
+  readonly provider: string | null;
+  readonly syntax: "liquid" | "mustache";
+  readonly system_prompt: string;
+  readonly variables: readonly TemplateVariable[];
+  readonly token_limit: number;
+  readonly max_output_tokens: number | null;
+  readonly partials: readonly (readonly [string, number])[];
+  readonly extends: readonly [string, number] | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Something about a version; an error stops its publication. Lines and columns, from 1, are those of its text. */
+export interface TemplateFinding {
+  readonly severity: "error" | "warning";
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
+}
+
+/** A template, with the content of one version. ``tokens`` is the longest that it can become, ``window`` its reader's. */
+export interface TemplateView {
+  readonly summary: TemplateSummary;
+  readonly versions: readonly TemplateVersionView[];
+  readonly moves: readonly LabelMove[];
+  readonly version: number;
+  readonly content: TemplateContent;
+  readonly sha256: string;
+  readonly findings: readonly TemplateFinding[];
+  readonly tokens: number | null;
+  readonly window: number | null;
+}
+
+/** A new version. ``base`` is the version that it was made from, which must still be the latest; null: whatever is. */
+export interface DraftRequest {
+  readonly content: TemplateContent;
+  readonly base?: number | null;
+  readonly note?: string;
+  readonly title?: string;
+  readonly check?: boolean;
+}
+
+/** Let a label point at a version; null: the latest. */
+export interface PublishRequest {
+  readonly version?: number | null;
+  readonly label?: string;
+  readonly note?: string;
+}
+
+/** Let a label point at an earlier version; null: the one that held it before. */
+export interface RollbackRequest {
+  readonly version?: number | null;
+  readonly label?: string;
+  readonly note?: string;
+}
+
+/** What a template is wanted for. ``tier`` is what is asked for; what is granted depends on the operator. */
+export interface ResolveRequest {
+  readonly use_case: string;
+  readonly tier?: "nsfw" | "sfw";
+  readonly job_type?: string | null;
+  readonly target_model?: string | null;
+  readonly target_family?: string | null;
+  readonly enhancer_model?: string | null;
+  readonly enhancer_family?: string | null;
+  readonly label?: string;
+  readonly lower_tier?: boolean;
+}
+
+/** A level that was tried: the key that it looks for, what came of it, and why. ``score``: 0 is nearest to the request. */
+export interface ResolutionStep {
+  readonly level: string;
+  readonly score: number;
+  readonly candidate: string | null;
+  readonly outcome: "found" | "nothing" | "skipped";
+  readonly matched: boolean;
+  readonly why: string;
+}
+
+/** Which template answers, and the path to it. ``reasons`` say why an answer is a makeshift. */
+export interface ResolutionView {
+  readonly steps: readonly ResolutionStep[];
+  readonly name: string | null;
+  readonly version: number | null;
+  readonly level: string;
+  readonly source: string;
+  readonly execution: string;
+  readonly requested: "nsfw" | "sfw";
+  readonly granted: "nsfw" | "sfw";
+  readonly tier_reasons: readonly TierReason[];
+  readonly degraded: boolean;
+  readonly reasons: readonly string[];
+}
+
+/** A text to be judged: where it enters, the tier asked for, and what is known of the character that speaks. */
+export interface TierRequest {
+  readonly text: string;
+  readonly entry?: string;
+  readonly tier?: "nsfw" | "sfw";
+  readonly rating?: string | null;
+  readonly declared_age?: number | null;
+}
+
+/** Why a tier was granted or not: a code such as ``ceiling:account``, what it is about, and a sentence. */
+export interface TierReason {
+  readonly code: string;
+  readonly category: string | null;
+  readonly message: string;
+}
+
+/** Characters of the text that count for a category, by an entry of a list, with its weight from 0 to 1. */
+export interface TierSpan {
+  readonly start: number;
+  readonly end: number;
+  readonly category: string;
+  readonly entry: string;
+  readonly weight: number;
+}
+
+/** How much of a category is in the text, from 0 to 1. */
+export interface CategoryScore {
+  readonly category: string;
+  readonly score: number;
+}
+
+/** The highest tier that one side allows. */
+export interface TierCeiling {
+  readonly side: string;
+  readonly tier: "nsfw" | "sfw";
+}
+
+/** The scores from which on a category has a consequence in a tier. ``absolute``: it blocks, and no setting changes that. */
+export interface PolicyRow {
+  readonly tier: "nsfw" | "sfw";
+  readonly category: string;
+  readonly lower: number | null;
+  readonly review: number | null;
+  readonly block: number | null;
+  readonly absolute: boolean;
+}
+
+/** The tier that is granted a text, and why. ``entries`` are the places where a text may enter. */
+export interface TierView {
+  readonly requested: "nsfw" | "sfw";
+  readonly granted: "nsfw" | "sfw";
+  readonly decision: string;
+  readonly passed: boolean;
+  readonly reasons: readonly TierReason[];
+  readonly spans: readonly TierSpan[];
+  readonly scores: readonly CategoryScore[];
+  readonly ceilings: readonly TierCeiling[];
+  readonly policy: readonly PolicyRow[];
+  readonly policy_version: string;
+  readonly detector: string;
+  readonly lexicon: string;
+  readonly entries: readonly string[];
+}
+
+/** A call: what answered it, in which tier, how long it took and what it cost. No text is kept in the log. */
+export interface LogRow {
+  readonly id: number;
+  readonly when: string;
+  readonly request: string | null;
+  readonly use_case: string | null;
+  readonly template: string | null;
+  readonly version: number | null;
+  readonly level: string | null;
+  readonly source: string | null;
+  readonly tier: "nsfw" | "sfw" | null;
+  readonly target: string | null;
+  readonly enhancer: string | null;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly milliseconds: number | null;
+  readonly cost: number | null;
+  readonly status: string;
+  readonly error: string | null;
+}
+
+/** Calls, the newest first. ``next`` is what ``before`` is for the page after; null where there is none. */
+export interface LogPage {
+  readonly rows: readonly LogRow[];
+  readonly next: number | null;
+}
+
+/** The calls of a template, or of all (null). Percentiles are exact, by nearest rank; null where nothing was measured. */
+export interface LogFigures {
+  readonly template: string | null;
+  readonly calls: number;
+  readonly errors: number;
+  readonly blocked: number;
+  readonly degraded: number;
+  readonly hit_rate: number | null;
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost: number;
+}
+
+/** The calls of a stretch of time that begins at ``start``. */
+export interface MetricsBucket {
+  readonly start: string;
+  readonly calls: number;
+  readonly errors: number;
+  readonly blocked: number;
+  readonly degraded: number;
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost: number;
+}
+
+/** The calls of the last hours by time and by template. ``truncated``: there were more calls than are looked at. */
+export interface MetricsView {
+  readonly hours: number;
+  readonly seconds: number;
+  readonly since: string;
+  readonly buckets: readonly MetricsBucket[];
+  readonly all: LogFigures;
+  readonly templates: readonly LogFigures[];
+  readonly truncated: boolean;
+}
+
+/** That a secret is set, or wanted by a provider, and no more than that. ``scope``: the providers that name it. */
+export interface VaultName {
+  readonly name: string;
+  readonly scope: readonly string[];
+  readonly is_set: boolean;
+  readonly created: string | null;
+  readonly changed: string | null;
+  readonly changed_by: string | null;
+  readonly last_used: string | null;
+}
+
+/** The names in the vault. Values are shown to nobody. */
+export interface VaultNames {
+  readonly names: readonly VaultName[];
 }

@@ -1,6 +1,6 @@
 /** The messages of a chat file: SillyTavern's lines, or a document with messages. */
 
-import { type Path, valueAt } from "../format/paths.ts";
+import { type Path, valueAt, withValue } from "../format/paths.ts";
 
 export interface ChatMessage {
   readonly path: Path;
@@ -40,3 +40,17 @@ export function continued(document: unknown, said: string | null, answer: string
   const values = [...(said ? [made(true, said)] : []), made(false, answer)];
   return values.map((value, index) => ({ path: [...base, list.length + index], value }));
 }
+
+/** The chat after so many of its messages; what stands before them, such as a head, stays. */
+export function upTo(document: unknown, messages: number): unknown {
+  const base: Path = Array.isArray(document) ? [] : ["messages"];
+  const list = valueAt(document, base);
+  const next = messagesOf(document)[messages];
+  return Array.isArray(list) && next ? withValue(document, base, list.slice(0, Number(next.path.at(-1)))) : document;
+}
+
+/** The texts of a chat. */
+export const textsOf = (document: unknown): readonly string[] => messagesOf(document).map((message) => String(valueAt(document, message.text) ?? ""));
+
+/** A chat file of nothing but its head. */
+export const NEW_CHAT = `${JSON.stringify({ user_name: "User", character_name: "Character", chat_metadata: {} })}\n`;

@@ -2,8 +2,10 @@
 
 import { replayBundle } from "../api/client.ts";
 import { saveBlob } from "../format/download.ts";
+import { shelf, type View, VIEWS } from "../library/shelf.svelte.ts";
 import { preferences } from "../state/preferences.svelte.ts";
 import { session } from "../state/session.svelte.ts";
+import { conversation } from "../talk/conversation.svelte.ts";
 import { t } from "../words/words.svelte.ts";
 
 export interface Command {
@@ -50,11 +52,23 @@ class Shell {
     { id: "wire", name: t("command.wire"), keys: "Alt+3", run: () => ((session.middle = "wire"), focus("middle")) },
     { id: "compare", name: t("command.compare"), keys: "Alt+4", run: () => ((session.middle = "compare"), focus("middle")) },
     ...(session.workspace?.talk
-      ? [{ id: "talk", name: t("command.talk"), keys: "Alt+5", run: (): void => ((session.middle = "talk"), focus("middle")) }]
+      ? [
+          { id: "talk", name: t("command.talk"), keys: "Alt+5", run: talk },
+          { id: "branch", name: t("command.branch"), run: () => void conversation.branch(conversation.messages.length + (conversation.here.last ? 2 : 0)).then(talk) },
+          ...conversation.branches.all
+            .filter(({ id }) => id !== conversation.here.id)
+            .map(({ id }) => ({ id: `branch ${id}`, name: t("talk.open", { n: id }), run: () => (conversation.open(id), talk()) })),
+        ]
       : []),
     { id: "why", name: t("command.why"), keys: "Alt+6", run: () => ((session.side = "why"), focus("side")) },
     { id: "notes", name: t("command.notes"), keys: "Alt+7", run: () => ((session.side = "notes"), focus("side")) },
     { id: "settings", name: t("command.settings"), keys: "Alt+8", run: () => ((session.side = "settings"), focus("side")) },
+    ...(session.workspace?.library
+      ? [
+          { id: "library", name: t("command.library"), keys: "Alt+9", run: (): void => visit(shelf.view) },
+          ...VIEWS.map((view) => ({ id: `library ${view}`, name: `${t("lib")}: ${t(`lib.${view}`)}`, run: () => visit(view) })),
+        ]
+      : []),
     { id: "message", name: t("command.message"), keys: "Mod+M", run: message },
     { id: "before", name: t("turn.before"), keys: "Alt+ArrowLeft", run: () => turn(-1) },
     { id: "after", name: t("turn.after"), keys: "Alt+ArrowRight", run: () => turn(1) },
@@ -74,7 +88,21 @@ class Shell {
   }
 }
 
+/** Go to a view of the library. */
+function visit(view: View): void {
+  session.room = "library";
+  shelf.view = view;
+  // The room may have to be loaded first.
+  const wait = setInterval(() => {
+    const tab = document.getElementById(`shelf-${view}`);
+    if (!tab && session.room === "library") return;
+    clearInterval(wait);
+    tab?.focus();
+  }, 20);
+}
+
 function focus(pane: "files" | "middle" | "side"): void {
+  session.room = "workspace";
   session.pane = pane;
   const view = { files: "pane-files", middle: "view", side: "details" }[pane];
   requestAnimationFrame(() => {
@@ -84,7 +112,13 @@ function focus(pane: "files" | "middle" | "side"): void {
   });
 }
 
+function talk(): void {
+  session.middle = "talk";
+  focus("middle");
+}
+
 function message(): void {
+  session.room = "workspace";
   if (session.middle !== "talk") session.middle = "prompt";
   session.pane = "middle";
   requestAnimationFrame(() => document.getElementById("message")?.focus());

@@ -31,6 +31,7 @@ interface Past {
   readonly document: unknown;
 }
 
+export type Room = "workspace" | "library";
 export type Middle = "prompt" | "wire" | "compare" | "talk";
 export type Side = "why" | "notes" | "settings";
 export type Pane = "files" | "middle" | "side";
@@ -54,6 +55,7 @@ class Session {
   notice = $state.raw<Notice | null>(null);
   failure = $state.raw<{ readonly message: string; readonly hint: string | null } | null>(null);
 
+  room = $state<Room>("workspace");
   active = $state<string | null>(null);
   middle = $state<Middle>("prompt");
   side = $state<Side>("why");
@@ -218,6 +220,7 @@ class Session {
 
   /** Show a place: its file, and the field in it. */
   show(file: string, path: Path): void {
+    this.room = "workspace";
     this.active = file;
     this.pane = "files";
     this.revealed = { file, path };
@@ -229,6 +232,7 @@ class Session {
   }
 
   showVerdict(id: string): void {
+    this.room = "workspace";
     this.verdict = id;
     this.side = "why";
     this.pane = "side";
@@ -261,11 +265,13 @@ class Session {
     this.#live?.send([]);
   }
 
-  async add(files: Iterable<File>): Promise<void> {
+  /** Open more files, and go to the last of them; `aside` without going there. */
+  async add(files: Iterable<File>, aside = false): Promise<void> {
     for (const content of files) {
       try {
         const file = await api.addFile(content);
         await this.reload();
+        if (aside) continue;
         this.active = file.id;
         this.pane = "files";
       } catch (error) {
@@ -279,6 +285,15 @@ class Session {
     const notice = { kind, text, hint };
     this.notice = notice;
     if (kind === "good") setTimeout(() => (this.notice = this.notice === notice ? null : this.notice), 4000);
+  }
+
+  /** Do something, and say what went wrong. */
+  async tried(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.complain(error);
+    }
   }
 
   complain(error: unknown): void {

@@ -1,6 +1,6 @@
 /** An inspection brought up to date: what did not change stays the same object, so that only the rest is drawn again. */
 
-import type { Inspection, InspectionUpdate, MessageView, Verdict } from "../api/types.ts";
+import type { Inspection, InspectionUpdate } from "../api/types.ts";
 
 interface Patch<T> {
   readonly length: number;
@@ -29,15 +29,18 @@ export function reused<T extends object>(before: readonly T[], after: readonly T
 }
 
 export function updated(before: Inspection | null, update: InspectionUpdate): Inspection {
-  const { messages, verdicts, messages_changed, verdicts_changed, ...rest } = update;
-  const oldMessages: readonly MessageView[] = before?.messages ?? [];
-  const oldVerdicts: readonly Verdict[] = before?.verdicts ?? [];
+  const { messages, verdicts, origins, messages_changed, verdicts_changed, origins_changed, ...rest } = update;
   return {
     ...rest,
-    origins: before ? reused(before.origins, rest.origins) : rest.origins,
-    messages: messages ? reused(oldMessages, messages) : messages_changed ? patched(oldMessages, messages_changed) : oldMessages,
-    verdicts: verdicts ? reused(oldVerdicts, verdicts) : verdicts_changed ? patched(oldVerdicts, verdicts_changed) : oldVerdicts,
+    messages: list(before?.messages, messages, messages_changed),
+    verdicts: list(before?.verdicts, verdicts, verdicts_changed),
+    origins: list(before?.origins, origins, origins_changed),
   };
+}
+
+/** A list that came whole, or as what changed in it. */
+function list<T extends object>(before: readonly T[] = [], whole: readonly T[] | undefined, patch: Patch<T> | undefined): readonly T[] {
+  return whole ? reused(before, whole) : patch ? patched(before, patch) : before;
 }
 
 /** Whether two JSON values are equal. */

@@ -180,8 +180,8 @@ def test_the_smart_tavern(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["build", "--tavern", "smart", *files, PERSONA, "--message", "Is the reef safe?", "--explain"]
     shown = out(capsys, [*asked, "--now", "2026-10-06T19:05:00Z"])
     assert "smart · fixed" in shown
-    assert "in  The Bell Reef: at depth 2, order 100, as system; its condition holds" in shown
-    assert "out The log: its condition does not hold" in shown
+    assert "in  The Bell Reef [Skerrow]: at depth 2, order 100, as system; its condition holds" in shown
+    assert "out The log [Wenna's own]: its condition does not hold" in shown
     mixed = [
         "build",
         "--tavern",

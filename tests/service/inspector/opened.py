@@ -11,6 +11,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.desk.desk import Desk, WorkspaceOptions
 from innkeeper.service.inspector.desk.process import EngineHere
+from innkeeper.service.inspector.library.room import LibraryRoom
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.workspace.opening import read_folder
 
@@ -68,6 +69,6 @@ def desk_of(files: dict[str, bytes], folder: Path | None = None, **options: Any)
     return Desk("test", given, WorkspaceOptions(folder=folder, now=NOW, every=True, **options), EngineHere)
 
 
-def browser_of(desk: Desk) -> Browser:
-    """A browser that has opened a workspace."""
-    return Browser(Inspector(desk, Access()))
+def browser_of(desk: Desk, library: LibraryRoom | None = None) -> Browser:
+    """A browser that has opened a workspace, with a library where one is given."""
+    return Browser(Inspector(desk, Access(), None, library))

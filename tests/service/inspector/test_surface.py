@@ -8,13 +8,17 @@ from collections.abc import Iterator
 import pytest
 from starlette.routing import Route
 
+from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.library.room import LibraryRoom
 from tests.service.inspector.opened import EXAMPLES, Browser, answer_of, browser_of, desk_of, example_desk
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser at the packaged example."""
-    with browser_of(example_desk()) as browser:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser at the packaged example, with what comes with Innkeeper for a library."""
+    room = LibraryRoom(str(tmp_path_factory.mktemp("library") / "none.db"))
+    with browser_of(example_desk(), room) as browser:
         yield browser
 
 
@@ -76,7 +80,7 @@ def test_the_description_has_every_call(browser: Browser) -> None:
     """Each path of the API with its methods, and every schema that one of them names."""
     told = browser.json("openapi.json")
     routes = {
-        (route.path, method.lower())
+        (route.path.replace(":path}", "}"), method.lower())
         for route in browser.inspector.routes
         if isinstance(route, Route) and route.path.startswith("/v1/inspector/")
         for method in (route.methods or set()) - {"HEAD"}
@@ -128,3 +132,20 @@ def test_what_was_sent_before_a_page_went_away_is_taken_in() -> None:
             for number in range(2, 6):
                 live.send_text(json.dumps({"serial": number, "settings": {"seed": number}}))
         assert browser.json("workspace")["settings"]["seed"] == 5
+
+
+def test_the_prompt_is_built_before_anybody_asks() -> None:
+    """A server that has begun to serve has its workspace opened and the prompt built: the page waits for none of it."""
+    asked = list[str]()
+
+    class Recording:
+        async def call(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+            del body
+            asked.append(call.name)
+            return Answer(), b""
+
+        async def close(self) -> None: ...
+
+    with browser_of(Desk("test", (), engines=lambda _: Recording())) as browser:
+        browser.get("/health")
+    assert asked == ["inspection"]

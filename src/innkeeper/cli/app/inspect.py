@@ -33,6 +33,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
     """
     import json
 
+    from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.server import serve_inspector
 
     def ready(address: str) -> None:
@@ -44,7 +45,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
             _show(address)
 
     talk = _talk()
-    serve_inspector(open_desk(files, talk), ready, port=port, talk=talk)
+    serve_inspector(open_desk(files, talk), ready, port=port, talk=talk, library_room=LibraryRoom())
 
 
 def _show(address: str) -> None:
@@ -65,7 +66,7 @@ def open_desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
 
     routes = () if talk is None else talk.routes
     now = utc_now().replace(microsecond=0).isoformat()
-    options = WorkspaceOptions(now=now, talk=talk is not None, routes=routes)
+    options = WorkspaceOptions(now=now, talk=talk is not None, routes=routes, library=True)
     if not files:
         options = options._replace(now=TIME, settings={"message": QUESTION})
         return Desk("Skerrow", read_folder(examples_dir(), writable=False), options)

@@ -271,7 +271,7 @@ def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool,
 
     with opened(url) as library:
         after = None if since is None else since_moment(since, library.outside.now().now)
-        wanted = {name: value for name, value in where.items() if value is not None}
+        wanted: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
         rows = LogStore(library.db).newest(limit, since=after, **wanted)
     if as_json:
         print_json({"logs": [json_row(row) for row in rows]})

@@ -90,8 +90,8 @@ def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[Mapping[
 
         return with_embedded(deployments_of(catalogue, workers, now))
     from innkeeper.inference.jobs.backends.registry import backends
+    from innkeeper.inference.jobs.backends.wire import MediaWire
     from innkeeper.inference.jobs.routing import media_deployments
-    from innkeeper.inference.jobs.wire import MediaWire
     from innkeeper.prompt.machine import Secret
 
     known = {one.name: one for one in backends(MediaWire(), lambda _: Secret(""))}

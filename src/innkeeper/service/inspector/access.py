@@ -11,13 +11,14 @@ import hmac
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
-from typing import Final
+from typing import Final, NamedTuple
 
 from innkeeper.prompt.machine import random_bytes
-from innkeeper.service.errors import KeyMissingError, OriginRefusedError
+from innkeeper.service.errors import KeyMissingError, OriginRefusedError, ScopeError
+from innkeeper.service.guard.grants import Grant
 from innkeeper.service.settings import is_loopback
 
-__all__ = ["HEADERS", "POLICY", "Access"]
+__all__ = ["HEADERS", "OWNER", "POLICY", "Access", "Visitor"]
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; font-src 'self'; "
@@ -37,6 +38,27 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 """Headers of every reply."""
 
+
+class Visitor(NamedTuple):
+    """Who looks: whoever opened the address with the token (without a name), or a key by its name, with what it may do."""
+
+    name: str = ""
+    grant: Grant | None = None
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether it may change what the service says, and see what others did: a key only where its grant says so."""
+        return self.grant is None or self.grant.is_admin
+
+    def require_admin(self, what: str) -> None:
+        """Raise `ScopeError` where it may not do what only an administrator may."""
+        if not self.is_admin:
+            raise ScopeError(f"this key may not {what}", scope="admin")
+
+
+OWNER: Final = Visitor()
+"""Whoever opened the address that was printed where the service was started."""
+
 _TOKEN_BYTES: Final = 32
 _SAME: Final = frozenset({"", "same-origin", "none"})
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -47,11 +69,11 @@ class Access:
 
     Args:
         hosts: names with which it may be called beside those of this machine, without ports; None: any, where keys are asked for.
-        key: whether headers from an address bring a key that may look; raises where they bring one that may not.
+        key: the visitor whose key headers from an address bring; None: they bring none. Raises for one that may not look.
     """
 
     def __init__(
-        self, hosts: tuple[str, ...] | None = (), key: Callable[[Mapping[str, str], str], bool] | None = None
+        self, hosts: tuple[str, ...] | None = (), key: Callable[[Mapping[str, str], str], Visitor | None] | None = None
     ) -> None:
         self._hosts = None if hosts is None else frozenset(host.lower() for host in (*_LOCAL, *hosts))
         self._key = key
@@ -79,19 +101,20 @@ class Access:
         if self._hosts is not None and name not in self._hosts and not (name and is_loopback(name.strip("[]"))):
             raise OriginRefusedError("the host name of this request is not ours", hint="call it as 127.0.0.1")
 
-    def check(self, headers: Mapping[str, str], *, changes: bool, address: str = "") -> None:
-        """Let a request from an address pass to the workspace; ``changes``: whether it may change something, as a socket may.
+    def check(self, headers: Mapping[str, str], *, changes: bool, address: str = "") -> Visitor:
+        """Let a request from an address pass, and say whose it is; ``changes``: whether it may change something, as a socket may.
 
         Raises:
             OriginRefusedError: another page made it.
             KeyMissingError: it has neither the cookie nor a key.
         """
         self.check_host(headers)
-        keyed = self._key is not None and self._key(headers, address)
-        self._check_origin(headers, changes=changes and not keyed)
-        if not keyed and not self._knows(headers.get("cookie", "")):
+        keyed = None if self._key is None else self._key(headers, address)
+        self._check_origin(headers, changes=changes and keyed is None)
+        if keyed is None and not self._knows(headers.get("cookie", "")):
             hint = "open the address that `innkeeper inspect` prints; each works once"
             raise KeyMissingError("this browser has not opened the inspector", hint=hint)
+        return keyed or OWNER
 
     def _check_origin(self, headers: Mapping[str, str], *, changes: bool) -> None:
         origin, host = headers.get("origin"), headers.get("host", "").lower()

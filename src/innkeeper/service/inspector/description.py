@@ -8,7 +8,7 @@ import msgspec
 
 from innkeeper.prompt.once import once
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.views import VIEWS
+from innkeeper.service.inspector.views.schema import VIEWS
 from innkeeper.service.openapi.document import Description, document, errors, named, parameter, record
 
 __all__ = ["document_bytes"]
@@ -19,18 +19,30 @@ _ASKED: Final = {
     "name": "what the file is called",
     "format": "one of those that the workspace lists for it",
     "dialect": "one of the workspace's; the plan's own where left out",
+    "search": "a part of a name, a description or a text",
+    "after": "the name of the last one of the page before",
+    "version": "the number of a version; the one in production, else the latest, where left out",
+    "a": "the number of a version; the one in production where left out",
+    "b": "the number of a version; the latest where left out",
+    "before": "the id of the last one of the page before",
+    "template": "the name of a template",
+    "status": "ok, degraded, blocked or error",
+    "request": "the id of a request",
+    "tier": "sfw or nsfw",
+    "hours": "how many; 24 where left out",
 }
+_PLACES: Final = {"id": "the id of a file", "name": "the name of a template"}
 _REF: Final = "#/components/schemas/{name}"
 
 
 def _call(
     summary: str,
-    reply: str | dict[str, Any],
+    reply: str | tuple[str] | dict[str, Any],
     *,
     body: str | None = None,
     asked: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    content = {"application/json": {"schema": named(reply)}} if isinstance(reply, str) else reply
+    content = reply if isinstance(reply, dict) else {"application/json": {"schema": _schema(reply)}}
     made: dict[str, Any] = {
         "summary": summary,
         "tags": ["inspector"],
@@ -46,6 +58,11 @@ def _call(
     elif body is not None:
         made["requestBody"] = {"required": True, "content": {"application/json": {"schema": named(body)}}}
     return made
+
+
+def _schema(reply: str | tuple[str]) -> dict[str, Any]:
+    """A view by its name, or a list of them."""
+    return named(reply) if isinstance(reply, str) else {"type": "array", "items": named(reply[0])}
 
 
 _PATHS: Final[dict[str, dict[str, Any]]] = {
@@ -77,6 +94,31 @@ _PATHS: Final[dict[str, dict[str, Any]]] = {
         "get": _call("The build as a replay bundle.", {"application/json": {}}),
         "post": _call("Open a replay bundle, which alone is used.", "Workspace", body="ReplayBundle"),
     },
+    "library": {"get": _call("Where the library is, and how much is in it.", "LibraryView")},
+    "library/templates": {"get": _call("The templates by name.", ("TemplateSummary",), asked=("search", "after"))},
+    "library/templates/{name}": {"get": _call("A template with one version.", "TemplateView", asked=("version",))},
+    "library/templates/{name}/diff": {"get": _call("Two versions of a template.", "Changes", asked=("a", "b"))},
+    "library/templates/{name}/draft": {
+        "post": _call("A new version, or what would be wrong with it.", "TemplateView", body="DraftRequest")
+    },
+    "library/templates/{name}/publish": {
+        "post": _call("Check a version, and let a label point at it.", "TemplateView", body="PublishRequest")
+    },
+    "library/templates/{name}/rollback": {
+        "post": _call("Let a label point at an earlier version.", "TemplateView", body="RollbackRequest")
+    },
+    "library/resolve": {"post": _call("Which template answers a request.", "ResolutionView", body="ResolveRequest")},
+    "library/tier": {"post": _call("The tier of a text, and why.", "TierView", body="TierRequest")},
+    "library/models": {"get": _call("The models of the catalogue.", ("ModelRow",))},
+    "library/providers": {"get": _call("The providers of models.", ("ProviderRow",))},
+    "library/tools": {"get": _call("The tools that models may call.", ("ToolRow",))},
+    "library/negatives": {"get": _call("The fragments of negative prompts.", ("NegativeRow",))},
+    "library/budgets": {"get": _call("The room of each published template.", ("BudgetRow",))},
+    "library/log": {
+        "get": _call("The newest calls.", "LogPage", asked=("before", "template", "status", "request", "tier"))
+    },
+    "library/metrics": {"get": _call("The calls of the last hours by time.", "MetricsView", asked=("hours",))},
+    "library/vault": {"get": _call("The names in the vault.", "VaultNames")},
     "talk": {"post": _call("Send the prompt: events delta, then end or error.", _EVENTS, body="TalkRequest")},
 }
 
@@ -89,12 +131,10 @@ def document_bytes() -> bytes:
     _, schemas = msgspec.json.schema_components(VIEWS, ref_template=_REF)
     schemas["Failure"] = record(("error",), error=named("Problem"))
     schemas["ReplayBundle"] = record()
-    paths = {API + path: _with_id(path, item) for path, item in _PATHS.items()}
+    paths = {API + path: _with_places(path, item) for path, item in _PATHS.items()}
     return encode(document([Description(paths, schemas)], keyed=True))
 
 
-def _with_id(path: str, item: dict[str, Any]) -> dict[str, Any]:
-    if "{id}" not in path:
-        return item
-    place = parameter("id", "the id of a file")
-    return {method: {**call, "parameters": [place, *call.get("parameters", ())]} for method, call in item.items()}
+def _with_places(path: str, item: dict[str, Any]) -> dict[str, Any]:
+    places = [parameter(name, text) for name, text in _PLACES.items() if f"{{{name}}}" in path]
+    return {method: {**call, "parameters": [*places, *call.get("parameters", ())]} for method, call in item.items()}

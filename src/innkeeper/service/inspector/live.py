@@ -15,14 +15,14 @@ from typing import Any, Final
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.once import decode
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.frames import Call
-from innkeeper.service.inspector.problems import problem_of
-from innkeeper.service.inspector.views import LiveFailure
+from innkeeper.service.inspector.views.exchanges import LiveFailure
+from innkeeper.service.inspector.views.workspace import problem_of
 
 __all__ = ["MAX_PENDING_BYTES", "QUIET_SECONDS", "Live"]
 
@@ -125,7 +125,10 @@ class Live:
         body = b'{"edits":[' + b",".join(edits) + b"]"
         body += b',"settings":' + encode(settings) + b"}" if settings else b"}"
         try:
+            self._desk.admit(len(body))
             answer, reply = await self._desk.ask(Call("live", self._name, number=serial), body)
+        except LimitError as error:
+            reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))
         except InnkeeperError as error:  # the process is lost; the next one has these edits, too
             self._desk.note(edits, settings)
             reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))

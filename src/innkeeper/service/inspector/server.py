@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.app import address, library, listen, server_config
 from innkeeper.service.guard.guesses import Guesses
-from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.access import Access, Visitor
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.surface import PAGE, Inspector
 from innkeeper.service.settings import Settings, presented_key
 
 if TYPE_CHECKING:
+    from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.talking import Talk
 
 __all__ = ["SURFACE", "access_of", "entrance", "serve_inspector"]
@@ -26,7 +27,14 @@ SURFACE: Final = "inspector"
 _HOST: Final = "127.0.0.1"
 
 
-def serve_inspector(desk: Desk, ready: Callable[[str], None], *, port: int = 0, talk: Talk | None = None) -> None:
+def serve_inspector(
+    desk: Desk,
+    ready: Callable[[str], None],
+    *,
+    port: int = 0,
+    talk: Talk | None = None,
+    library_room: LibraryRoom | None = None,
+) -> None:
     """Serve one workspace on this machine until told to stop (SIGTERM, Ctrl-C).
 
     Args:
@@ -34,6 +42,7 @@ def serve_inspector(desk: Desk, ready: Callable[[str], None], *, port: int = 0, 
         ready: called once with the address that opens it, when it can be opened.
         port: where to listen; 0 takes any free port.
         talk: what answers prompts.
+        library_room: the library beside it.
 
     Raises:
         ConfigError: the port is taken.
@@ -43,7 +52,7 @@ def serve_inspector(desk: Desk, ready: Callable[[str], None], *, port: int = 0, 
     library("websockets")
     settings = Settings(host=_HOST, port=port, stop_seconds=1)
     door = listen(settings)
-    inspector = Inspector(desk, Access(), talk)
+    inspector = Inspector(desk, Access(), talk, library_room)
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     server = uvicorn.Server(server_config(uvicorn, inspector, settings))
     if threading.current_thread() is threading.main_thread():
@@ -63,10 +72,12 @@ def access_of(settings: Settings) -> Access:
         return Access()
     guesses = Guesses(settings.keys)
 
-    def keyed(headers: Mapping[str, str], client: str) -> bool:
+    def keyed(headers: Mapping[str, str], client: str) -> Visitor | None:
         if not presented_key(headers):
-            return False
-        settings.keys.grant(guesses.caller(headers, client)).check_surface(SURFACE)
-        return True
+            return None
+        name = guesses.caller(headers, client)
+        grant = settings.keys.grant(name)
+        grant.check_surface(SURFACE)
+        return Visitor(name, grant)
 
     return Access(None, keyed)

@@ -19,15 +19,18 @@ from starlette.websockets import WebSocket
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
 from innkeeper.service.errors import MIB, BodyLimitError
 from innkeeper.service.exchange import JSON
-from innkeeper.service.inspector.access import HEADERS, Access
+from innkeeper.service.inspector.access import HEADERS, Access, Visitor
 from innkeeper.service.inspector.description import document_bytes
 from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desks import Desks
 from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.library.routes import LibraryRoutes
 from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.page import INDEX, assets
-from innkeeper.service.inspector.problems import problem_body
+from innkeeper.service.inspector.views.workspace import problem_body
 
 if TYPE_CHECKING:
+    from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.talking import Talk
 
 __all__ = ["API", "MAX_LIVE", "MAX_UPLOAD", "PAGE", "Inspector"]
@@ -58,11 +61,21 @@ class Inspector:
         desk: the workspace.
         access: who may look at it.
         talk: what answers prompts; None: nothing does.
+        library: the library; None: that room is not there.
+        another: opens the workspace anew, for one more key; None: all who may look share one.
     """
 
-    def __init__(self, desk: Desk, access: Access, talk: Talk | None = None) -> None:
-        self.desk, self.access, self._talk = desk, access, talk
-        self._live = 0
+    def __init__(
+        self,
+        desk: Desk,
+        access: Access,
+        talk: Talk | None = None,
+        library: LibraryRoom | None = None,
+        *,
+        another: Callable[[], Desk] | None = None,
+    ) -> None:
+        self.desks, self.access, self._talk = Desks(desk, another), access, talk
+        self._library = None if library is None else LibraryRoutes(library, _json)
         missing = {404: _missing, 405: _missing}
         self.routes = self._routes()
         self._app = Starlette(routes=self.routes, lifespan=self._lifespan, exception_handlers=missing)
@@ -106,15 +119,17 @@ class Inspector:
             await self.close()
 
     async def _warm(self) -> None:
-        """Start the process, which opens the workspace, before anybody asks."""
+        """Start the process, which opens the workspace and builds its prompt, before anybody asks."""
         try:
-            await self.desk.ask(Call("leave"))
+            await self.desks.own.ask(Call("inspection"))
         except InnkeeperError as error:
             LOG.warning("inspector: %s", error.kind)
 
     async def close(self) -> None:
-        """End the workspace's process, and let models go."""
-        await self.desk.close()
+        """End the workspaces' processes, let models go, give the library back."""
+        await self.desks.close()
+        if self._library is not None:
+            await self._library.close()
         if self._talk is not None:
             await self._talk.close()
 
@@ -125,7 +140,14 @@ class Inspector:
             Route(PAGE, self._guarded(self._page), methods=["GET"]),
             Route(PAGE + "{path:path}", self._guarded(self._asset), methods=["GET"]),
             *(Route(API + path, self._guarded(handler), methods=[method]) for method, path, handler in self._api()),
+            *self._library_routes(),
             WebSocketRoute(API + "live", self._socket),
+        ]
+
+    def _library_routes(self) -> list[Route]:
+        calls = () if self._library is None else self._library.routes()
+        return [
+            Route(API + path, self._guarded(_of_visitor(answer)), methods=[method]) for method, path, answer in calls
         ]
 
     def _api(self) -> tuple[tuple[str, str, Handler], ...]:
@@ -158,7 +180,8 @@ class Inspector:
                 if web.url.path == PAGE and "token" in web.query_params:
                     self.access.check_host(headers)
                     return self._entered(web.query_params["token"])
-                self.access.check(headers, changes=web.method != "GET", address=_address(web))
+                changes = web.method != "GET"
+                web.state.visitor = self.access.check(headers, changes=changes, address=_address(web))
                 reply = await handler(web)
             except InnkeeperError as error:
                 reply = _problem(error, page=web.url.path.startswith(PAGE))
@@ -184,19 +207,25 @@ class Inspector:
 
     async def _socket(self, socket: WebSocket) -> None:
         try:
-            self.access.check(_lower(socket), changes=True, address=_address(socket))
+            visitor = self.access.check(_lower(socket), changes=True, address=_address(socket))
         except InnkeeperError:
             await socket.close(_DENIED)
             return
-        if self._live >= MAX_LIVE:
+        try:
+            desk = await self.desks.of(visitor.name)
+        except InnkeeperError:
             await socket.close(_BUSY)
             return
-        self._live += 1
+        if desk.live >= MAX_LIVE:
+            await socket.close(_BUSY)
+            return
+        desk.live += 1
         try:
             await socket.accept()
-            await Live(socket, self.desk).serve()
+            await Live(socket, desk).serve()
         finally:
-            self._live -= 1
+            desk.live -= 1
+            self.desks.left(visitor.name)
 
     # -------------------------------------------------------------------------------------------------------------- page
 
@@ -221,12 +250,16 @@ class Inspector:
 
     # --------------------------------------------------------------------------------------------------------------- API
 
+    async def _desk(self, web: Request) -> Desk:
+        """The workspace of whoever asks. Raises `LimitError` where there is no room for it."""
+        return await self.desks.of(web.state.visitor.name)
+
     def _asked(self, name: str, detail: str = "") -> Handler:
         """What the workspace answers to a question about a file, or with a word of the query."""
 
         async def ask(web: Request) -> Response:
             call = Call(name, web.path_params.get("id", ""), web.query_params.get(detail, "") if detail else "")
-            return _reply(*await self.desk.ask(call))
+            return _reply(*await (await self._desk(web)).ask(call))
 
         return ask
 
@@ -235,27 +268,32 @@ class Inspector:
 
     async def _add(self, web: Request) -> Response:
         name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
-        return _reply(*await self.desk.add(name[:_NAME], await _body(web, MAX_UPLOAD)))
+        return _reply(*await (await self._desk(web)).add(name[:_NAME], await _body(web, MAX_UPLOAD)))
 
     async def _save(self, web: Request) -> Response:
         await _body(web, _SMALL)
-        return _reply(*await self.desk.save(web.path_params["id"]))
+        return _reply(*await (await self._desk(web)).save(web.path_params["id"]))
 
     async def _revert(self, web: Request) -> Response:
         await _body(web, _SMALL)
-        return _reply(*await self.desk.revert(web.path_params["id"]))
+        return _reply(*await (await self._desk(web)).revert(web.path_params["id"]))
 
     async def _compare(self, web: Request) -> Response:
-        return _reply(*await self.desk.ask(Call("compare"), await _json(web)))
+        return _reply(*await (await self._desk(web)).ask(Call("compare"), await _json(web)))
 
     async def _open_replay(self, web: Request) -> Response:
-        return _reply(*await self.desk.open_replay(await _json(web, MAX_UPLOAD)))
+        return _reply(*await (await self._desk(web)).open_replay(await _json(web, MAX_UPLOAD)))
 
     async def _talked(self, web: Request) -> Response:
         body = await _json(web)
         if self._talk is None:
             raise UnknownNameError("model", "", hint="no model can be asked here")
-        return await self._talk.answer(self.desk, body, web.receive)
+        return await self._talk.answer(await self._desk(web), body, web.receive)
+
+
+def _of_visitor(answer: Callable[[Request, Visitor], Awaitable[Response]]) -> Handler:
+    """A handler that is told who asks."""
+    return lambda web: answer(web, web.state.visitor)
 
 
 _SMALL: Final = MIB

@@ -18,9 +18,9 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.frames import Call
-from innkeeper.service.inspector.inspection.sending import Sending
-from innkeeper.service.inspector.problems import problem_of
-from innkeeper.service.inspector.views import TalkDelta, TalkRequest
+from innkeeper.service.inspector.inspection.planning import Sending
+from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
+from innkeeper.service.inspector.views.workspace import problem_of
 
 __all__ = ["Talk"]
 

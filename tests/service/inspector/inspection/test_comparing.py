@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from innkeeper.service.inspector.inspection.comparing import compared
-from innkeeper.service.inspector.views import CompareRequest, SettingsPatch, Variation
+from innkeeper.service.inspector.views.exchanges import CompareRequest
+from innkeeper.service.inspector.views.workspace import SettingsPatch, Variation
 from tests.service.inspector.workspace.test_workspace import _edit, example
 
 NOW = Variation()

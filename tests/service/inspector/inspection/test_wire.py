@@ -9,7 +9,8 @@ import pytest
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.service.inspector.inspection.wire import wire_view
-from innkeeper.service.inspector.views import Edit, Wire
+from innkeeper.service.inspector.views.inspection import Wire
+from innkeeper.service.inspector.views.workspace import Edit
 from innkeeper.taverns import build
 from tests.service.inspector.workspace.test_workspace import example
 

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.views import Edit, SettingsPatch
+from innkeeper.service.inspector.views.workspace import Edit, SettingsPatch
 from innkeeper.service.inspector.workspace import carrying
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace

@@ -10,7 +10,7 @@ import pytest
 from innkeeper.content.files.formats import card_bytes, open_card
 from innkeeper.content.files.loading import load_asset
 from innkeeper.prompt.errors import InputError, UnsupportedError, UsageError
-from innkeeper.service.inspector.views import Edit
+from innkeeper.service.inspector.views.workspace import Edit
 from innkeeper.service.inspector.workspace.working import PNG, WorkingFile
 from tests.service.inspector.opened import EXAMPLES
 

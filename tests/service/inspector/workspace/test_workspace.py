@@ -9,11 +9,11 @@ import pytest
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError, UsageError
 from innkeeper.service.inspector.inspection.inspection import inspected
-from innkeeper.service.inspector.views import Edit, SettingsPatch, Variation
+from innkeeper.service.inspector.views.workspace import Edit, SettingsPatch, Variation
 from innkeeper.service.inspector.workspace import workspace as module
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
-from innkeeper.taverns import build
+from innkeeper.taverns import TAVERNS, build
 from tests.service.inspector.opened import EXAMPLES
 
 NAMES = ("wenna.png", "tobin.json", "larks.lorebook.json", "ansel.persona.json", "wenna.chat.jsonl", "profile.toml")
@@ -179,6 +179,38 @@ def test_every_tavern_is_shown() -> None:
         assert inspection.tavern == tavern
         assert inspection.messages
         assert [verdict.index for verdict in inspection.verdicts] == list(range(len(inspection.verdicts)))
+
+
+@pytest.mark.parametrize("tavern", TAVERNS)
+def test_every_tavern_builds_the_example(tavern: str) -> None:
+    """Whatever files of other taverns bring: it builds, notes what has no effect, and every verdict has its place."""
+    workspace = example(
+        "wenna.png", "larks.lorebook.json", "skerrow.preset.json", "plain.context.json", "plain.instruct.json"
+    )
+    workspace.change(SettingsPatch(tavern="silly", profile="sillytavern-1.19"))
+    workspace.change(SettingsPatch(tavern=tavern, message="Is the reef safe?"))
+    view = workspace.view()
+    assert view.profiles == TAVERNS[tavern].profiles
+    assert view.settings.profile in {None, *view.profiles}
+    inspection = inspected(workspace, build(workspace.request()))
+    assert inspection.messages
+    for verdict in inspection.verdicts:
+        assert verdict.file in workspace.files
+        assert verdict.path[-2:-1] in {("entries",), ("prompts",)}
+    assert bool(inspection.verdicts) is (tavern in {"silly", "smart"})
+
+
+def test_verdicts_of_smart_prompts_have_places() -> None:
+    """A prompt of a preset that goes into the chat is in its file, an entry of a book in the tavern's words too."""
+    folder = EXAMPLES / "smart"
+    files = [WorkingFile(path.name, path.name, path.read_bytes(), writable=False) for path in sorted(folder.iterdir())]
+    workspace = OpenWorkspace("smart", files, SettingsPatch(tavern="smart"), every=True)
+    verdicts = inspected(workspace, build(workspace.request())).verdicts
+    places = {(verdict.file, verdict.path[:1]) for verdict in verdicts}
+    assert ("preset.json", ("prompts",)) in places
+    assert any(file == "world.json" for file, _ in places)
+    brief = next(verdict for verdict in verdicts if verdict.title == "Brief")
+    assert (brief.position, brief.order) == ("depth 1, system", 90)
 
 
 def test_a_mend_writes_what_is_read_anyhow() -> None:

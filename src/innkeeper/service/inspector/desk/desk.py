@@ -18,7 +18,7 @@ from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.desk.frames import Answer, Call, OpenedFile, Opening
 from innkeeper.service.inspector.desk.process import EngineProcess, Engines
-from innkeeper.service.inspector.views import FileView, Saved
+from innkeeper.service.inspector.views.workspace import FileView, Saved
 from innkeeper.service.inspector.workspace.saving import save_new, save_over
 
 __all__ = ["MAX_EDITS", "Desk", "DeskFile", "WorkspaceOptions"]
@@ -48,7 +48,8 @@ class WorkspaceOptions(NamedTuple):
     """What a workspace is beside its files.
 
     ``folder`` is where new files are saved (None: nowhere), ``settings`` what of the settings is said, ``now`` the time of
-    builds. With ``every`` all files are used, and not one of each kind. ``talk``: whether models can be asked, ``routes`` which.
+    builds. With ``every`` all files are used, and not one of each kind. ``talk``: whether models can be asked, ``routes`` which;
+    ``library``: whether there is a library beside it.
     """
 
     folder: Path | None = None
@@ -57,6 +58,7 @@ class WorkspaceOptions(NamedTuple):
     every: bool = False
     talk: bool = False
     routes: tuple[str, ...] = ()
+    library: bool = False
 
 
 class Desk:
@@ -84,6 +86,16 @@ class Desk:
         for name, data, path in files:
             self._add(name, data, path)
         self._engine = engines(self.opening)
+        self.live = 0
+        """Open pages."""
+        self.admit: Callable[[int], None] = lambda _: None
+        """Raises `LimitError` where there is no room for so many bytes more."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of files and edits."""
+        files = sum(len(file.data) + len(file.copy or b"") for file in self.files.values())
+        return files + sum(len(raw) for _, raw in self._edits)
 
     def _add(self, name: str, data: bytes, path: Path | None = None) -> DeskFile:
         self._count += 1
@@ -108,6 +120,7 @@ class Desk:
                 every=self.options.every,
                 talk=self.options.talk,
                 routes=self.options.routes,
+                library=self.options.library,
             )
         )
 
@@ -162,7 +175,8 @@ class Desk:
     # ------------------------------------------------------------------------------------------------------------ files
 
     async def add(self, name: str, data: bytes) -> tuple[Answer, bytes]:
-        """One more file, in memory until it is saved."""
+        """One more file, in memory until it is saved. Raises `LimitError` where there is no room for it."""
+        self.admit(len(data))
         file = self._add(name, data)
         answer, body = await self.ask(Call("add", file.id, file.name, flag=self.folder is not None), data)
         if answer.status != 200:  # noqa: PLR2004 - OK
@@ -170,7 +184,8 @@ class Desk:
         return answer, body
 
     async def open_replay(self, data: bytes) -> tuple[Answer, bytes]:
-        """A replay bundle, which alone is used from now on."""
+        """A replay bundle, which alone is used from now on. Raises `LimitError` where there is no room for it."""
+        self.admit(len(data))
         file = self._add(f"replay-{self._count + 1}.json", data)
         answer, body = await self.ask(Call("open_replay", file.id, file.name), data)
         if answer.status != 200:  # noqa: PLR2004 - OK

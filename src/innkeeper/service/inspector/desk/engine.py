@@ -22,19 +22,17 @@ from innkeeper.service.inspector.desk.frames import Answer, Call, Opening
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.inspection.updates import Updates
-from innkeeper.service.inspector.problems import problem_body, problem_of
-from innkeeper.service.inspector.views import (
+from innkeeper.service.inspector.views.exchanges import CompareRequest, LiveFailure, LiveFiles, LiveReply
+from innkeeper.service.inspector.views.workspace import (
     Changes,
-    CompareRequest,
     Edit,
     FileContent,
     FileReply,
     FileView,
-    LiveFailure,
-    LiveFiles,
-    LiveReply,
     SettingsPatch,
     Variation,
+    problem_body,
+    problem_of,
 )
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
@@ -260,7 +258,7 @@ class Engine:
 
     def plan(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
         """For talking: the messages, the options and the inspection of the prompt with another message."""
-        from innkeeper.service.inspector.inspection.sending import sending
+        from innkeeper.service.inspector.inspection.planning import sending
 
         return Answer(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
 

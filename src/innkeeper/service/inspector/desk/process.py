@@ -7,6 +7,7 @@ with its call, not with the workspace: the next call finds a new one, opened fro
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -45,6 +46,9 @@ MAX_ENGINE_MEMORY: Final = 1_536 * 1024 * 1024
 _BUFFER: Final = 1024 * 1024
 _LORE: Final = 384 * 1024 * 1024
 """Bytes of compiled books that are kept: half of it holds one of 20,000 entries."""
+
+_ALLOCATIONS: Final = 50_000
+"""Objects that are made before garbage is looked for: more than a build leaves, in a process that keeps hundreds of thousands."""
 
 _START: Final = b"\0innkeeper inspector\n"
 """What the process says first. Whatever was printed before it, by a site's own start, is not ours."""
@@ -178,6 +182,7 @@ def main() -> None:
     from innkeeper.service.processes.worker import confine
 
     keep_compiled(_LORE)
+    gc.set_threshold(_ALLOCATIONS)
     for number in (signal.SIGINT, signal.SIGTERM):  # a terminal's Ctrl-C goes to all; the server decides when this ends
         signal.signal(number, signal.SIG_IGN)
     source = sys.stdin.buffer

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.views import (
+from innkeeper.service.inspector.views.exchanges import (
     CacheCost,
     CompareRequest,
     Comparison,
-    Inspection,
     MessagePair,
-    MessageView,
     PairTokens,
     VerdictPair,
 )
+from innkeeper.service.inspector.views.inspection import Inspection, MessageView
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace

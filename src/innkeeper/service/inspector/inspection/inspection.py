@@ -10,8 +10,7 @@ from innkeeper.prompt.block import Block, BudgetGroup, InsertionPoint
 from innkeeper.prompt.note import NoteKind
 from innkeeper.service.inspector.inspection.origins import Origins
 from innkeeper.service.inspector.inspection.verdicts import verdict_views
-from innkeeper.service.inspector.views import (
-    Finding,
+from innkeeper.service.inspector.views.inspection import (
     Inspection,
     LoreView,
     MessageView,
@@ -19,9 +18,10 @@ from innkeeper.service.inspector.views import (
     TokenGroup,
     Tokens,
     Trim,
-    Variation,
 )
+from innkeeper.service.inspector.views.workspace import Finding, Variation
 from innkeeper.service.inspector.workspace.edits import text_path
+from innkeeper.service.inspector.workspace.known import Known
 
 if TYPE_CHECKING:
     from innkeeper.budget.accounting import Accounting
@@ -40,9 +40,10 @@ _WORDS: Final = 120
 def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> Inspection:
     """All that the page is told of a plan, which is looked at and not changed."""
     origins = Origins(workspace, variation)
+    known = workspace.known if variation is None else Known()
     figures = accounting(plan)
-    messages = tuple(_messages(plan, figures, origins))
-    verdicts = verdict_views(workspace, plan, origins, variation)
+    messages = tuple(_messages(plan, figures, origins, known))
+    verdicts = verdict_views(workspace, plan, origins, known, variation)
     lore, told = plan.lore, () if workspace.carried.note is None else (workspace.carried.note,)
     return Inspection(
         fingerprint=plan.fingerprint(),
@@ -84,24 +85,31 @@ def _groups(figures: Accounting) -> Iterator[TokenGroup]:
     return (TokenGroup(name, tokens) for name, tokens in (*sums.items(), *(((FRAMING, rest),) if rest else ())))
 
 
-def _messages(plan: Plan, figures: Accounting, origins: Origins) -> Iterator[MessageView]:
-    blocks, total = plan.sent_blocks(), max(figures.total, 1)
-    after = sum(block.group == BudgetGroup.HISTORY for block in blocks)
+def _messages(plan: Plan, figures: Accounting, origins: Origins, known: Known) -> Iterator[MessageView]:
+    """The messages; those of ``known`` whose block is the same one, as most of a long chat's are, are as they were."""
+    blocks = plan.sent_blocks()
+    after = sum([block.group == BudgetGroup.HISTORY for block in blocks])
+    before, known.messages = known.messages, []
     for index, (block, line) in enumerate(zip(blocks, figures.lines, strict=True)):
         after -= block.group == BudgetGroup.HISTORY
-        yield MessageView(
-            index=index,
-            id=block.id,
-            role=block.role,
-            name=block.name,
-            slot=block.slot,
-            group=str(block.group),
-            tokens=line.tokens,
-            share=line.tokens / total,
-            depth=_depth(block, after),
-            pieces=_pieces(block, origins),
-            attachments=tuple(str(item.kind) for item in block.attachments),
-        )
+        depth, view = _depth(block, after), None
+        if index < len(before) and before[index][0] is block:
+            view = before[index][1]
+        if view is None or (view.tokens, view.depth) != (line.tokens, depth):
+            view = MessageView(
+                index=index,
+                id=block.id,
+                role=block.role,
+                name=block.name,
+                slot=block.slot,
+                group=str(block.group),
+                tokens=line.tokens,
+                depth=depth,
+                pieces=_pieces(block, origins),
+                attachments=tuple(str(item.kind) for item in block.attachments),
+            )
+        known.messages.append((block, view))
+        yield view
 
 
 def _depth(block: Block, after: int) -> int | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.finding import show_path
 from innkeeper.prompt.block import Origin as BlockOrigin
 from innkeeper.prompt.block import OriginAsset
-from innkeeper.service.inspector.views import COLOURS, Origin, Path, Variation
+from innkeeper.service.inspector.views.inspection import COLOURS, Origin
+from innkeeper.service.inspector.views.workspace import Path, Variation
 from innkeeper.service.inspector.workspace.edits import existing
+from innkeeper.service.inspector.workspace.known import Known
 
 if TYPE_CHECKING:
+    from innkeeper.lore import Verdict
     from innkeeper.service.inspector.workspace.working import WorkingFile
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
@@ -33,8 +37,20 @@ _PALETTE: Final = {
 }
 """The colours of kinds of assets."""
 
+_ASSETS_IN: Final[Mapping[str, Iterable[OriginAsset]]] = {
+    "character": (OriginAsset.CHARACTER, OriginAsset.LOREBOOK),
+    "lorebook": (OriginAsset.LOREBOOK,),
+    "preset": (OriginAsset.PRESET,),
+    "persona": (OriginAsset.PERSONA,),
+    "chat": (OriginAsset.HISTORY, OriginAsset.AUTHORS_NOTE),
+}
+"""What is in files of a kind; in those of the others may be anything."""
+
 MAX_KEPT: Final = 8_192
 """Origins that keep their numbers from one prompt to the next (no error: they begin anew)."""
+
+_PROMPTS: Final = "presets_in_chat"
+"""What the smart tavern's verdicts call prompts of a preset."""
 
 _GREETINGS: Final = "alternate_greetings"
 _NOTE: Final = ("header", "chat_metadata", "note_prompt")
@@ -47,17 +63,28 @@ class Origins:
     """
 
     def __init__(self, workspace: OpenWorkspace, variation: Variation | None = None) -> None:
-        self._workspace = workspace
         self._files = workspace.used_files(variation)
-        self._books = workspace.books(variation)
         self._saved = variation is not None and variation.saved
-        self._numbers, self.table = workspace.known_origins if variation is None else ({}, [])
-        if len(self.table) > MAX_KEPT:
-            self._numbers, self.table = {}, []
-            workspace.known_origins = (self._numbers, self.table)
-        self._seen: set[int] = set()
-        self._entries = workspace.entries(variation)
+        self.entries = workspace.entries(variation)
         self._lines: list[int] | None = None
+        known = workspace.known if variation is None else Known()
+        if len(known.origins) > MAX_KEPT:
+            known = workspace.known = Known()
+        self._numbers, self.table = known.numbers, known.origins
+        self._look_again(known)
+
+    def _look_again(self, known: Known) -> None:
+        """Bring the table up to date: files may be others than they were, and what is in them elsewhere."""
+        before, known.states = known.states, {}
+        for file in self._files:
+            known.states.setdefault(file.kind, []).append((file, file.changes_made))
+        kinds = {kind for kind in {*before, *known.states} if before.get(kind) != known.states.get(kind)}
+        if not kinds:
+            return
+        assets = {asset for kind in kinds for asset in _ASSETS_IN.get(kind, ())}
+        for origin, number in self._numbers.items():
+            if origin.asset in assets or not kinds <= _ASSETS_IN.keys():
+                self.table[number] = self._view(origin)
 
     def number(self, origin: BlockOrigin | None) -> int | None:
         """Its place in the table; None for what nobody knows the origin of."""
@@ -67,10 +94,6 @@ class Origins:
         if known is None:
             known = self._numbers[origin] = len(self.table)
             self.table.append(self._view(origin))
-            self._seen.add(known)
-        elif known not in self._seen:
-            self.table[known] = self._view(origin)
-            self._seen.add(known)
         return known
 
     def _view(self, origin: BlockOrigin) -> Origin:
@@ -135,10 +158,21 @@ class Origins:
 
     def entry(self, book: str, uid: int | str, number: int = 0) -> tuple[WorkingFile, Path] | None:
         """Where an entry stands, by the name of its book and its id, and which it is of several."""
-        those = self._entries.get((book, uid))
+        those = self.entries.get((book, uid))
         if those is None and isinstance(uid, str) and uid.isdecimal():
-            those = self._entries.get((book, int(uid)))
+            those = self.entries.get((book, int(uid)))
         return None if those is None else those[min(number, len(those) - 1)]
+
+    def verdict_place(self, verdict: Verdict, number: int) -> tuple[WorkingFile, Path] | None:
+        """Where what a verdict is about stands: an entry, or a prompt of the preset that goes into the chat."""
+        if verdict.facts.get("asset") != _PROMPTS:
+            return self.entry(verdict.book, verdict.uid, number)
+        for file in self._files:
+            prompts = existing(file.tree, ("prompts",))[1] if file.kind == "preset" else None
+            for index, item in enumerate(prompts if isinstance(prompts, list) else ()):
+                if isinstance(item, dict) and str(item.get("identifier") or item.get("name")) == verdict.uid:
+                    return file, ("prompts", index)
+        return None
 
     def _of_preset(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         for file in self._files:

@@ -1,18 +1,26 @@
-"""Planning: the plan of a workspace, also where it does not fit its window: what is to be seen is how far it does not."""
+"""Planning: the plan of a workspace, and what a model is to be asked of it: messages and options, with the inspection.
+
+A plan that does not fit its window is made all the same: what is to be seen is how far it does not.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from innkeeper.prompt import MaxTokensExceededError, Plan, deep_merge
+from innkeeper.prompt.data import plain_data, thaw
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.service.inspector.inspection.inspection import inspected
+from innkeeper.service.inspector.views.workspace import SettingsPatch, Variation
 from innkeeper.taverns import build
+from innkeeper.taverns.sending import RESERVE
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.views import Variation
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["planned"]
+__all__ = ["Sending", "planned", "sending"]
 
 
 def planned(workspace: OpenWorkspace, variation: Variation | None = None) -> Plan:
@@ -25,3 +33,32 @@ def planned(workspace: OpenWorkspace, variation: Variation | None = None) -> Pla
         plan = build(request.with_(step_options=options))
         note = Note(NoteKind.LIMIT, error.message, hint=error.hint)
         return plan.with_(warnings=(note, *plan.warnings))
+
+
+class Sending(msgspec.Struct, frozen=True):
+    """Messages, options, tools and the inspection (JSON) of one prompt."""
+
+    messages: list[dict[str, Any]]
+    options: dict[str, Any]
+    tools: list[dict[str, Any]]
+    model: str | None
+    inspection: bytes
+
+
+def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
+    """What is asked with ``message`` in place of the settings' own. Raises what building raises."""
+    changed = Variation(settings=SettingsPatch(message=message)) if message is not None else None
+    plan = planned(workspace, changed)
+    options: dict[str, Any] = thaw(plan.options)
+    if plan.stop:
+        options["stop"] = list(plan.stop)
+    reserved = plan.request.reserved_tokens if plan.request is not None else 0
+    if not options.keys() & {"max_tokens", "max_completion_tokens"}:
+        options["max_tokens"] = reserved or RESERVE
+    return Sending(
+        messages=[one.to_dict() for one in plan.messages],
+        options=options,
+        tools=[thaw(plain_data(tool)) for tool in plan.tools],
+        model=plan.model,
+        inspection=msgspec.json.encode(inspected(workspace, plan, changed)),
+    )

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-import msgspec
 from msgspec import UNSET
 
-from innkeeper.service.inspector.views import (
-    FileView,
-    Inspection,
-    InspectionUpdate,
-    MessageChanges,
-    MessageView,
-    Verdict,
-    VerdictChanges,
-)
+from innkeeper.service.inspector.views.exchanges import InspectionUpdate, MessageChanges, OriginChanges, VerdictChanges
+from innkeeper.service.inspector.views.inspection import Inspection
+from innkeeper.service.inspector.views.workspace import FileView
 
 __all__ = ["Updates"]
 
-T = TypeVar("T", MessageView, Verdict)
+T = TypeVar("T")
 
 
 class Updates:
@@ -36,6 +29,7 @@ class Updates:
         before, self._before = self._before, inspection
         messages = _changes(before.messages, inspection.messages) if before is not None else None
         verdicts = _changes(before.verdicts, inspection.verdicts) if before is not None else None
+        origins = _changes(before.origins, inspection.origins) if before is not None else None
         return InspectionUpdate(
             fingerprint=inspection.fingerprint,
             tavern=inspection.tavern,
@@ -44,14 +38,15 @@ class Updates:
             turns=inspection.turns,
             tokens=inspection.tokens,
             groups=inspection.groups,
-            origins=inspection.origins,
             lore=inspection.lore,
             trims=inspection.trims,
             notes=inspection.notes,
             messages=inspection.messages if messages is None else UNSET,
             verdicts=inspection.verdicts if verdicts is None else UNSET,
+            origins=inspection.origins if origins is None else UNSET,
             messages_changed=UNSET if messages is None else MessageChanges(len(inspection.messages), messages),
             verdicts_changed=UNSET if verdicts is None else VerdictChanges(len(inspection.verdicts), verdicts),
+            origins_changed=UNSET if origins is None else OriginChanges(len(inspection.origins), origins),
         )
 
 
@@ -60,15 +55,6 @@ def _changes(before: Sequence[T], after: Sequence[T]) -> dict[str, T] | None:
     changed = {
         str(index): item
         for index, item in enumerate(after)
-        if index >= len(before) or not _is_same(before[index], item)
+        if index >= len(before) or (item is not before[index] and item != before[index])
     }
     return None if 2 * len(changed) > len(after) else changed
-
-
-def _is_same(before: T, after: T) -> bool:
-    """Whether an item need not be sent again. What share of all tokens a message has follows from its tokens."""
-    if before is after:
-        return True
-    if isinstance(before, MessageView) and isinstance(after, MessageView) and before.share != after.share:
-        return before.tokens == after.tokens and before == msgspec.structs.replace(after, share=before.share)
-    return before == after

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.content.chat import Chat
-from innkeeper.service.inspector.views import GroupContest, KeyMatch, Roll, TimedEffect, Variation, Verdict
+from innkeeper.service.inspector.views.inspection import GroupContest, KeyMatch, Roll, TimedEffect, Verdict
+from innkeeper.service.inspector.views.workspace import Variation
 from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from innkeeper.lore.compiled import CompiledEntry
     from innkeeper.prompt import Plan
     from innkeeper.service.inspector.inspection.origins import Origins
+    from innkeeper.service.inspector.workspace.known import Known
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 __all__ = ["verdict_views"]
@@ -26,9 +29,9 @@ _TIMED: Final = frozenset({"sticky", "cooldown", "delay"})
 
 
 def verdict_views(
-    workspace: OpenWorkspace, plan: Plan, origins: Origins, variation: Variation | None = None
+    workspace: OpenWorkspace, plan: Plan, origins: Origins, known: Known, variation: Variation | None = None
 ) -> tuple[Verdict, ...]:
-    """A view for each verdict of a plan, in its order."""
+    """A view for each verdict of a plan, in its order; those of ``known`` that are made of the same are as they were."""
     lore = plan.lore
     verdicts = getattr(lore, "verdicts", ())
     if not verdicts:
@@ -37,35 +40,35 @@ def verdict_views(
     texts = {(item.book, item.uid): item.content for item in getattr(lore, "activated", ())}
     matches = _Matches(workspace, plan, origins, variation)
     counter, seen = default_counter(), dict[tuple[str, int | str], int]()
-    views, kept = [], list[_Known]()
-    known = workspace.known_verdicts if variation is None else []
+    kept: list[_Made] = []
+    moved = known.entries is not origins.entries
     for index, (verdict, entry) in enumerate(zip_longest(verdicts, entries)):
         key = (verdict.book, verdict.uid)
         number = seen[key] = seen.get(key, -1) + 1
-        place = origins.entry(verdict.book, verdict.uid, number)
-        own = None if entry is None else entry.entry
-        text = texts.get(key) if verdict.fired else None
-        tokens = None if text is None else counter.count(text, plan.model)
-        before = known[index] if index < len(known) else None
-        if before is not None and before.is_of(verdict, own, place, tokens):
-            view = before.view
-        else:
-            view = _view(index, verdict, entry, number, place, tokens, matches)
-        views.append(view)
-        if variation is None:
-            kept.append(_Known(verdict, own, place, view) if before is None or before.view is not view else before)
-    if variation is None:
-        workspace.known_verdicts = kept
-    return tuple(views)
+        before = known.verdicts[index] if index < len(known.verdicts) else None
+        if moved or before is None or not before.is_still(verdict):
+            place = origins.verdict_place(verdict, number)
+            own = None if entry is None else entry.entry
+            text = texts.get(key) if verdict.fired else None
+            tokens = None if text is None else counter.count(text, plan.model)
+            if before is None or not before.is_of(verdict, own, place, tokens):
+                before = _Made(verdict, own, place, _view(index, verdict, entry, number, place, tokens, matches))
+        kept.append(before)
+    known.verdicts, known.entries = kept, origins.entries
+    return tuple([made.view for made in kept])
 
 
-class _Known(NamedTuple):
+class _Made(NamedTuple):
     """A verdict whose view was made. One that a key decided is not kept: where the key is may be elsewhere."""
 
     verdict: LoreVerdict
     entry: LorebookEntry | None
     place: Any
     view: Verdict
+
+    def is_still(self, verdict: LoreVerdict) -> bool:
+        """Whether the view is the same, where the entry is where it was: for verdicts that are kept from scan to scan."""
+        return self.verdict is verdict and not verdict.fired and "span" not in verdict.facts
 
     def is_of(self, verdict: LoreVerdict, entry: LorebookEntry | None, place: Any, tokens: int | None) -> bool:
         """Whether the view would be the same."""
@@ -108,9 +111,18 @@ def _view(
         roll=Roll(facts["roll"], facts.get("probability")) if "roll" in facts else None,
         timed=_timed(reason, facts),
         tokens=tokens,
-        position=None if own is None else own.position.value,
-        order=None if own is None or own.order is None else int(own.order),
+        position=_position(facts) if own is None else own.position.value,
+        order=_whole(facts.get("order") if own is None else own.order),
     )
+
+
+def _position(facts: Mapping[str, Any]) -> str | None:
+    """Where an entry stands that says so itself, as those of the smart tavern do."""
+    return f"depth {facts['depth']}, {facts['role']}" if {"depth", "role"} <= facts.keys() else None
+
+
+def _whole(number: Any) -> int | None:
+    return int(number) if isinstance(number, (int, float)) and math.isfinite(number) else None
 
 
 def _contest(facts: Mapping[str, Any]) -> GroupContest:

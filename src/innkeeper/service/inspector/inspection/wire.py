@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.origins import Origins
-from innkeeper.service.inspector.views import Finding, Wire, WireRange
+from innkeeper.service.inspector.views.inspection import Wire, WireRange
+from innkeeper.service.inspector.views.workspace import Finding
 
 if TYPE_CHECKING:
     from innkeeper.prompt.source_map import SourceRange

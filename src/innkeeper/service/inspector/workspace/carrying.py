@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, InnkeeperError
-from innkeeper.service.inspector.views import Finding
+from innkeeper.service.inspector.views.workspace import Finding
 from innkeeper.taverns import build
 
 if TYPE_CHECKING:

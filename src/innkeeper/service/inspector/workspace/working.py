@@ -28,7 +28,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, InputError, UnsupportedError, UsageError
-from innkeeper.service.inspector.views import Edit, Kind
+from innkeeper.service.inspector.views.workspace import Edit, Kind
 from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, plain
 from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
 

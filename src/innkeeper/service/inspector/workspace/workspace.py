@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.chat import OURS, Chat
-from innkeeper.content.finding import Finding as ContentFinding
-from innkeeper.content.finding import Level
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, UnknownNameError
-from innkeeper.prompt.errors import InnkeeperError, LimitError, UsageError
-from innkeeper.service.inspector.views import (
+from innkeeper.prompt.errors import LimitError
+from innkeeper.service.inspector.views.workspace import (
     FileView,
-    Finding,
-    Kind,
-    Origin,
     Path,
     SettingsPatch,
     SettingsView,
@@ -25,13 +20,17 @@ from innkeeper.service.inspector.views import (
     Workspace,
 )
 from innkeeper.service.inspector.workspace.carrying import Carried, is_same
-from innkeeper.service.inspector.workspace.edits import existing, text_path
-from innkeeper.service.inspector.workspace.mending import mend_of
+from innkeeper.service.inspector.workspace.findings import Linted, finding_view
+from innkeeper.service.inspector.workspace.known import Known
+from innkeeper.service.inspector.workspace.settings import (
+    TAVERN,
+    patched,
+    settings_fields,
+    usual_settings,
+    with_request,
+)
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.taverns.asset_fields import AssetFields
-
-if TYPE_CHECKING:
-    from innkeeper.content.preset import Preset
 
 __all__ = ["MAX_FILES", "MAX_FILE_BYTES", "OpenWorkspace"]
 
@@ -40,11 +39,6 @@ MAX_FILES: Final = 500
 
 MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 """Bytes of all files of one workspace of the inspector (`LimitError`)."""
-
-TAVERN: Final = "silly"
-_SEVERITIES: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
-_BUILT: Final[tuple[Kind, ...]] = ("character", "lorebook", "preset", "chat", "request")
-"""Kinds that a prompt is built of, beside the persona. A request goes alone where nobody says."""
 
 
 _Book = tuple[str, Lorebook, WorkingFile]
@@ -76,16 +70,13 @@ class OpenWorkspace:
         self.title = title
         self.files = {file.id: file for file in files}
         self._check()
-        self.settings = self._usual(now, every=every)
-        self._linted: dict[str, tuple[Any, tuple[Finding, ...]]] = {}
+        self.settings = usual_settings(self.files.values(), now, every=every)
+        self._linted = Linted()
         self._cut: tuple[Chat, int, Chat] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
         self._places: tuple[list[_Book], _Places] | None = None
         self.carried = Carried()
-        self.known_origins: tuple[dict[Any, int], list[Origin]] = ({}, [])
-        """The table of the last prompt, and the numbers of origins in it."""
-        self.known_verdicts: list[Any] = []
-        """What `innkeeper.service.inspector.inspection.verdicts` made last, in its order."""
+        self.known = Known()
         if settings is not None:
             self.change(settings)
 
@@ -97,42 +88,6 @@ class OpenWorkspace:
         ):
             if found > allowed:
                 raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=found)
-
-    def _usual(self, now: str, *, every: bool) -> SettingsView:
-        """What is used where nobody says: what a profile among the files names, and of each other kind the first."""
-        profile, named = self._profile()
-        kinds: dict[str, list[WorkingFile]] = {}
-        for file in self.files.values():
-            kinds.setdefault(file.kind, []).append(file)
-        used: list[WorkingFile] = []
-        for kind in _BUILT:
-            those = kinds.get(kind, [])
-            chosen = those if every else [file for file in those if file.name in named]
-            if not chosen and not (kind == "request" and used) and (kind != "lorebook" or profile is None):
-                chosen = those if kind == "lorebook" else those[:1]
-            used += chosen
-        personas = kinds.get("persona", [])
-        persona = next((file.id for file in personas if file.name in named), personas[0].id if personas else None)
-        base = SettingsView(tavern=TAVERN, now=now, used=tuple(file.id for file in used), persona=persona)
-        request = next((file.asset for file in used if file.kind == "request"), None)
-        if request is not None:
-            return _with_request(base, request)
-        return base if profile is None else _with_profile(base, profile)
-
-    def _profile(self) -> tuple[Any, frozenset[str]]:
-        """The profile that the files have, if they have one, and the files that it names."""
-        from innkeeper.taverns.profiles.profile import parse_profile
-
-        for file in self.files.values():
-            if file.kind == "profile" and file.name.rpartition("/")[2] == "profile.toml":
-                try:
-                    profile = parse_profile(file.data, asset=file.name)
-                except InnkeeperError as error:
-                    file.problem = error
-                    continue
-                folder = file.name.rpartition("/")[0]
-                return profile, frozenset(f"{folder}/{name}" if folder else name for name in profile.files)
-        return None, frozenset()
 
     # ----------------------------------------------------------------------------------------------------------- views
 
@@ -150,6 +105,7 @@ class OpenWorkspace:
             turns=self.turns,
             library=library,
             talk=talk,
+            profiles=TAVERNS[self.settings.tavern].profiles if self.settings.tavern in TAVERNS else (),
             formats={file.id: file.formats for file in self.files.values()},
             routes=routes,
         )
@@ -164,41 +120,17 @@ class OpenWorkspace:
     def file_view(self, file: WorkingFile) -> FileView:
         """A file as the page lists it."""
         used = file.id in self.settings.used or file.id == self.settings.persona
-        findings = tuple(_finding(file, one) for one in file.findings) + self._known_lint(file)
+        findings = tuple(finding_view(file, one) for one in file.findings) + self._linted.findings(file)
         size = len(file.data)
         return FileView(
             file.id, file.name, file.kind, size, used, file.changed, file.writable, file.has_picture, findings
         )
 
-    def _known_lint(self, file: WorkingFile) -> tuple[Finding, ...]:
-        asset, findings = self._linted.get(file.id, (None, ()))
-        return findings if asset is file.asset else ()
-
     def lint(self) -> bool:
         """Look for dead entries and the like in what was not looked at as it is now; whether there was any."""
-        from innkeeper.lore.lint import RESTATED
-        from innkeeper.taverns.silly.linting import lint_fields
-
-        preset, looked = self._preset(), False
-        for file in self.files.values():
-            if file.asset is None or (file.id in self._linted and self._linted[file.id][0] is file.asset):
-                continue
-            looked, fields = True, AssetFields()
-            try:
-                fields.put(file.asset, file.name)
-                found = [
-                    _finding(file, one)
-                    for one in lint_fields(fields.fields, preset, self.settings.model)
-                    if one.rule not in RESTATED
-                ]
-            except InnkeeperError as error:
-                found = [Finding("note", error.kind, error.message, error.hint, file.id)]
-            self._linted[file.id] = (file.asset, tuple(found))
-        return looked
-
-    def _preset(self) -> Preset | None:
-        found = (self.files[key].asset for key in self.settings.used if key in self.files)
-        return next((asset.preset for asset in found if type(asset).__name__ == "PresetFile"), None)
+        used = (self.files[key].asset for key in self.settings.used if key in self.files)
+        preset = next((asset.preset for asset in used if type(asset).__name__ == "PresetFile"), None)
+        return self._linted.lint(self.files.values(), preset, self.settings.model)
 
     @property
     def chat_file(self) -> WorkingFile | None:
@@ -217,11 +149,13 @@ class OpenWorkspace:
         """Have other settings. Raises `UnknownNameError` for a file or tavern that is not there."""
         from innkeeper.taverns import TAVERNS
 
-        settings = _patched(self.settings, patch)
+        settings = patched(self.settings, patch)
         for name in (*settings.used, *((settings.persona,) if settings.persona else ())):
             self.file(name)
         if settings.tavern not in TAVERNS:
             raise UnknownNameError("tavern", settings.tavern, TAVERNS)
+        if patch.profile is msgspec.UNSET and settings.tavern != self.settings.tavern:
+            settings = msgspec.structs.replace(settings, profile=_known_profile(settings))
         self.settings = settings
 
     def add(self, file: WorkingFile) -> None:
@@ -242,7 +176,7 @@ class OpenWorkspace:
     def use_alone(self, file: WorkingFile) -> None:
         """Build of this file alone, with the settings that it has itself."""
         plain = SettingsView(tavern=TAVERN, now=self.settings.now, used=(file.id,))
-        self.settings = _with_request(plain, file.asset) if file.kind == "request" else plain
+        self.settings = with_request(plain, file.asset) if file.kind == "request" else plain
 
     # ----------------------------------------------------------------------------------------------------------- request
 
@@ -258,7 +192,7 @@ class OpenWorkspace:
         """The settings, with those of a variation over them."""
         if variation is None or variation.settings is msgspec.UNSET:
             return self.settings
-        return _patched(self.settings, variation.settings)
+        return patched(self.settings, variation.settings)
 
     def request(self, variation: Variation | None = None) -> BuildRequest:
         """The request of what is edited and set. Raises `UsageError` where files do not go together, and what reading does."""
@@ -272,7 +206,7 @@ class OpenWorkspace:
         whole = fields.get("history")
         if isinstance(whole, Chat):
             fields["history"] = self._until(whole, settings.turn)
-        fields |= _settings_fields(settings)
+        fields |= settings_fields(settings)
         request = self._requested(fields)
         self.carried.note = None
         if not isinstance(whole, Chat) or fields["history"] is whole:
@@ -338,82 +272,16 @@ class OpenWorkspace:
         return places
 
 
+def _known_profile(settings: SettingsView) -> str | None:
+    """The variant that is set, where the tavern that is set has one of that name."""
+    from innkeeper.taverns import TAVERNS
+
+    return settings.profile if settings.profile in TAVERNS[settings.tavern].profiles else None
+
+
 _LEFT: Final = frozenset({"timedWorldInfo", "variables", "lastInContextMessageId", OURS})
 """What turns leave in the metadata of a chat."""
 
 
 def _are_same(before: list[_Book], after: list[_Book]) -> bool:
     return len(before) == len(after) and all(a[1] is b[1] and a[2] is b[2] for a, b in zip(before, after, strict=True))
-
-
-def _settings_fields(settings: SettingsView) -> dict[str, Any]:
-    """The settings as fields of a request: those that say something."""
-    fields = {
-        "tavern": settings.tavern,
-        "profile": settings.profile,
-        "model": settings.model,
-        "context_window": settings.context_window,
-        "reserved_tokens": settings.reserve,
-        "seed": settings.seed,
-        "now": settings.now or None,
-        "message": settings.message,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _patched(settings: SettingsView, patch: SettingsPatch) -> SettingsView:
-    changes: Mapping[str, Any] = {
-        name: value for name in patch.__struct_fields__ if (value := getattr(patch, name)) is not msgspec.UNSET
-    }
-    if isinstance(changes.get("turn"), int) and changes["turn"] < 0:
-        raise UsageError("a turn is a number of messages")
-    return msgspec.structs.replace(settings, **changes)
-
-
-def _with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
-    """The settings that a request has itself."""
-    return msgspec.structs.replace(
-        settings,
-        tavern=request.tavern or TAVERN,
-        profile=request.profile,
-        model=request.model,
-        context_window=request.context_window,
-        reserve=request.reserved_tokens or None,
-        seed=request.seed,
-        now=request.now or settings.now,
-        message=request.message or None,
-    )
-
-
-def _with_profile(settings: SettingsView, profile: Any) -> SettingsView:
-    return msgspec.structs.replace(
-        settings,
-        tavern=profile.tavern,
-        profile=profile.variant,
-        context_window=profile.context_window,
-        reserve=profile.reserve,
-        seed=profile.seed if isinstance(profile.seed, int) else settings.seed,
-    )
-
-
-def _finding(file: WorkingFile, finding: ContentFinding) -> Finding:
-    severity: Any = _SEVERITIES[finding.level]
-    path = _place(file, finding.path)
-    return Finding(severity, finding.rule, finding.message, finding.hint, file.id, path, mend_of(file, finding, path))
-
-
-def _place(file: WorkingFile, text: str) -> Path:
-    """Where in its document a finding is: entries of lorebooks are named by their ids in some."""
-    path = text_path(text)
-    place, value = existing(file.tree, path)
-    if len(place) == len(path) or value is not None:
-        return place
-    book = file.asset if isinstance(file.asset, Lorebook) else getattr(file.asset, "book", None)
-    if "entries" in path and isinstance(book, Lorebook):
-        at = path.index("entries")
-        if at + 1 < len(path):
-            entry = next((one for one in book.entries if str(one.id) == str(path[at + 1])), None)
-            found = None if entry is None else file.entry_paths().get(id(entry.raw))
-            if found is not None:
-                return file.place((*found, *path[at + 2 :]))
-    return place

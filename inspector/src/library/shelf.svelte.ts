@@ -1,0 +1,41 @@
+/** What of the library is looked at: its templates, the one that is open, and the view. */
+
+import { library } from "../api/client.ts";
+import type { LibraryView, TemplateSummary, TemplateView } from "../api/types.ts";
+import { session } from "../state/session.svelte.ts";
+
+export const VIEWS = ["templates", "resolver", "tiers", "catalogue", "log", "vault"] as const;
+export type View = (typeof VIEWS)[number];
+
+class Shelf {
+  view = $state<View>("templates");
+  overview = $state.raw<LibraryView | null>(null);
+  templates = $state.raw<readonly TemplateSummary[] | null>(null);
+  open = $state.raw<TemplateView | null>(null);
+
+  readonly kinds: readonly string[] = $derived([...new Set((this.templates ?? []).map((one) => one.kind))].sort());
+
+  /** Ask again for what is in it. */
+  async load(): Promise<void> {
+    await session.tried(async () => {
+      [this.overview, this.templates] = await Promise.all([library.overview(), library.templates()]);
+    });
+  }
+
+  /** Show a template, with one of its versions. */
+  async show(name: string, version: number | null = null): Promise<void> {
+    this.view = "templates";
+    session.room = "library";
+    await session.tried(async () => {
+      this.open = await library.template(name, version);
+    });
+  }
+
+  /** A template as it is after it was changed. */
+  async changed(template: TemplateView): Promise<void> {
+    this.open = template;
+    await this.load();
+  }
+}
+
+export const shelf = new Shelf();

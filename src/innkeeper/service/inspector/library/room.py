@@ -1,0 +1,134 @@
+"""LibraryRoom: the library as the inspector opens it: to look without leaving a trace, and, for one change at a time, to write.
+
+Where there is no database, or it cannot be read, its last snapshot is shown, or else what comes with Innkeeper.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from innkeeper.library.errors import DatabaseMissingError
+from innkeeper.prompt.errors import FormatError, InnkeeperError
+
+if TYPE_CHECKING:
+    from innkeeper.library.catalogue.catalogue import Catalogue
+    from innkeeper.library.library import Library
+    from innkeeper.service.inspector.library.shelf import Shelf
+
+__all__ = ["LibraryRoom"]
+
+T = TypeVar("T")
+
+_TRIES: Final = 3
+_MAKE: Final = "`innkeeper library db upgrade` makes one, `innkeeper library template import --builtin` fills it"
+
+
+class LibraryRoom:
+    """One library. Threads may share it.
+
+    Args:
+        url: its database, as `Database.open` takes it: the one that commands use, where left out.
+    """
+
+    def __init__(self, url: str | None = None) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._library: Library | None = None
+        self._catalogue: Catalogue | None = None
+
+    def look(self, work: Callable[[Shelf], T]) -> T:
+        """What ``work`` makes of the library as it is now; once more where the file was written to meanwhile.
+
+        Raises `ConfigError` for a URL that is not understood.
+        """
+        for _ in range(_TRIES):
+            before = self._written()
+            try:
+                found = work(self.shelf())
+            except InnkeeperError:
+                if before == self._written():
+                    raise
+            else:
+                if before == self._written():
+                    return found
+        return work(self.shelf())
+
+    def _written(self) -> tuple[int, int, int] | None:
+        """Which file the database is and when it was written to, where it is one."""
+        from innkeeper.library.db.connection import find_target
+
+        path = find_target(self._url).path
+        try:
+            facts = None if path is None else path.stat()
+        except OSError:
+            return None
+        return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+    def shelf(self) -> Shelf:
+        """What is looked at now. Raises `ConfigError` for a URL that is not understood."""
+        from innkeeper.service.inspector.library.shelf import StoredShelf
+
+        try:
+            library = self._reading()
+            library.db.revision()
+        except InnkeeperError as error:
+            return self._kept(error)
+        return StoredShelf(library, lambda: self._read(library))
+
+    def _reading(self) -> Library:
+        from innkeeper.library.library import Library
+
+        with self._lock:
+            if self._library is None:
+                self._library = Library.open(self._url, create=False, read_only="traceless", watch=False)
+            return self._library
+
+    def _read(self, library: Library) -> Catalogue:
+        """What requests are answered from, of which only what has changed is read again."""
+        with self._lock:
+            before, database = self._catalogue, library.database
+            self._catalogue = found = database.load() if before is None else database.update(before)
+        return found
+
+    def _kept(self, problem: InnkeeperError) -> Shelf:
+        """The last snapshot, up to the tier that the rules allow, or what comes with Innkeeper."""
+        from innkeeper.library.builtins import packaged
+        from innkeeper.library.catalogue.snapshot import SnapshotFile
+        from innkeeper.service.inspector.library.shelf import KeptShelf
+
+        if isinstance(problem, DatabaseMissingError):
+            problem.hint = _MAKE
+        library = self._library
+        if library is not None:
+            ceiling = library.database.last_rules.policy.ceiling
+            try:
+                return KeptShelf(SnapshotFile(library.snapshot, ceiling=ceiling).load(), "snapshot", problem)
+            except FormatError:
+                pass
+        return KeptShelf(packaged(), "builtin", problem)
+
+    @contextmanager
+    def changing(self) -> Iterator[Library]:
+        """The library to be written, for one change. A database is not made by the way.
+
+        Raises `DatabaseError`: there is none, or it cannot be opened.
+        """
+        from innkeeper.library.library import Library
+
+        with Library.open(self._url, create=False, watch=False) as library:
+            try:
+                library.db.revision()
+            except DatabaseMissingError as error:
+                error.hint = _MAKE
+                raise
+            yield library
+
+    def close(self) -> None:
+        """Give the database back."""
+        with self._lock:
+            library, self._library = self._library, None
+        if library is not None:
+            library.close()

@@ -1,0 +1,150 @@
+"""Rows: the catalogue's models, providers, tools, negative prompts and budgets, each with where it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from innkeeper.library.templates.partials import compose
+from innkeeper.library.templates.publish import worst_case
+from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import thaw
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.inspector.library.shelf import Shelf, StoredShelf
+from innkeeper.service.inspector.library.templates import reader_of
+from innkeeper.service.inspector.views.library import BudgetRow, ModelRow, NegativeRow, ProviderRow, ToolRow
+from innkeeper.tokens import default_counter
+
+__all__ = ["budgets", "models", "negatives", "providers", "tools"]
+
+Row = Mapping[str, Any]
+
+
+def _published(shelf: Shelf, ceiling: Tier) -> tuple[TemplateVersion, ...]:
+    """The versions in production of which a visitor may know."""
+    rows = (row for row in shelf.catalogue().labelled if row.label == PRODUCTION)
+    return tuple(row.version for row in rows if row.version.key.content_mode.rank <= ceiling.rank)
+
+
+def models(shelf: Shelf, ceiling: Tier) -> tuple[ModelRow, ...]:
+    """The models in their order."""
+    providers = {row["id"]: row["name"] for row in shelf.rows("ProviderStore")}
+    defaults = _defaults(shelf)
+    published = _published(shelf, ceiling)
+    return tuple(
+        _model(row, providers.get(row["provider_id"]), defaults, published) for row in shelf.rows("ModelStore")
+    )
+
+
+def _defaults(shelf: Shelf) -> Mapping[str, str]:
+    if not isinstance(shelf, StoredShelf):
+        return {}
+    from innkeeper.library.models.stores import ModelStore
+
+    return ModelStore(shelf.library.db).defaults()
+
+
+def _model(
+    row: Row, provider: str | None, defaults: Mapping[str, str], published: tuple[TemplateVersion, ...]
+) -> ModelRow:
+    names = {row["model_key"], row["model_family"]} - {None}
+    return ModelRow(
+        key=row["model_key"],
+        title=row["display_name"] or "",
+        provider=provider,
+        modality=row["modality"],
+        family=row["model_family"],
+        tasks=tuple(row["tasks"]),
+        default_for=tuple(task for task, key in defaults.items() if key == row["model_key"]),
+        window=row["context_window"],
+        priority=row["priority"],
+        ceiling=row["tier_ceiling"],
+        active=bool(row.get("is_active", True)),
+        replaced_by=row.get("replaced_by"),
+        used_by=tuple(sorted(one.name for one in published if names & {one.key.target_model, one.key.enhancer_model})),
+    )
+
+
+def providers(shelf: Shelf, *, admin: bool) -> tuple[ProviderRow, ...]:
+    """The providers by name; their addresses and the names of their secrets are for an administrator."""
+    users: dict[str, list[str]] = {}
+    for row in shelf.rows("ModelStore"):
+        users.setdefault(row["provider_id"], []).append(row["model_key"])
+    return tuple(
+        ProviderRow(
+            name=row["name"],
+            title=row["display_name"] or "",
+            address=row["base_url"] if admin else None,
+            auth=row["auth_scheme"] or "",
+            secret=row["secret_name"] if admin else None,
+            ceiling=row["tier_ceiling"],
+            active=bool(row.get("is_active", True)),
+            used_by=tuple(sorted(users.get(row["id"], ()))),
+        )
+        for row in shelf.rows("ProviderStore")
+    )
+
+
+def tools(shelf: Shelf) -> tuple[ToolRow, ...]:
+    """The tools by name."""
+    return tuple(
+        ToolRow(
+            name=row["name"],
+            description=row["description"] or "",
+            provider=row["provider"],
+            model=row["model"],
+            active=row["is_active"],
+            changed=row["updated_at"],
+            definition=thaw(row["definition"]),
+        )
+        for row in shelf.rows("ToolStore")
+    )
+
+
+def negatives(shelf: Shelf, ceiling: Tier) -> tuple[NegativeRow, ...]:
+    """The fragments of negative prompts in their order."""
+    users: dict[str, list[str]] = {}
+    for row in shelf.rows("ModelStore"):
+        users.setdefault(row["model_family"] or "", []).append(row["model_key"])
+    return tuple(
+        NegativeRow(
+            id=row["id"],
+            family=row["model_type"],
+            tier=row["content_mode"],
+            mode=row["generation_mode"],
+            priority=row["priority"],
+            active=bool(row.get("is_active", True)),
+            text=row["negative_prompt"],
+            used_by=tuple(sorted(users.get(row["model_type"], ()))),
+        )
+        for row in shelf.rows("NegativeStore")
+        if Tier.of(row["content_mode"]).rank <= ceiling.rank
+    )
+
+
+def budgets(shelf: Shelf, ceiling: Tier) -> tuple[BudgetRow, ...]:
+    """The room of each published template, by name."""
+    published = sorted(_published(shelf, ceiling), key=lambda one: one.name)
+    return tuple(row for version in published for row in _budget(shelf, version))
+
+
+def _budget(shelf: Shelf, version: TemplateVersion) -> Iterator[BudgetRow]:
+    """Its room; none of one whose parts cannot be read."""
+    reader = reader_of(version)
+    window, written = shelf.window(reader), version.max_output_tokens or version.token_limit
+    with suppress(InnkeeperError):
+        estimate = worst_case(compose(version, shelf.part), default_counter(), reader)
+        yield BudgetRow(
+            template=version.name,
+            version=version.version,
+            target=version.key.target_model,
+            reader=reader,
+            token_limit=version.token_limit,
+            max_output_tokens=written,
+            worst=estimate.total,
+            unbounded=estimate.unbounded,
+            window=window,
+            fits=None if window is None else estimate.total + written <= window,
+        )

@@ -1,0 +1,264 @@
+"""Shelf: the templates that are looked at: those of a database, with all versions, or those of a snapshot, which hold labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.errors import NotFoundError, near_names
+from innkeeper.library.templates.publish import TemplateProblem, problems_of
+from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
+from innkeeper.library.tiers.rules import OperatorRules
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.tokens import default_counter
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+    from innkeeper.library.templates.store import LabelEvent
+
+__all__ = ["KeptShelf", "Shelf", "ShelfEntry", "Source", "StoredShelf"]
+
+Source = Literal["database", "snapshot", "builtin"]
+
+
+class ShelfEntry(NamedTuple):
+    """A line in the list of templates: ``shown`` is the version in production, else the latest."""
+
+    name: str
+    title: str
+    latest: int
+    labels: Mapping[str, int]
+    shown: TemplateVersion
+
+
+class Shelf(Protocol):
+    """What all of them tell."""
+
+    @property
+    def source(self) -> Source:
+        """Where it was read."""
+        ...
+
+    @property
+    def problem(self) -> InnkeeperError | None:
+        """Why that is not the database."""
+        ...
+
+    @property
+    def rules(self) -> OperatorRules:
+        """The operator's rules."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """The number that grows with every change."""
+        ...
+
+    @property
+    def catalogue(self) -> Callable[[], Catalogue]:
+        """What requests are answered from, where it is called."""
+        ...
+
+    def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
+        """Templates by name."""
+        ...
+
+    def entry(self, name: str) -> ShelfEntry:
+        """One of them. Raises `NotFoundError`, with near names."""
+        ...
+
+    def versions(self, name: str) -> tuple[TemplateVersion, ...]:
+        """The versions of one, oldest first. Raises `NotFoundError`."""
+        ...
+
+    def moves(self, name: str) -> tuple[LabelEvent, ...]:
+        """The moves of its labels in their order. Raises `NotFoundError`."""
+        ...
+
+    def part(self, name: str, version: int) -> TemplateVersion | None:
+        """A version that others include or extend."""
+        ...
+
+    def problems(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
+        """Everything that is wrong with a version, were it published."""
+        ...
+
+    def window(self, model: str | None) -> int | None:
+        """The context window of a model, in tokens."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """The rows of its tables, by the tables' names."""
+        ...
+
+    def rows(self, store: str, **where: Any) -> tuple[Mapping[str, Any], ...]:
+        """The rows of a store of `innkeeper.library.models.stores`, in their order; none where only a snapshot is there."""
+        ...
+
+
+class StoredShelf:
+    """The templates of a database that is open to be read."""
+
+    source: Source = "database"
+    problem = None
+
+    def __init__(self, library: Library, catalogue: Callable[[], Catalogue]) -> None:
+        self.library, self.catalogue = library, catalogue
+        self._store = library.authoring.store
+
+    @property
+    def rules(self) -> OperatorRules:
+        """The operator's rules, as they are now."""
+        return self.library.database.read_rules()
+
+    @property
+    def revision(self) -> int:
+        """The number that grows with every change."""
+        return self.library.db.revision()
+
+    def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
+        """Templates by name."""
+        found = self._store.list(limit=limit, after=after, search=search or None)
+        return tuple(
+            ShelfEntry(one.name, _title(one.description, one.shown), one.latest_version, one.labels, one.shown)
+            for one in found
+        )
+
+    def entry(self, name: str) -> ShelfEntry:
+        """One of them. Raises `NotFoundError`, with near names."""
+        with near_names(name, self._store.names):
+            shown, labels = self._store.get(name), self._store.labels(name)
+        latest, held = shown.version, labels.get(PRODUCTION)
+        if held is not None and held != latest:
+            shown = self._store.get(name, version=held)
+        return ShelfEntry(name, _title(self._store.description(name), shown), latest, labels, shown)
+
+    def versions(self, name: str) -> tuple[TemplateVersion, ...]:
+        """The versions of one, oldest first. Raises `NotFoundError`."""
+        return self._store.versions(name)
+
+    def moves(self, name: str) -> tuple[LabelEvent, ...]:
+        """The moves of its labels in their order. Raises `NotFoundError`."""
+        return self._store.history(name)
+
+    def part(self, name: str, version: int) -> TemplateVersion | None:
+        """A version that others include or extend."""
+        try:
+            return self._store.get(name, version=version)
+        except NotFoundError:
+            return None
+
+    def problems(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
+        """Everything that is wrong with a version, were it published."""
+        return self.library.authoring.validate(version)
+
+    def window(self, model: str | None) -> int | None:
+        """The context window of a model, in tokens."""
+        from innkeeper.library.models.stores import ModelStore
+
+        return next((row["context_window"] for row in ModelStore(self.library.db).named((model,))), None)
+
+    def counts(self) -> Mapping[str, int]:
+        """The rows of its tables, by the tables' names."""
+        from innkeeper.library.db.engine import status_of
+
+        return status_of(self.library.db).rows
+
+    def rows(self, store: str, **where: Any) -> tuple[Mapping[str, Any], ...]:
+        """The rows of a store, in their order."""
+        from innkeeper.library.models import stores
+
+        found: tuple[Mapping[str, Any], ...] = getattr(stores, store)(self.library.db).list(**where)
+        return found
+
+
+_TABLES = {"NegativeStore": "negatives", "ModelStore": "models", "ProviderStore": "providers"}
+
+
+class KeptShelf:
+    """The templates of a catalogue that was kept, or that comes with Innkeeper."""
+
+    def __init__(self, catalogue: Catalogue, source: Source, problem: InnkeeperError) -> None:
+        self.source, self.problem = source, problem
+        self._catalogue = catalogue
+        self._versions: dict[str, dict[int, TemplateVersion]] = {}
+        self._labels: dict[str, dict[str, int]] = {}
+        for version in (*catalogue.pinned, *(row.version for row in catalogue.labelled)):
+            self._versions.setdefault(version.name, {})[version.version] = version
+        for row in catalogue.labelled:
+            self._labels.setdefault(row.version.name, {})[row.label] = row.version.version
+
+    @property
+    def rules(self) -> OperatorRules:
+        """The defaults: nobody's rules can be read."""
+        return OperatorRules()
+
+    @property
+    def revision(self) -> int:
+        """That of the catalogue."""
+        return self._catalogue.revision
+
+    def catalogue(self) -> Catalogue:
+        """What requests are answered from."""
+        return self._catalogue
+
+    def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
+        """Templates by name."""
+        names = sorted(name for name in self._versions if name > after)
+        found = (self.entry(name) for name in names)
+        wanted = search.casefold()
+        return tuple(one for one in found if wanted in f"{one.name}\n{one.shown.system_prompt}".casefold())[:limit]
+
+    def entry(self, name: str) -> ShelfEntry:
+        """One of them. Raises `NotFoundError`, with near names."""
+        versions, labels = self._known(name), self._labels.get(name, {})
+        latest = max(versions)
+        shown = versions[labels.get(PRODUCTION, latest)]
+        return ShelfEntry(name, _title("", shown), latest, labels, shown)
+
+    def _known(self, name: str) -> dict[int, TemplateVersion]:
+        with near_names(name, lambda: self._versions):
+            if name not in self._versions:
+                raise NotFoundError(f"there is no template {name[:200]!r}")
+        return self._versions[name]
+
+    def versions(self, name: str) -> tuple[TemplateVersion, ...]:
+        """The versions of one, oldest first. Raises `NotFoundError`."""
+        return tuple(version for _, version in sorted(self._known(name).items()))
+
+    def moves(self, name: str) -> tuple[LabelEvent, ...]:
+        """None are kept. Raises `NotFoundError`."""
+        self._known(name)
+        return ()
+
+    def part(self, name: str, version: int) -> TemplateVersion | None:
+        """A version that others include or extend."""
+        return self._versions.get(name, {}).get(version)
+
+    def problems(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
+        """Everything that is wrong with a version, were it published."""
+        return problems_of(version, lookup=self.part, window=self.window(_reader(version)), counter=default_counter())
+
+    def window(self, model: str | None) -> int | None:
+        """The context window of a model, in tokens."""
+        return next((row["context_window"] for row in self._catalogue.models if row["model_key"] == model), None)
+
+    def counts(self) -> Mapping[str, int]:
+        """Those of its tables, by the tables' names."""
+        kept = self._catalogue
+        facts = {"api_models": kept.models, "api_providers": kept.providers, "negative_prompts": kept.negatives}
+        return {"templates": len(self._versions), **{name: len(rows) for name, rows in facts.items()}}
+
+    def rows(self, store: str, **_: Any) -> tuple[Mapping[str, Any], ...]:
+        """The rows that the catalogue holds."""
+        return getattr(self._catalogue, _TABLES[store]) if store in _TABLES else ()
+
+
+def _title(description: str, shown: TemplateVersion) -> str:
+    """What a template is, for people: what came with Innkeeper says so among its metadata."""
+    return description or str(shown.metadata.get("description") or "")
+
+
+def _reader(version: TemplateVersion) -> str | None:
+    return version.key.enhancer_model or version.key.target_model

@@ -1,0 +1,187 @@
+"""Exchanges: what the page asks and gets: rebuilds while somebody types, comparisons, and talk."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from innkeeper.service.inspector.views.inspection import (
+    Inspection,
+    LoreView,
+    MessageView,
+    Origin,
+    TokenGroup,
+    Tokens,
+    Trim,
+    Verdict,
+)
+from innkeeper.service.inspector.views.workspace import Edit, FileView, Finding, Problem, SettingsPatch, Variation
+
+__all__ = [
+    "CacheCost",
+    "CompareRequest",
+    "Comparison",
+    "InspectionUpdate",
+    "LiveFailure",
+    "LiveFiles",
+    "LiveReply",
+    "LiveRequest",
+    "MessageChanges",
+    "MessagePair",
+    "OriginChanges",
+    "PairTokens",
+    "TalkDelta",
+    "TalkEnd",
+    "TalkRequest",
+    "VerdictChanges",
+    "VerdictPair",
+]
+
+
+class MessageChanges(msgspec.Struct, frozen=True):
+    """The messages as they differ from those before: how many there are, and those that are others, by index."""
+
+    length: int
+    changed: dict[str, MessageView]
+
+
+class VerdictChanges(msgspec.Struct, frozen=True):
+    """The verdicts as they differ from those before: how many there are, and those that are others, by index."""
+
+    length: int
+    changed: dict[str, Verdict]
+
+
+class OriginChanges(msgspec.Struct, frozen=True):
+    """The table of origins as it differs from the one before: how many there are, and those that are others, by index."""
+
+    length: int
+    changed: dict[str, Origin]
+
+
+class InspectionUpdate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An inspection after the first of a connection: long lists may come as what changed in them."""
+
+    fingerprint: str
+    tavern: str
+    profile: str | None
+    model: str | None
+    turns: int
+    tokens: Tokens
+    groups: tuple[TokenGroup, ...]
+    lore: LoreView
+    trims: tuple[Trim, ...]
+    notes: tuple[Finding, ...]
+    messages: tuple[MessageView, ...] | UnsetType = UNSET
+    verdicts: tuple[Verdict, ...] | UnsetType = UNSET
+    origins: tuple[Origin, ...] | UnsetType = UNSET
+    messages_changed: MessageChanges | UnsetType = UNSET
+    verdicts_changed: VerdictChanges | UnsetType = UNSET
+    origins_changed: OriginChanges | UnsetType = UNSET
+
+
+class LiveRequest(msgspec.Struct, frozen=True):
+    """What the page changes. ``serial`` comes back with the answer; a request that a later one overtook has none."""
+
+    serial: int
+    edits: tuple[Edit, ...] = ()
+    settings: SettingsPatch | UnsetType = UNSET
+
+
+class LiveReply(msgspec.Struct, frozen=True):
+    """The newest state, and how long it took. ``files`` are those whose state or findings are others than last told."""
+
+    serial: int
+    took_ms: float
+    inspection: InspectionUpdate
+    files: tuple[FileView, ...] = ()
+
+
+class LiveFailure(msgspec.Struct, frozen=True):
+    """Why there is no inspection of the newest state."""
+
+    serial: int
+    error: Problem
+    files: tuple[FileView, ...] = ()
+
+
+class LiveFiles(msgspec.Struct, frozen=True):
+    """Files of which more is known now: findings that are looked for while nobody types."""
+
+    serial: int
+    files: tuple[FileView, ...]
+
+
+class CompareRequest(msgspec.Struct, frozen=True):
+    """The two that are compared."""
+
+    a: Variation
+    b: Variation
+
+
+class MessagePair(msgspec.Struct, frozen=True):
+    """A message in both, or in one of the two."""
+
+    index_a: int | None
+    index_b: int | None
+    kind: Literal["same", "changed", "added", "removed"]
+    a: str | None
+    b: str | None
+    tokens_a: int
+    tokens_b: int
+    role: str = ""
+
+
+class PairTokens(msgspec.Struct, frozen=True):
+    """Used tokens of both."""
+
+    a: int
+    b: int
+
+
+class VerdictPair(msgspec.Struct, frozen=True):
+    """An entry that is in one of the two prompts only, and the reasons; none where the entry is not there at all."""
+
+    id: str
+    title: str
+    a: str | None
+    b: str | None
+
+
+class CacheCost(msgspec.Struct, frozen=True):
+    """Tokens of b that a provider's cache of a still holds, and those that it must read again."""
+
+    common_tokens: int
+    broken_tokens: int
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Two prompts side by side."""
+
+    same: bool
+    messages: tuple[MessagePair, ...]
+    tokens: PairTokens
+    verdicts: tuple[VerdictPair, ...]
+    cache: CacheCost
+
+
+class TalkRequest(msgspec.Struct, frozen=True):
+    """Send the prompt, with ``message`` in place of the settings' own; ``route`` names who answers, None the usual one."""
+
+    message: str | None = None
+    route: str | None = None
+
+
+class TalkDelta(msgspec.Struct, frozen=True):
+    """Text of an answer as it comes."""
+
+    text: str
+
+
+class TalkEnd(msgspec.Struct, frozen=True):
+    """A whole answer, and the plan that made it."""
+
+    message: str
+    plan: Inspection

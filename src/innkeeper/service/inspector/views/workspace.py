@@ -1,0 +1,185 @@
+"""Workspace: files, their findings and edits, and the settings that a prompt is built with.
+
+Places in a file are paths of keys and indexes from the root of its document; characters are counted in code points.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from innkeeper.prompt.errors import InnkeeperError
+
+__all__ = [
+    "Changes",
+    "Edit",
+    "FileContent",
+    "FileReply",
+    "FileView",
+    "Finding",
+    "Kind",
+    "Path",
+    "Problem",
+    "Saved",
+    "SettingsPatch",
+    "SettingsView",
+    "Variation",
+    "Workspace",
+    "problem_body",
+    "problem_of",
+]
+
+Kind = Literal["character", "lorebook", "preset", "persona", "chat", "request", "profile", "other"]
+"""What a file holds."""
+
+Path = tuple[str | int, ...]
+"""A place in a document."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why something was not done: a kind of error, a sentence, how to mend it, and where."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    where: str | None = None
+
+
+def problem_of(error: InnkeeperError) -> Problem:
+    """An error as the page shows it."""
+    facts = error.to_dict()
+    where = str(error.where) if error.where is not None and str(error.where) else None
+    return Problem(facts["kind"], facts["message"], facts.get("hint"), where)
+
+
+def problem_body(error: InnkeeperError) -> bytes:
+    """The body of a reply that is an error: ``{"error": …}``."""
+    return msgspec.json.encode({"error": problem_of(error)})
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something to know about a place in a file, or about the prompt. ``fix`` is an edit that mends it, where one is safe."""
+
+    severity: Literal["error", "warning", "note"]
+    code: str
+    message: str
+    hint: str | None = None
+    file: str | None = None
+    path: Path = ()
+    fix: Edit | None = None
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a working copy: the ``value`` at ``path``, or with ``remove`` nothing there.
+
+    An empty path replaces the whole document. In a list, the index after the last appends, and with ``insert`` the value goes
+    in before what is there.
+    """
+
+    file: str
+    path: Path
+    value: Any | UnsetType = UNSET
+    remove: bool = False
+    insert: bool = False
+
+
+class FileView(msgspec.Struct, frozen=True):
+    """A file of the workspace. ``bytes`` as saved, ``used`` by the settings, ``changed`` since it was saved."""
+
+    id: str
+    name: str
+    kind: Kind
+    bytes: int
+    used: bool
+    changed: bool
+    writable: bool
+    picture: bool
+    findings: tuple[Finding, ...] = ()
+
+
+class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
+    """What is built beside the files. ``used`` are ids of files; ``turn`` cuts the chat after so many messages of it.
+
+    ``reserve``: tokens kept free for the answer. ``persona``: the id of the file of the one that is used.
+    """
+
+    tavern: str
+    profile: str | None = None
+    model: str | None = None
+    context_window: int | None = None
+    reserve: int | None = None
+    seed: int = 0
+    now: str = ""
+    message: str | None = None
+    turn: int | None = None
+    persona: str | None = None
+    used: tuple[str, ...] = ()
+
+
+class SettingsPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Some of the settings: those that are not left out."""
+
+    tavern: str | UnsetType = UNSET
+    profile: str | UnsetType | None = UNSET
+    model: str | UnsetType | None = UNSET
+    context_window: int | UnsetType | None = UNSET
+    reserve: int | UnsetType | None = UNSET
+    seed: int | UnsetType = UNSET
+    now: str | UnsetType = UNSET
+    message: str | UnsetType | None = UNSET
+    turn: int | UnsetType | None = UNSET
+    persona: str | UnsetType | None = UNSET
+    used: tuple[str, ...] | UnsetType = UNSET
+
+
+class Variation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The workspace with other settings; with ``saved``, its files as they were saved and not as edited."""
+
+    settings: SettingsPatch | UnsetType = UNSET
+    saved: bool = False
+
+
+class Workspace(msgspec.Struct, frozen=True):
+    """What is open. ``turns``: messages of the chat; ``library`` and ``talk``: whether those rooms are there."""
+
+    title: str
+    files: tuple[FileView, ...]
+    settings: SettingsView
+    taverns: tuple[str, ...]
+    dialects: tuple[str, ...]
+    turns: int
+    library: bool
+    talk: bool
+    profiles: tuple[str, ...] = ()
+    formats: dict[str, tuple[str, ...]] = {}
+    routes: tuple[str, ...] = ()
+
+
+class FileContent(msgspec.Struct, frozen=True):
+    """A working copy: its document, or its text where that is no JSON."""
+
+    file: FileView
+    document: Any = None
+    text: str | None = None
+
+
+class FileReply(msgspec.Struct, frozen=True):
+    """The file after it was reverted."""
+
+    file: FileView
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What saving would change: the document as saved and as edited, indented."""
+
+    before: str
+    after: str
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The file after it was saved; ``backup`` is the name of the original, kept beside it."""
+
+    file: FileView
+    backup: str | None = None

@@ -1,0 +1,113 @@
+"""Findings: what is to be known of a place in a file, and the edit that mends it and changes nothing in the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.content.finding import Finding as ContentFinding
+from innkeeper.content.finding import Level
+from innkeeper.content.json.record import as_flag, as_integer, as_number, as_role, as_text
+from innkeeper.content.lorebook import Lorebook
+from innkeeper.content.spellings.reading import CARD_FIELDS, EXTENSION_FIELDS, SHARED_FIELDS, WORLD_FIELDS
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.inspector.views.workspace import Edit, Finding, Path
+from innkeeper.service.inspector.workspace.edits import existing, text_path
+from innkeeper.taverns.asset_fields import AssetFields
+
+if TYPE_CHECKING:
+    from innkeeper.content.preset import Preset
+    from innkeeper.service.inspector.workspace.working import WorkingFile
+
+__all__ = ["Linted", "finding_view"]
+
+_SEVERITIES: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
+
+
+class Linted:
+    """What looking for dead entries and the like came to, by the file and the asset that it held then."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Any, tuple[Finding, ...]]] = {}
+
+    def findings(self, file: WorkingFile) -> tuple[Finding, ...]:
+        """What is known of a file as it is now."""
+        asset, findings = self._known.get(file.id, (None, ()))
+        return findings if asset is file.asset else ()
+
+    def lint(self, files: Iterable[WorkingFile], preset: Preset | None, model: str | None) -> bool:
+        """Look at what was not looked at as it is now; whether there was any."""
+        new = [file for file in files if file.asset is not None and self._asset(file) is not file.asset]
+        for file in new:
+            self._known[file.id] = (file.asset, tuple(_lint(file, preset, model)))
+        return bool(new)
+
+    def _asset(self, file: WorkingFile) -> Any:
+        return self._known.get(file.id, (None, ()))[0]
+
+
+def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[Finding]:
+    from innkeeper.lore.lint import RESTATED
+    from innkeeper.taverns.silly.linting import lint_fields
+
+    fields = AssetFields()
+    try:
+        fields.put(file.asset, file.name)
+        found = lint_fields(fields.fields, preset, model)
+    except InnkeeperError as error:
+        return [Finding("note", error.kind, error.message, error.hint, file.id)]
+    return [finding_view(file, one) for one in found if one.rule not in RESTATED]
+
+
+def finding_view(file: WorkingFile, finding: ContentFinding) -> Finding:
+    """A finding as the page shows it beside its field."""
+    severity: Any = _SEVERITIES[finding.level]
+    path = _place(file, finding.path)
+    return Finding(severity, finding.rule, finding.message, finding.hint, file.id, path, _mend_of(file, finding, path))
+
+
+def _place(file: WorkingFile, text: str) -> Path:
+    """Where in its document a finding is: entries of lorebooks are named by their ids in some."""
+    path = text_path(text)
+    place, value = existing(file.tree, path)
+    if len(place) == len(path) or value is not None:
+        return place
+    book = file.asset if isinstance(file.asset, Lorebook) else getattr(file.asset, "book", None)
+    if "entries" in path and isinstance(book, Lorebook):
+        at = path.index("entries")
+        if at + 1 < len(path):
+            entry = next((one for one in book.entries if str(one.id) == str(path[at + 1])), None)
+            found = None if entry is None else file.entry_paths().get(id(entry.raw))
+            if found is not None:
+                return file.place((*found, *path[at + 2 :]))
+    return place
+
+
+def _mend_of(file: WorkingFile, finding: ContentFinding, path: Path) -> Edit | None:
+    """The mend of a finding that is at ``path``; None where there is no one value that it is read as."""
+    if finding.rule not in {"wrong-type", "unknown-role"} or not path or path != text_path(finding.path):
+        return None
+    value, wanted = existing(file.tree, path)[1], finding.message.rpartition(" is not ")[2]
+    read = _READ_AS.get(wanted) if "entries" not in path else _ENTRY_FIELDS.get(str(path[-1]))
+    mended = "system" if finding.rule == "unknown-role" else None if read is None else read(value)
+    if mended is None or mended == value:
+        return None
+    return Edit(file=file.id, path=path, value=list(mended) if isinstance(mended, tuple) else mended)
+
+
+_READ_AS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "a text": as_text,
+    "true or false": as_flag,
+    "a whole number": as_integer,
+    "a number": as_number,
+    "a role": as_role,
+}
+"""How a value of another type is read, by what it should be."""
+
+_ENTRY_FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    name: field.read
+    for field in (*SHARED_FIELDS, *EXTENSION_FIELDS, *CARD_FIELDS, *WORLD_FIELDS)
+    if field.kind in {str, bool, int, tuple}
+    for name in (field.camel, field.snake)
+}
+"""How the fields of an entry are read whose values are texts, numbers, switches and lists of texts."""

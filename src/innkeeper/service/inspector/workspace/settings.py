@@ -1,0 +1,110 @@
+"""Settings: what is built beside the files: where nobody says, what a profile or a request among the files says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.prompt import BuildRequest
+from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.service.inspector.views.workspace import Kind, SettingsPatch, SettingsView
+from innkeeper.service.inspector.workspace.working import WorkingFile
+
+__all__ = ["TAVERN", "patched", "settings_fields", "usual_settings", "with_request"]
+
+TAVERN: Final = "silly"
+"""What builds where nobody says."""
+
+_BUILT: Final[tuple[Kind, ...]] = ("character", "lorebook", "preset", "chat", "request")
+"""Kinds that a prompt is built of, beside the persona. A request goes alone where nobody says."""
+
+
+def usual_settings(files: Collection[WorkingFile], now: str, *, every: bool) -> SettingsView:
+    """What is used where nobody says: what a profile among the files names, and of each other kind the first."""
+    profile, named = _profile(files)
+    kinds: dict[str, list[WorkingFile]] = {}
+    for file in files:
+        kinds.setdefault(file.kind, []).append(file)
+    used: list[WorkingFile] = []
+    for kind in _BUILT:
+        those = kinds.get(kind, [])
+        chosen = those if every else [file for file in those if file.name in named]
+        if not chosen and not (kind == "request" and used) and (kind != "lorebook" or profile is None):
+            chosen = those if kind == "lorebook" else those[:1]
+        used += chosen
+    personas = kinds.get("persona", [])
+    persona = next((file.id for file in personas if file.name in named), personas[0].id if personas else None)
+    base = SettingsView(tavern=TAVERN, now=now, used=tuple(file.id for file in used), persona=persona)
+    request = next((file.asset for file in used if file.kind == "request"), None)
+    if request is not None:
+        return with_request(base, request)
+    return base if profile is None else _with_profile(base, profile)
+
+
+def _profile(files: Collection[WorkingFile]) -> tuple[Any, frozenset[str]]:
+    """The profile that the files have, if they have one, and the files that it names."""
+    from innkeeper.taverns.profiles.profile import parse_profile
+
+    for file in files:
+        if file.kind == "profile" and file.name.rpartition("/")[2] == "profile.toml":
+            try:
+                profile = parse_profile(file.data, asset=file.name)
+            except InnkeeperError as error:
+                file.problem = error
+                continue
+            folder = file.name.rpartition("/")[0]
+            return profile, frozenset(f"{folder}/{name}" if folder else name for name in profile.files)
+    return None, frozenset()
+
+
+def settings_fields(settings: SettingsView) -> dict[str, Any]:
+    """The settings as fields of a request: those that say something."""
+    fields = {
+        "tavern": settings.tavern,
+        "profile": settings.profile,
+        "model": settings.model,
+        "context_window": settings.context_window,
+        "reserved_tokens": settings.reserve,
+        "seed": settings.seed,
+        "now": settings.now or None,
+        "message": settings.message,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def patched(settings: SettingsView, patch: SettingsPatch) -> SettingsView:
+    """The settings with those of a patch in their place. Raises `UsageError` for a turn below 0."""
+    changes: Mapping[str, Any] = {
+        name: value for name in patch.__struct_fields__ if (value := getattr(patch, name)) is not msgspec.UNSET
+    }
+    if isinstance(changes.get("turn"), int) and changes["turn"] < 0:
+        raise UsageError("a turn is a number of messages")
+    return msgspec.structs.replace(settings, **changes)
+
+
+def with_request(settings: SettingsView, request: BuildRequest) -> SettingsView:
+    """The settings that a request has itself."""
+    return msgspec.structs.replace(
+        settings,
+        tavern=request.tavern or TAVERN,
+        profile=request.profile,
+        model=request.model,
+        context_window=request.context_window,
+        reserve=request.reserved_tokens or None,
+        seed=request.seed,
+        now=request.now or settings.now,
+        message=request.message or None,
+    )
+
+
+def _with_profile(settings: SettingsView, profile: Any) -> SettingsView:
+    return msgspec.structs.replace(
+        settings,
+        tavern=profile.tavern,
+        profile=profile.variant,
+        context_window=profile.context_window,
+        reserve=profile.reserve,
+        seed=profile.seed if isinstance(profile.seed, int) else settings.seed,
+    )
