@@ -136,25 +136,47 @@ def test_failures_say_where(template: str, line: int | None, words: str, trusted
     assert (caught.value.hint is not None) == ("refuses" in words)
 
 
+STEPS, MEMORY, OUTPUT = "TEMPLATE_FUEL", "TEMPLATE_MEMORY_BYTES", "MAX_TEMPLATE_OUTPUT_CHARS"
+
+
 @pytest.mark.parametrize(
-    ("template", "limit"),
+    ("template", "limits"),
     [
-        ("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", "TEMPLATE_FUEL"),
+        ("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", {STEPS}),
         (
             "{% set n = namespace(x='xxxxxxxx') %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x }}",
-            "TEMPLATE_MEMORY_BYTES",
+            {STEPS, MEMORY},
         ),
-        ("{{ '%0999999999d' | format(1) }}", "TEMPLATE_MEMORY_BYTES"),
-        ("{% set x = 'x' * 90000 %}{% for i in range(900) %}{{ x }}{% endfor %}", "MAX_TEMPLATE_OUTPUT_CHARS"),
-        ("x" * (MAX_TEMPLATE_CHARS + 1), "MAX_TEMPLATE_CHARS"),
+        ("{{ '%0999999999d' | format(1) }}", {STEPS, MEMORY}),
+        ("{% set x = 'x' * 90000 %}{% for i in range(900) %}{{ x }}{% endfor %}", {OUTPUT}),
+        ("x" * (MAX_TEMPLATE_CHARS + 1), {"MAX_TEMPLATE_CHARS"}),
     ],
     ids=["steps", "doubling", "padding", "output", "length"],
 )
-def test_bombs_are_defused(template: str, limit: str) -> None:
-    """A template that wants too much is stopped by a named limit, and this process goes on."""
+def test_bombs_are_defused(template: str, limits: set[str]) -> None:
+    """A template that wants too much is stopped by a named limit, and this process goes on.
+
+    From minijinja 3.1 on, the characters that are made count as steps; before, the memory ran out.
+    """
     with pytest.raises(LimitError) as caught:
-        prompt(template, trusted_template=False)
-    assert caught.value.limit == limit
+        prompt(template, TALK * 100, trusted_template=False)
+    assert caught.value.limit in limits
+
+
+def test_a_template_that_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes few steps and much memory ends the process that renders it, not this one."""
+    monkeypatch.setattr(chat_template, "TEMPLATE_MEMORY_BYTES", 128 * 1024 * 1024)
+    with pytest.raises(LimitError) as caught:
+        prompt("{{ ([1] * 9999999) | tojson }}", trusted_template=False)
+    assert caught.value.limit == MEMORY
+
+
+@pytest.mark.parametrize("pieces", [1, 20])
+def test_long_messages_are_no_bomb(pieces: int) -> None:
+    """A chat of a million characters, each passed through three filters."""
+    words = "words, " * (150_000 // pieces)
+    template = "{% for m in messages %}{{ (m.content | trim | upper | lower) + '.' }}{% endfor %}"
+    assert prompt(template, [message("user", words)] * pieces) == (words.strip() + ".") * pieces
 
 
 def test_a_template_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:

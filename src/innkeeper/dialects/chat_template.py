@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 from innkeeper.dialects import template_engine
 from innkeeper.lazy import install_line
 from innkeeper.prompt.allowance import allowed, charge
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, Where
 
 __all__ = ["render_chat_template"]
@@ -35,6 +36,10 @@ TEMPLATE_FUEL: Final = 200_000
 
 TEMPLATE_FUEL_PER_MESSAGE: Final = 5_000
 """Further steps for each message. ChatML takes about 30, templates with tools a few hundred."""
+
+TEMPLATE_FUEL_PER_CHARACTER: Final = 1
+"""Further steps for each character of the messages and what else a template is given. From minijinja 3.1 on, printing takes a
+step for 64 characters, and a filter or a sum three: some sixteen passes over everything."""
 
 TEMPLATE_MEMORY_BYTES: Final = 1024 * 1024 * 1024
 """Address space of the process that renders an untrusted template, where the system can limit it."""
@@ -63,7 +68,8 @@ def render_chat_template(
     """
     if len(template) > MAX_TEMPLATE_CHARS:
         _limit("MAX_TEMPLATE_CHARS", MAX_TEMPLATE_CHARS, len(template))
-    fuel = TEMPLATE_FUEL + TEMPLATE_FUEL_PER_MESSAGE * messages
+    characters = len(to_json(variables, sort=False))
+    fuel = TEMPLATE_FUEL + TEMPLATE_FUEL_PER_MESSAGE * messages + TEMPLATE_FUEL_PER_CHARACTER * characters
     with allowed() as allowance:
         charge(_ENGINE, len(template))
         allowance.check_time(_ENGINE)
