@@ -164,7 +164,7 @@ class Automaton:
             start = text.find(wanted, start + 1) if wanted else -1
 
     def _built(self, numbers: Sequence[int]) -> _Slice:
-        from ahocorasick_rs import AhoCorasick
+        from ahocorasick_rs import AhoCorasick, Implementation
 
         texts = [self.texts[number] for number in numbers]
         rules = [self._rules[number] for number in numbers]
@@ -173,7 +173,10 @@ class Automaton:
         if size > _SMALL_BYTES:
             numbers, rules = [_NOBODY, *numbers], [_never, *rules]
             texts = [_UNWRITTEN * (size // _CHAIN_SHARE), *texts]
-        return _Slice(numbers, rules, AhoCorasick(texts, store_patterns=False), size, segment, longest - 1)
+        # Of up to 100 texts the library makes a table of each state by each byte: of long ones that takes 50 times as long.
+        kind = Implementation.ContiguousNFA if size > _SMALL_BYTES else None
+        machine = AhoCorasick(texts, store_patterns=False, implementation=kind)
+        return _Slice(numbers, rules, machine, size, segment, longest - 1)
 
 
 _SMALL_BYTES: Final = 4_096
