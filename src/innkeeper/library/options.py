@@ -11,8 +11,8 @@ from innkeeper.library.catalogue.sources import Timing
 from innkeeper.library.outside import MACHINE, Outside
 
 if TYPE_CHECKING:
-    from innkeeper.library.db.connection import ReadOnly
     from innkeeper.library.db.engine import Database
+    from innkeeper.library.db.sqlite_file import ReadOnly
     from innkeeper.library.tiers.detector import Detector
     from innkeeper.library.tiers.gate import TierPolicy
     from innkeeper.library.vault.keys import KeySource

@@ -10,16 +10,16 @@ import logging
 import math
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.library.db.sqlite_file import ReadOnly, SqliteFile
 from innkeeper.library.errors import (
     SAME_KEY,
     AlreadyExistsError,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.pool import Pool
 
-__all__ = ["URL_VARIABLE", "ReadOnly", "Target", "find_target", "make_engine", "translate", "translated"]
+__all__ = ["URL_VARIABLE", "Target", "find_target", "make_engine", "translate", "translated"]
 
 URL_VARIABLE: Final = "INNKEEPER_DATABASE_URL"
 """The environment variable that says which database the library is."""
@@ -53,7 +53,6 @@ FILE_NAME: Final = "innkeeper.db"
 DEFAULT_DRIVER: Final = "postgresql+pg8000"
 _SCHEMES: Final = {"postgres": DEFAULT_DRIVER, "postgresql": DEFAULT_DRIVER}
 _HINT: Final = "sqlite:///path/to/file.db or postgresql://user:password@host/name"
-_BETWEEN_TRIES: Final = 0.02
 _POOL: Final = 16
 _RESTED: Final = 1.0
 
@@ -108,10 +107,6 @@ def _with_socket(url: URL) -> URL:
     return url.set(host=None, port=None, query={"unix_sock": socket})
 
 
-ReadOnly = bool | Literal["traceless"]
-"""Whether a database is only read; ``traceless``: and, of a SQLite file that nobody writes now, no file is made beside it."""
-
-
 def make_engine(target: Target, *, timeout: float, read_only: ReadOnly, create: bool) -> Engine:
     """An engine for a database; ``timeout`` is how long a locked or silent one is waited for, in seconds.
 
@@ -134,131 +129,25 @@ def _sqlite(target: Target, timeout: float, read_only: ReadOnly, create: bool) -
         if read_only or not create:
             raise DatabaseMissingError("there is no such database", where=Where(asset=target.place))
         make_private(path)
+    file = SqliteFile(path, timeout, read_only=read_only)
     engine = create_engine(
         "sqlite://",
-        creator=_opener(path, timeout, read_only=read_only),
+        creator=file.connect,
         poolclass=_quiet_pool(),
         pool_size=_POOL,
         max_overflow=-1,
         json_serializer=_json,
         json_deserializer=_data,
     )
-    event.listen(engine.pool, "connect", partial(_note_file, path))
-    event.listen(engine.pool, "checkout", partial(_same_file, path))
+    event.listen(engine.pool, "checkout", partial(_check_file, file))
     return engine
 
 
-def _note_file(path: Path, _connection: Any, record: Any) -> None:
-    record.info["file"] = _file(path)
-
-
-def _same_file(path: Path, connection: Any, record: Any, _proxy: Any) -> None:
-    """Open the file anew where another one stands in its place, or none: what is written to one that is gone is lost.
-
-    So it is where the file was written to, by a checkpoint or by somebody else: pages that SQLite remembers would hide that it
-    was overwritten. Who reads a file as one that nobody writes opens it anew once there is a log of writes.
-    """
+def _check_file(file: SqliteFile, connection: Any, _record: Any, _proxy: Any) -> None:
     from sqlalchemy import exc
 
-    if record.info.get("file") != _file(path) or (isinstance(connection, _Unlocked) and _has_log(path)):
+    if not file.holds(connection):
         raise exc.DisconnectionError("the file is not the one that was opened")
-
-
-def _file(path: Path) -> tuple[int, int, int, int] | None:
-    """Which file stands there now, and when it was written to."""
-    try:
-        facts = os.stat(path)  # noqa: PTH116 - asked at every use of the database: half the time of the other way
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
-
-
-def _has_log(path: Path) -> bool:
-    """Whether somebody has written what is not in the file itself yet."""
-    try:
-        return os.stat(f"{path}-wal").st_size > 0  # noqa: PTH116 - as above
-    except OSError:
-        return False
-
-
-class _Unlocked(sqlite3.Connection):
-    """A connection to a file that is read as if nobody ever wrote it: without locks, and without files beside it."""
-
-
-def _opener(path: Path, timeout: float, *, read_only: ReadOnly) -> Callable[[], sqlite3.Connection]:
-    address, made = path.resolve().as_uri(), threading.Event()
-
-    def connect() -> sqlite3.Connection:
-        if read_only == "traceless" and not _has_log(path):
-            return _opened(f"{address}?mode=ro&immutable=1", timeout, read_only=True, factory=_Unlocked)
-        mode = "ro" if read_only else "rw" if made.is_set() else "rwc"  # a file that went away is not made anew, empty
-        try:
-            connection = _opened(f"{address}?mode={mode}", timeout, read_only=bool(read_only))
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_RIGHT or not _may_only_read(path):
-                raise
-            connection = _opened_to_read(path, address, timeout)
-        made.set()
-        return connection
-
-    return connect
-
-
-_NO_RIGHT: Final = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
-"""What SQLite answers to whoever may read a database, but not make the files beside it that readers share."""
-
-
-def _may_only_read(path: Path) -> bool:
-    writes = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return path.is_file() and os.access(path, os.R_OK) and not writes
-
-
-def _opened_to_read(path: Path, address: str, timeout: float) -> sqlite3.Connection:
-    """The file as whoever may not write it can read it: beside those who do, or else as one that nobody writes now."""
-    try:
-        return _opened(f"{address}?mode=ro", timeout, read_only=True)
-    except sqlite3.Error as error:
-        if _has_log(path):  # without it the file is of an earlier moment, or of none
-            message = f"its last changes are in {path.name}-wal, which only who may write in its folder can read"
-            unread = sqlite3.OperationalError(message)
-            unread.sqlite_errorcode = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CANTOPEN)
-            raise unread from error
-        return _opened(f"{address}?mode=ro&immutable=1", timeout, read_only=True, factory=_Unlocked)
-
-
-def _opened(
-    address: str, timeout: float, *, read_only: bool, factory: type[sqlite3.Connection] = sqlite3.Connection
-) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        address,
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=256,
-        factory=factory,
-    )
-    try:
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = FULL")  # with WAL: on the disk before it is acknowledged
-        _write_ahead(connection, timeout, read_only=read_only)
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")  # a file that cannot be read says so here
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _write_ahead(connection: sqlite3.Connection, timeout: float, *, read_only: bool) -> None:
-    """Switch to a write-ahead log. SQLite does not wait for others here by itself."""
-    until = time.monotonic() + timeout
-    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal" and not read_only:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(_BETWEEN_TRIES)
 
 
 def _begin(connection: Connection) -> None:

@@ -15,7 +15,8 @@ import msgspec
 
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
-from innkeeper.library.db.connection import ReadOnly, Target, find_target, make_engine, translated
+from innkeeper.library.db.connection import Target, find_target, make_engine, translated
+from innkeeper.library.db.sqlite_file import ReadOnly
 from innkeeper.library.db.turns import Turns
 from innkeeper.library.errors import (
     DatabaseCorruptError,
