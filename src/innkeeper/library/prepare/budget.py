@@ -118,8 +118,8 @@ def fit_text(text: str, budget: Budget, measure: Measure, overflow: str) -> Fitt
     return Fitted(kept, measure.count(kept), text[len(kept) :])
 
 
-_SENTENCE_END: Final = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+[」』）]*|\n+")
-_CLAUSE_END: Final = re.compile(r"\s*[,;:、，；](?=\s|$)|(?<=[、，；])")
+_SENTENCE_END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s|$)|[。！？]+[」』）]*|\n+")
+_CLAUSE_END: Final = re.compile(r"(?<!\s)\s*[,;:、，；](?=\s|$)|(?<=[、，；])")
 _WORD_END: Final = re.compile(r"(?<=\S)(?=\s|$)|(?<=[\u3040-\u30ff\u3400-\u9fff])")
 _WORTH: Final = 0.5
 """A cut after a sentence or clause is taken where it keeps at least this part of what a cut after a word would."""

@@ -18,7 +18,7 @@ from innkeeper.prompt.once import convert
 
 __all__ = ["Context", "read_config", "refuse_config", "section_of", "step_key", "underscore"]
 
-_ACRONYM: Final = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_ACRONYM: Final = re.compile(r"([A-Z])([A-Z][a-z])")
 _USUAL_TYPE: Final = "app"
 _TYPE_KEY: Final = "@type"
 _ID_KEY: Final = "@id"

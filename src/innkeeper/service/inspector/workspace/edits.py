@@ -103,7 +103,7 @@ def _equal(before: Any, after: Any) -> bool:
     return type(before) is type(after) and bool(before == after) and encode_json(before) == encode_json(after)
 
 
-_PART: Final = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
+_PART: Final = re.compile(r"\[([^\]]*)(?:\]|\Z)|\.?([^.\[\]]+)")
 
 
 def text_path(text: str) -> Path:

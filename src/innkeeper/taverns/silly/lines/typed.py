@@ -97,7 +97,10 @@ def _shown(params: Sequence[object]) -> str:
 
 def untagged(text: str) -> str:
     """What is said beside the beginning of a reply: without anything in double braces."""
-    return _TAG.sub("", text).strip()
+    closed, braces, rest = text.rpartition(
+        "}}"
+    )  # behind the last of them nothing is closed: nobody looks for it again and again
+    return (_TAG.sub("", closed + braces) + rest).strip()
 
 
 def bias_text(inputs: SillyInputs, typed: Line | None) -> tuple[str, bool]:
