@@ -4,10 +4,11 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from innkeeper.library.db.sqlite_file import SqliteFile
+from innkeeper.library.db.sqlite_file import FileConnection, SqliteFile
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_what_is_written_while_a_file_is_opened(file: SqliteFile, monkeypatch: p
     changes = iter([_touched, _replaced])
     opened = file._opened
 
-    def slowly(*given: str) -> sqlite3.Connection:
+    def slowly(*given: Any) -> FileConnection:
         connection = opened(*given)
         if change := next(changes, None):
             change(file.path)
