@@ -105,9 +105,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 # --------------------------------------------------------------------------------------------------------------- order
 
+TOGETHER: Final = ("tests/inspector",)
+"""Folders whose modules one process runs: they share a browser."""
+
 LONGEST: Final = (
-    "tests/inspector/test_page.py",
-    "tests/inspector/test_everyone.py",
+    "tests/inspector",
     "tests/taverns/silly/test_vectors.py",
     "tests/library/test_library.py",
     "tests/service/test_profiles.py",
@@ -128,7 +130,6 @@ LONGEST: Final = (
     "tests/library/db/test_schema.py",
     "tests/cli/prompt/test_tokens.py",
     "tests/library/log/test_queue.py",
-    "tests/inspector/test_hostile.py",
     "tests/library/catalogue/test_database_source.py",
     "tests/properties/test_same_bytes.py",
     "tests/tokens/engines/test_loading.py",
@@ -145,8 +146,8 @@ LONGEST: Final = (
     "tests/cli/run/test_worker.py",
     "tests/limits/test_silly_macros.py",
 )
-"""The modules that take more than five seconds, those that wait for a browser first, then the longest. Others follow by how
-many tests they have.
+"""The modules and folders that take more than five seconds, those that wait for a browser first, then the longest. Others follow
+by how many tests they have.
 """
 
 
@@ -177,6 +178,11 @@ class LongestFirst(LoadFileScheduling):  # type: ignore[misc]
         """Take the names of the tests that a process has collected."""
         super().add_node_collection(node, collection)
         self.registered_collections[node] = _Positions(collection)
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = super()._split_scope(nodeid)
+        folder = module.rpartition("/")[0]
+        return folder if folder in TOGETHER else str(module)
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
         """Forget a test that is done, and its module with its last; more work to its process where little is left."""

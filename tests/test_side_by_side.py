@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.shared import ROOT
-from tests.side_by_side import LONGEST, LongestFirst, rewrite_share
+from tests.side_by_side import LONGEST, TOGETHER, LongestFirst, rewrite_share
 
 
 class Node:
@@ -29,15 +29,16 @@ class Node:
         self.shutting_down = True
 
 
-@pytest.mark.parametrize("module", LONGEST)
+@pytest.mark.parametrize("module", [*LONGEST, *TOGETHER])
 def test_the_modules_are_there(module: str) -> None:
     """A module that was moved is named by its new place."""
-    assert (ROOT / module).is_file()
+    assert (ROOT / module).exists()
 
 
 def test_longest_first_and_each_once(pytestconfig: pytest.Config) -> None:
-    """Of two processes each gets one of the longest modules; the rest follows, and every test is sent once."""
-    names = [f"{module}::test_{n}" for module in ("tests/a.py", LONGEST[1], "tests/b.py", LONGEST[0]) for n in range(3)]
+    """Of two processes each gets one of the longest modules or folders; the rest follows, and every test is sent once."""
+    modules = ("tests/a.py", LONGEST[1], "tests/b.py", f"{LONGEST[0]}/test_x.py", f"{LONGEST[0]}/test_y.py")
+    names = [f"{module}::test_{n}" for module in modules for n in range(3)]
     fields: dict[str, Any] = {"tx": ["popen", "popen"], "maxprocesses": None, "px": [], "numprocesses": 2}
     config: Any = SimpleNamespace(
         getvalue=fields.__getitem__, option=SimpleNamespace(loadscopereorder=True, debug=False), hook=pytestconfig.hook
@@ -47,13 +48,13 @@ def test_longest_first_and_each_once(pytestconfig: pytest.Config) -> None:
         scheduler.add_node(node)
         scheduler.add_node_collection(node, names)
     scheduler.schedule()
-    assert [node.sent[0] for node in nodes] == [[9, 10, 11], [3, 4, 5]]
+    assert [node.sent[0] for node in nodes] == [[9, 10, 11, 12, 13, 14], [3, 4, 5]]
     while any(scheduler.assigned_work.values()):
         for node in nodes:
             for position in [position for sent in node.sent for position in sent]:
-                if names[position] in scheduler.assigned_work[node].get(names[position].split("::")[0], ()):
+                if names[position] in scheduler.assigned_work[node].get(scheduler._split_scope(names[position]), ()):
                     scheduler.mark_test_complete(node, position)
-    assert sorted(position for node in nodes for sent in node.sent for position in sent) == list(range(12))
+    assert sorted(position for node in nodes for sent in node.sent for position in sent) == list(range(15))
     assert scheduler.tests_finished
     assert all(node.shutting_down for node in nodes)
 

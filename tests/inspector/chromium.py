@@ -176,6 +176,18 @@ def watched(browser: Any, address: str, **options: Any) -> Iterator[Watched]:
         context.close()
 
 
+def set_up(page: Any, settings: dict[str, Any]) -> None:
+    """Change settings of the workspace as another window would."""
+    page.evaluate(_SET_UP, settings)
+
+
+_SET_UP: Final = """(settings) => new Promise((done) => {
+  const socket = new WebSocket(`ws://${location.host}/v1/inspector/live`);
+  socket.onopen = () => socket.send(JSON.stringify({ serial: 1, settings }));
+  socket.onmessage = ({ data }) => "serial" in JSON.parse(data) && (socket.close(), done());
+})"""
+
+
 def overflow(page: Any) -> list[str]:
     """Elements that make the page wider than its window: none, where nobody has to scroll sideways."""
     found: list[str] = page.evaluate(_OVERFLOW)

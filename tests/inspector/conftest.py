@@ -1,23 +1,39 @@
-"""A browser for a module of tests, and a window at the packaged example."""
+"""A browser for these tests, and a window at the packaged example."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.inspector.chromium import DESK, Watched, chromium, inspecting, watched
+from tests.inspector.chromium import DESK, Watched, chromium, inspecting, set_up, watched
 from tests.shared import ROOT
+
+HERE = Path(__file__).parent
+
+_OPEN = ExitStack()
+_BROWSERS: list[Any] = []
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser without a window."""
-    with chromium() as browser:
-        yield browser
+def browser() -> Any:
+    """A browser without a window, one for the modules of this folder that run one after the other."""
+    if not _BROWSERS:
+        _BROWSERS.append(_OPEN.enter_context(chromium()))
+    return _BROWSERS[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser before tests of other folders: the loop that it is driven by would stand in the way of theirs."""
+    yield
+    if nextitem is None or nextitem.path.parent != HERE:
+        _BROWSERS.clear()
+        _OPEN.close()
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +49,7 @@ def window(browser: Any, folder: Path) -> Iterator[Watched]:
     """A window that has opened it."""
     with inspecting(folder) as address, watched(browser, address) as window:
         page = window.open()
-        page.evaluate(_TAKE_BACK, {"message": "Is the reef safe tonight?"})
+        set_up(page, {"message": "Is the reef safe tonight?"})
         yield window
 
 
@@ -43,18 +59,14 @@ def page(window: Watched) -> Iterator[Any]:
     page = window.open()
     before = page.evaluate("async () => (await (await fetch('/v1/inspector/workspace')).json()).settings")
     yield page
-    page.evaluate(_TAKE_BACK, before)
+    page.evaluate(_REVERT)
+    set_up(page, before)
     page.set_viewport_size(DESK)
     window.assert_quiet()
 
 
-_TAKE_BACK = """async (settings) => {
+_REVERT = """async () => {
   localStorage.clear();
   const { files } = await (await fetch("/v1/inspector/workspace")).json();
   for (const { id, changed } of files) if (changed) await fetch(`/v1/inspector/files/${id}/revert`, { method: "POST" });
-  await new Promise((done) => {
-    const socket = new WebSocket(`ws://${location.host}/v1/inspector/live`);
-    socket.onopen = () => socket.send(JSON.stringify({ serial: 1, settings }));
-    socket.onmessage = ({ data }) => "serial" in JSON.parse(data) && (socket.close(), done());
-  });
 }"""

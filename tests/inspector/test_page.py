@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.inspector.chromium import Watched, field, has, message, missing, says, seen
+from tests.inspector.chromium import Watched, field, has, message, missing, says, seen, set_up
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -218,6 +218,7 @@ def test_the_model_on_this_machine_answers(page: Any) -> None:
     """The prompt is sent and the answer comes in as it is made; another try is a second answer beside it."""
     if page.get_by_role("tab", name="Talk").count() == 0:
         pytest.skip("no model is installed on this machine (innkeeper models install)")
+    set_up(page, {"context_window": 700, "reserve": 40})  # the model takes seconds for the whole example
     page.get_by_role("tab", name="Talk").click()
     page.get_by_role("button", name="Send").click()
     answer = page.get_by_role("log").get_by_role("listitem").last

@@ -118,7 +118,9 @@ FOUND: Final = {
 """Files that took too long once, each with its command."""
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.endurance if number % 3 else ()) for number, name in enumerate(FOUND)]
+)
 def test_what_took_long_once(name: str, tmp_path: Path) -> None:
     """The rule behind each holds: one allowance a command, what is shown is bounded, what is counted is paced."""
     hostile, kind, words = FOUND[name]
