@@ -27,8 +27,8 @@ CLIP := $(VENV)/.installed-$(CLIP_PACKAGE)
 # What the tests need besides the project.
 READY := $(DEV) $(LLAMA3) $(CLIP) weights
 PYTEST := $(BIN)/python -m pytest
-# One more than there are cores: some tests wait, for a database, a clock, another process.
-SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
+# Two more than there are cores: some tests wait, for a database, a clock, a browser, another process.
+SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 2)) --dist loadfile
 
 # What asks the service by its OpenAPI document, in an environment of its own.
 SCHEMATHESIS := $(VENV)-openapi/bin/schemathesis
