@@ -38,16 +38,21 @@ def _stocked() -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "stocked.db")
-        with Library.open(path, watch=False) as library:
-            authoring = library.authoring
-            authoring.create(draft("Greet {{guest}}.", description="Greets whoever comes in", author="Ann"))
-            authoring.publish(GREETER, 1, who="Ann", why="the first")
-            authoring.add_version(draft("Greet {{guest}} warmly.", note="warmer"))
-            authoring.publish(GREETER, 2, who="Ann")
-            authoring.create(draft("{{guest}} is a verified adult.", ADULT, "nsfw"))
-            _catalogue(library)
-            _log(library)
+        stock(path)
         return path.read_bytes()
+
+
+def stock(url: str | Path) -> None:
+    """Fill a library, whatever database it is in."""
+    with Library.open(url, watch=False) as library:
+        authoring = library.authoring
+        authoring.create(draft("Greet {{guest}}.", description="Greets whoever comes in", author="Ann"))
+        authoring.publish(GREETER, 1, who="Ann", why="the first")
+        authoring.add_version(draft("Greet {{guest}} warmly.", note="warmer"))
+        authoring.publish(GREETER, 2, who="Ann")
+        authoring.create(draft("{{guest}} is a verified adult.", ADULT, "nsfw"))
+        _catalogue(library)
+        _log(library)
 
 
 def _catalogue(library: Library) -> None:
