@@ -136,7 +136,7 @@ def test_failures_say_where(template: str, line: int | None, words: str, trusted
     assert (caught.value.hint is not None) == ("refuses" in words)
 
 
-STEPS, MEMORY, OUTPUT = "TEMPLATE_FUEL", "TEMPLATE_MEMORY_BYTES", "MAX_TEMPLATE_OUTPUT_CHARS"
+STEPS, MEMORY, OUTPUT = "MAX_TEMPLATE_FUEL", "MAX_TEMPLATE_MEMORY_BYTES", "MAX_TEMPLATE_OUTPUT_CHARS"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_bombs_are_defused(template: str, limits: set[str]) -> None:
 
 def test_a_template_that_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes few steps and much memory ends the process that renders it, not this one."""
-    monkeypatch.setattr(chat_template, "TEMPLATE_MEMORY_BYTES", 128 * 1024 * 1024)
+    monkeypatch.setattr(chat_template, "MAX_TEMPLATE_MEMORY_BYTES", 128 * 1024 * 1024)
     with pytest.raises(LimitError) as caught:
         prompt("{{ ([1] * 9999999) | tojson }}", trusted_template=False)
     assert caught.value.limit == MEMORY
@@ -181,10 +181,10 @@ def test_long_messages_are_no_bomb(pieces: int) -> None:
 
 def test_a_template_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rendering that takes too long is stopped."""
-    monkeypatch.setattr(chat_template, "TEMPLATE_SECONDS", 0.0)
+    monkeypatch.setattr(chat_template, "MAX_TEMPLATE_SECONDS", 0.0)
     with pytest.raises(LimitError) as caught:
         prompt(CHATML, trusted_template=False)
-    assert caught.value.limit == "TEMPLATE_SECONDS"
+    assert caught.value.limit == "MAX_TEMPLATE_SECONDS"
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

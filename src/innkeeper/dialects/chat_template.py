@@ -20,7 +20,6 @@ from typing import Any, Final, NoReturn
 from innkeeper.dialects import template_engine
 from innkeeper.lazy import install_line
 from innkeeper.prompt.allowance import allowed, charge
-from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, Where
 
 __all__ = ["render_chat_template"]
@@ -31,24 +30,23 @@ MAX_TEMPLATE_CHARS: Final = 262_144
 MAX_TEMPLATE_OUTPUT_CHARS: Final = 64 * 1024 * 1024
 """The longest prompt a chat template may make, in characters (`LimitError`)."""
 
-TEMPLATE_FUEL: Final = 200_000
-"""Steps of the template engine a rendering may take whatever the chat's length."""
+MAX_TEMPLATE_FUEL: Final = 2_000_000
+"""Steps of the template engine a rendering may take whatever the chat's length: at most some 60 ms (`LimitError`).
 
-TEMPLATE_FUEL_PER_MESSAGE: Final = 5_000
+From minijinja 3.1 on, 64 characters that are printed are a step, and what a filter or a sum makes of as many three.
+"""
+
+FUEL_PER_MESSAGE: Final = 5_000
 """Further steps for each message. ChatML takes about 30, templates with tools a few hundred."""
 
-TEMPLATE_FUEL_PER_CHARACTER: Final = 1
-"""Further steps for each character of the messages and what else a template is given. From minijinja 3.1 on, printing takes a
-step for 64 characters, and a filter or a sum three: some sixteen passes over everything."""
+MAX_TEMPLATE_MEMORY_BYTES: Final = 1024 * 1024 * 1024
+"""Address space, in bytes, of the process that renders an untrusted template, where the system can limit it (`LimitError`)."""
 
-TEMPLATE_MEMORY_BYTES: Final = 1024 * 1024 * 1024
-"""Address space of the process that renders an untrusted template, where the system can limit it."""
+MAX_TEMPLATE_CPU_SECONDS: Final = 10
+"""Seconds of the processor that process may take, where the system can limit it, or less as the build has (`LimitError`)."""
 
-TEMPLATE_CPU_SECONDS: Final = 10
-"""Processor time of that process, where the system can limit it, and where the build has as much left."""
-
-TEMPLATE_SECONDS: Final = 20.0
-"""Wall time of that process."""
+MAX_TEMPLATE_SECONDS: Final = 20.0
+"""Seconds on the wall that process may take (`LimitError`)."""
 
 
 SECONDS_A_STEP: Final = 1e-7
@@ -68,8 +66,7 @@ def render_chat_template(
     """
     if len(template) > MAX_TEMPLATE_CHARS:
         _limit("MAX_TEMPLATE_CHARS", MAX_TEMPLATE_CHARS, len(template))
-    characters = len(to_json(variables, sort=False))
-    fuel = TEMPLATE_FUEL + TEMPLATE_FUEL_PER_MESSAGE * messages + TEMPLATE_FUEL_PER_CHARACTER * characters
+    fuel = MAX_TEMPLATE_FUEL + FUEL_PER_MESSAGE * messages
     with allowed() as allowance:
         charge(_ENGINE, len(template))
         allowance.check_time(_ENGINE)
@@ -100,8 +97,8 @@ def _library() -> str:
 
 
 def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    cpu = min(TEMPLATE_CPU_SECONDS, math.ceil(job["seconds"]) + 1)  # its own start takes some of them
-    limits = {"memory": TEMPLATE_MEMORY_BYTES, "cpu": cpu, "path": [folder]}
+    cpu = min(MAX_TEMPLATE_CPU_SECONDS, math.ceil(job["seconds"]) + 1)  # its own start takes some of them
+    limits = {"memory": MAX_TEMPLATE_MEMORY_BYTES, "cpu": cpu, "path": [folder]}
     command = [sys.executable, "-I", "-S", template_engine.__file__]
     try:
         # The command is this interpreter and a file of ours; what comes from outside goes through standard input.
@@ -109,11 +106,11 @@ def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:
             command,
             input=json.dumps({**job, **limits}).encode(),
             capture_output=True,
-            timeout=TEMPLATE_SECONDS,
+            timeout=MAX_TEMPLATE_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        _limit("TEMPLATE_SECONDS", TEMPLATE_SECONDS)
+        _limit("MAX_TEMPLATE_SECONDS", MAX_TEMPLATE_SECONDS)
     with contextlib.suppress(ValueError):
         outcome = json.loads(done.stdout)
         if isinstance(outcome, dict):
@@ -127,13 +124,13 @@ def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:
 def _failed(outcome: Mapping[str, Any], fuel: int) -> NoReturn:
     kind, line = outcome["kind"], outcome["line"]
     if kind == "OutOfFuel":
-        _limit("TEMPLATE_FUEL", fuel)
+        _limit("MAX_TEMPLATE_FUEL", fuel)
     if kind == "TooLong":
         _limit("MAX_TEMPLATE_OUTPUT_CHARS", MAX_TEMPLATE_OUTPUT_CHARS, int(outcome["error"]))
     if kind == "TooSlow":
-        _limit("TEMPLATE_CPU_SECONDS", TEMPLATE_CPU_SECONDS)
+        _limit("MAX_TEMPLATE_CPU_SECONDS", MAX_TEMPLATE_CPU_SECONDS)
     if kind == "Died":
-        _limit("TEMPLATE_MEMORY_BYTES", TEMPLATE_MEMORY_BYTES)
+        _limit("MAX_TEMPLATE_MEMORY_BYTES", MAX_TEMPLATE_MEMORY_BYTES)
     where = Where(asset="chat_template", line=line)
     if kind == "Refused":
         message = f"the chat template refuses the messages: {outcome['error']}"

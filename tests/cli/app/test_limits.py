@@ -37,6 +37,21 @@ def test_none_is_missed(limits: list[Limit]) -> None:
     assert named == {limit.name for limit in limits if limit.name.startswith("MAX_")}
 
 
+SET_ELSEWHERE = {"TIME_BUDGET", "calls", "rate", "spend", "tokens"}
+"""What errors call limits that are settings of the service or of a key."""
+
+
+def test_what_an_error_names_is_listed(limits: list[Limit]) -> None:
+    """Whoever is told of a limit finds it in the table, by that name or as a field of it."""
+    source = Path(__file__).parents[3] / "src"
+    named = {
+        name
+        for path in source.rglob("*.py")
+        for name in re.findall(r'(?:limit=|limit\()"([A-Za-z_]+)"', path.read_text("utf-8"))
+    }
+    assert named - {limit.name.rpartition(".")[2] for limit in limits} - SET_ELSEWHERE == set()
+
+
 def test_it_says_how_a_limit_is_set(limits: list[Limit]) -> None:
     """By a request or an operator, by a field, or not at all."""
     by_name = {(limit.module, limit.name): limit.set for limit in limits}

@@ -79,10 +79,10 @@ def test_all_names_current_families() -> None:
 
 def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: pytest.CaptureFixture[str]) -> None:
     """A file above the limit is refused with the exit code for bad input."""
-    monkeypatch.setattr(tokens, "FILE_BYTES", 10)
+    monkeypatch.setattr(tokens, "MAX_TEXT_BYTES", 10)
     (tmp_path / "a.txt").write_text("x" * 11, "utf-8")
     assert main(["tokens", str(tmp_path / "a.txt")]) == 65
-    assert "FILE_BYTES" in out.readouterr().err
+    assert "MAX_TEXT_BYTES" in out.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["x" * 5000, "."])

@@ -204,8 +204,8 @@ def test_broken_files_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tm
 
 def test_bombs_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A small file that unpacks to more than the limit is not unpacked further."""
-    monkeypatch.setattr(carriers, "TOKENIZER_FILE_BYTES", 1000)
-    monkeypatch.setattr(model_files, "TOKENIZER_FILE_BYTES", 1000)
+    monkeypatch.setattr(carriers, "MAX_TOKENIZER_FILE_BYTES", 1000)
+    monkeypatch.setattr(model_files, "MAX_TOKENIZER_FILE_BYTES", 1000)
     _package(monkeypatch, tmp_path, {"v.gz": gzip.compress(bytes(100_000))})
     with pytest.raises(LimitError):
         engine_of(_vocabulary("v.gz", "ranks.gz", b""))

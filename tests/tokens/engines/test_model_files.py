@@ -121,7 +121,7 @@ def test_missing_files_are_typed_errors(name: str, tmp_path: Path) -> None:
 
 def test_large_files_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file above the limit is not read."""
-    monkeypatch.setattr(filetokenizer, "TOKENIZER_FILE_BYTES", 10)
+    monkeypatch.setattr(filetokenizer, "MAX_TOKENIZER_FILE_BYTES", 10)
     with pytest.raises(LimitError):
         FileTokenizers().get(path)
 

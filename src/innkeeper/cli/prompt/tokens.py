@@ -45,8 +45,8 @@ MAX_COUNT_SECONDS: Final = 1.25
 COUNT_LIMITS: Final = BuildLimits(seconds=MAX_COUNT_SECONDS, steps=10**12)
 """Characters are steps of a build, but what one text costs is known by the time that it takes."""
 
-FILE_BYTES: Final = 32 * 1024 * 1024
-"""The largest file or input that is counted, in bytes."""
+MAX_TEXT_BYTES: Final = 32 * 1024 * 1024
+"""The largest file or input that is counted, in bytes (`LimitError`)."""
 
 
 @click.command()
@@ -121,7 +121,7 @@ def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[di
 def _content(text: str | None, *, as_text: bool) -> str:
     """The text itself, or that of a file or of standard input. Raises `LimitError` where it is too large."""
     if text is None or (text == "-" and not as_text):
-        return _decoded("standard input", sys.stdin.buffer.read(FILE_BYTES + 1))
+        return _decoded("standard input", sys.stdin.buffer.read(MAX_TEXT_BYTES + 1))
     path = None if as_text else _file(text)
     if path is None:
         if not as_text and _NAME.fullmatch(text):
@@ -130,7 +130,7 @@ def _content(text: str | None, *, as_text: bool) -> str:
             )
         return text
     with path.open("rb") as file:
-        return _decoded(text, file.read(FILE_BYTES + 1))
+        return _decoded(text, file.read(MAX_TEXT_BYTES + 1))
 
 
 _NAME: Final = re.compile(r"(?:\S*[/\\])?[^\s/\\]+\.[A-Za-z0-9]{1,5}")
@@ -150,8 +150,8 @@ def _decoded(name: str, data: bytes) -> str:
     from innkeeper.content.json.text import decode_text
     from innkeeper.prompt.errors import LimitError, Where
 
-    if len(data) > FILE_BYTES:
-        raise LimitError("the text", limit="FILE_BYTES", allowed=FILE_BYTES, where=Where(asset=name))
+    if len(data) > MAX_TEXT_BYTES:
+        raise LimitError("the text", limit="MAX_TEXT_BYTES", allowed=MAX_TEXT_BYTES, where=Where(asset=name))
     return decode_text(data, name, [])
 
 

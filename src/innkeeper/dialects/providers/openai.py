@@ -215,20 +215,16 @@ class OpenAI(BaseDialect):
         return {**kept, "id": call.id, "type": "function", "function": function}
 
 
-def _legal(name: str) -> str:
-    return _cut_legal(name[:_NAME_CHARS])
-
-
 @lru_cache(maxsize=1024)
-def _cut_legal(name: str) -> str:
-    return _NAME.sub("_", name)
+def _legal(cut: str) -> str:
+    return _NAME.sub("_", cut)
 
 
 def _legal_name(turn: Turn, report: Report) -> str:
     name = str(turn.name)
     if turn.role == FUNCTION:
         return name
-    legal = _legal(name)
+    legal = _legal(name[:_NAME_CHARS])
     if legal != name:
         report.repair("a name was changed to the characters that names may have", turn.index)
     return legal

@@ -18,7 +18,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.once import decode
 from innkeeper.tokens.engines.bytepair import BytePair, Clip
 from innkeeper.tokens.engines.engine import Engine, Foreign, TokenizerUnavailableError
-from innkeeper.tokens.engines.model_files import TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
+from innkeeper.tokens.engines.model_files import MAX_TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
 from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
 
 __all__ = ["available", "engine_of", "forget"]
@@ -95,19 +95,19 @@ def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
 
 
 def _content(carrier: Carrier, path: Path) -> bytes:
-    """The file's bytes, unpacked, within `TOKENIZER_FILE_BYTES`."""
+    """The file's bytes, unpacked, within `MAX_TOKENIZER_FILE_BYTES`."""
     import gzip
     import zipfile
 
     try:
         with path.open("rb") as file:
-            data = file.read(TOKENIZER_FILE_BYTES + 1)
+            data = file.read(MAX_TOKENIZER_FILE_BYTES + 1)
         if carrier.member:
             with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(carrier.member) as member:
-                data = member.read(TOKENIZER_FILE_BYTES + 1)
+                data = member.read(MAX_TOKENIZER_FILE_BYTES + 1)
         elif carrier.form.endswith(".gz"):
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = packed.read(TOKENIZER_FILE_BYTES + 1)
+                data = packed.read(MAX_TOKENIZER_FILE_BYTES + 1)
     except (OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise FormatError(f"cannot read the file: {error}", where=Where(asset=str(path))) from error
     check_size(len(data), str(path))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 __all__ = [
-    "TOKENIZER_FILE_BYTES",
+    "MAX_TOKENIZER_FILE_BYTES",
     "FileTokenizer",
     "FileTokenizers",
     "SentencePieces",
@@ -36,8 +36,8 @@ __all__ = [
     "tokenizer_of",
 ]
 
-TOKENIZER_FILE_BYTES: Final = 64 * 1024 * 1024
-"""The largest tokenizer file that is read, in bytes."""
+MAX_TOKENIZER_FILE_BYTES: Final = 64 * 1024 * 1024
+"""The largest tokenizer file that is read, in bytes (`LimitError`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +106,14 @@ class FileTokenizers:
     """
 
     def __init__(self, limit: int = 16) -> None:
-        self._loaded: Memo[str, FileTokenizer] = Memo(items=limit, size=limit * TOKENIZER_FILE_BYTES)
+        self._loaded: Memo[str, FileTokenizer] = Memo(items=limit, size=limit * MAX_TOKENIZER_FILE_BYTES)
 
     def get(self, path: str | os.PathLike[str]) -> FileTokenizer:
         """The tokenizer of a file, loaded when it is new or has changed.
 
         Raises:
             TokenizerUnavailableError: there is no such file, or it may not be read, or the library is missing.
-            LimitError: it is larger than `TOKENIZER_FILE_BYTES`.
+            LimitError: it is larger than `MAX_TOKENIZER_FILE_BYTES`.
             FormatError: it is not a tokenizer.
         """
         name = self.name(path)
@@ -141,7 +141,7 @@ def _read(path: Path) -> bytes:
         size = path.stat().st_size
         check_size(size, str(path))
         with path.open("rb") as file:
-            data = file.read(TOKENIZER_FILE_BYTES + 1)
+            data = file.read(MAX_TOKENIZER_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
     check_size(len(data), str(path))
@@ -149,10 +149,12 @@ def _read(path: Path) -> bytes:
 
 
 def check_size(size: int, path: str) -> None:
-    """Raise `LimitError` for a tokenizer file of more than `TOKENIZER_FILE_BYTES`."""
-    if size > TOKENIZER_FILE_BYTES:
-        allowed = TOKENIZER_FILE_BYTES
-        raise LimitError("tokenizer file", limit="TOKENIZER_FILE_BYTES", allowed=allowed, found=size, where=Where(path))
+    """Raise `LimitError` for a tokenizer file of more than `MAX_TOKENIZER_FILE_BYTES`."""
+    if size > MAX_TOKENIZER_FILE_BYTES:
+        allowed = MAX_TOKENIZER_FILE_BYTES
+        raise LimitError(
+            "tokenizer file", limit="MAX_TOKENIZER_FILE_BYTES", allowed=allowed, found=size, where=Where(path)
+        )
 
 
 def _missing(path: str | os.PathLike[str], error: Exception) -> TokenizerUnavailableError:

@@ -21,8 +21,8 @@ from innkeeper.service.exchange import LENGTHS, frame
 from innkeeper.service.inspector.desk.frames import Answer, Call
 
 __all__ = [
-    "CALL_SECONDS",
-    "CPU_SECONDS",
+    "MAX_DESK_CALL_SECONDS",
+    "MAX_DESK_CPU_SECONDS",
     "MAX_ENGINE_MEMORY",
     "OPEN_SECONDS",
     "EngineHere",
@@ -31,13 +31,13 @@ __all__ = [
     "main",
 ]
 
-CALL_SECONDS: Final = 30.0
+MAX_DESK_CALL_SECONDS: Final = 30.0
 """Seconds that one call of the inspector's process may take (`TimeBudgetError`)."""
 
 OPEN_SECONDS: Final = 120.0
 """Seconds in which the inspector's process must have started and opened its workspace (`TimeBudgetError`)."""
 
-CPU_SECONDS: Final = 12.0
+MAX_DESK_CPU_SECONDS: Final = 12.0
 """Seconds that one call may keep the processor of the inspector's process busy (`TimeBudgetError`)."""
 
 MAX_ENGINE_MEMORY: Final = 1_536 * 1024 * 1024
@@ -106,11 +106,13 @@ class EngineProcess:
                 if self._process is None or self._process.returncode is not None:
                     async with asyncio.timeout(OPEN_SECONDS):
                         await self._start()
-                async with asyncio.timeout(CALL_SECONDS):
+                async with asyncio.timeout(MAX_DESK_CALL_SECONDS):
                     return await self._asked(call, body)
             except TimeoutError:
                 await self._end()
-                raise TimeBudgetError("the time of one call", limit="CALL_SECONDS", allowed=CALL_SECONDS) from None
+                raise TimeBudgetError(
+                    "the time of one call", limit="MAX_DESK_CALL_SECONDS", allowed=MAX_DESK_CALL_SECONDS
+                ) from None
             except asyncio.CancelledError:  # in the middle of a frame: what comes next would be another's answer
                 await self._end()
                 raise
@@ -148,7 +150,9 @@ class EngineProcess:
         """Why the process ended in the middle of a call."""
         code = await self._end()
         if code is not None and code == -getattr(signal, "SIGPROF", 0):
-            return TimeBudgetError("the processor's time of one call", limit="CPU_SECONDS", allowed=CPU_SECONDS)
+            return TimeBudgetError(
+                "the processor's time of one call", limit="MAX_DESK_CPU_SECONDS", allowed=MAX_DESK_CPU_SECONDS
+            )
         hint = "take the last change back; if it happens each time, open fewer or smaller files"
         return WorkerLostError("the process that built this prompt ended in the middle of it", hint=hint)
 
@@ -196,7 +200,7 @@ def main() -> None:
         target.write(_START)
         target.flush()
         while (parts := _received(source)) is not None:
-            _end_after(CPU_SECONDS)
+            _end_after(MAX_DESK_CPU_SECONDS)
             answer, body = engine.answer(*parts)
             _end_after(0)
             for part in frame(answer, body):
