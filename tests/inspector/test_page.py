@@ -80,6 +80,12 @@ def test_text_leads_to_its_field(page: Any) -> None:
     assert "Skerrow is a bare island" in focused
 
 
+def test_what_is_seen_while_it_loads(page: Any, window: Watched) -> None:
+    """The name, before any script has come; the page itself takes its place."""
+    assert '<p id="opening">Innkeeper</p>' in window.context.request.get(f"{window.origin}/inspector/").text()
+    has(page.locator("#opening"), 0)
+
+
 def test_settings_change_the_prompt(page: Any) -> None:
     """Another tavern orders it another way; a small window leaves messages out and says by which rule."""
     before = page.get_by_role("article").first.inner_text()

@@ -14,7 +14,6 @@ from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.once import convert, decode
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library import answers, records, rows, templates
-from innkeeper.service.inspector.library.overview import overview
 from innkeeper.service.inspector.library.room import LibraryRoom
 from innkeeper.service.inspector.views.answers import ResolutionView, ResolveRequest, TierRequest, TierView
 from innkeeper.service.inspector.views.library import (
@@ -86,7 +85,7 @@ def _number(asked: Asked, name: str) -> int | None:
 
 def see_library(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> LibraryView:
     """The library at a glance."""
-    return room.look(lambda shelf: overview(shelf, admin=visitor.is_admin))
+    return room.look(lambda shelf: rows.overview(shelf, admin=visitor.is_admin))
 
 
 def see_templates(room: LibraryRoom, visitor: Visitor, asked: Asked, _: bytes) -> tuple[TemplateSummary, ...]:

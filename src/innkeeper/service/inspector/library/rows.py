@@ -1,10 +1,12 @@
-"""Rows: the catalogue's models, providers, tools, negative prompts and budgets, each with where it is used."""
+"""Rows: the library at a glance, and its models, providers, tools, negative prompts and budgets, each with where it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from innkeeper.library.templates.partials import compose
 from innkeeper.library.templates.publish import worst_case
@@ -14,12 +16,50 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.inspector.library.shelf import Shelf, StoredShelf
 from innkeeper.service.inspector.library.templates import reader_of
-from innkeeper.service.inspector.views.library import BudgetRow, ModelRow, NegativeRow, ProviderRow, ToolRow
+from innkeeper.service.inspector.views.library import (
+    BudgetRow,
+    LibraryCounts,
+    LibraryRights,
+    LibraryView,
+    ModelRow,
+    NegativeRow,
+    ProviderRow,
+    ToolRow,
+)
+from innkeeper.service.inspector.views.workspace import problem_of
 from innkeeper.tokens import default_counter
 
-__all__ = ["budgets", "models", "negatives", "providers", "tools"]
+__all__ = ["budgets", "models", "negatives", "overview", "providers", "tools"]
 
 Row = Mapping[str, Any]
+
+
+def overview(shelf: Shelf, *, admin: bool) -> LibraryView:
+    """The library at a glance; only an administrator is told where it is, and how much others did."""
+    there = isinstance(shelf, StoredShelf)
+    policy, rows = shelf.rules.policy, shelf.counts()
+    problem = None if shelf.problem is None else problem_of(shelf.problem)
+    if problem is not None and not admin:
+        problem = msgspec.structs.replace(problem, where=None)
+    return LibraryView(
+        source=shelf.source,
+        place=shelf.library.db.place if admin and isinstance(shelf, StoredShelf) else "",
+        writable=there and admin,
+        rights=LibraryRights(write=admin, oversee=admin),
+        revision=shelf.revision,
+        ceiling=policy.ceiling.value,
+        policy=policy.version,
+        counts=LibraryCounts(
+            templates=rows.get("templates", 0),
+            models=rows.get("api_models", 0),
+            providers=rows.get("api_providers", 0),
+            tools=rows.get("tools", 0),
+            negatives=rows.get("negative_prompts", 0),
+            calls=rows.get("enhancement_logs", 0) if admin else 0,
+            secrets=rows.get("secrets", 0) if admin else 0,
+        ),
+        problem=problem,
+    )
 
 
 def _published(shelf: Shelf, ceiling: Tier) -> tuple[TemplateVersion, ...]:
