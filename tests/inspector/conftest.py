@@ -67,6 +67,7 @@ def page(window: Watched) -> Iterator[Any]:
 
 _REVERT = """async () => {
   localStorage.clear();
+  sessionStorage.clear();
   const { files } = await (await fetch("/v1/inspector/workspace")).json();
   for (const { id, changed } of files) if (changed) await fetch(`/v1/inspector/files/${id}/revert`, { method: "POST" });
 }"""

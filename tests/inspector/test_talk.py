@@ -116,6 +116,18 @@ def test_a_chat_goes_on_in_branches(talk: Any) -> None:
     has(message(talk, "Stay?"), 0)
 
 
+def test_branches_are_there_when_the_page_is_loaded_again(talk: Any, window: Watched) -> None:
+    """The one that is open, the others, and the answer that is not in the chat yet."""
+    number = len(chat(talk))
+    send(talk, "Stay?")
+    talk.get_by_role("button", name=f"Branch after message {number}").click()
+    send(talk, "Go?")
+    window.open().get_by_role("tab", name="Talk").click()
+    says(last(talk), "Go? – 1")
+    talk.get_by_role("combobox", name="Branch").select_option("1")
+    says(last(talk), "Stay? – 1")
+
+
 def test_branches_by_the_keyboard(talk: Any) -> None:
     """Messages are walked by arrows, only those of the one with the focus are stops of the tab key, and the palette branches."""
     last(talk).focus()

@@ -77,6 +77,30 @@ export const turned = <Some extends Answer>(answer: Some, by: number): Some => (
   shown: Math.max(0, Math.min(answer.swipes.length - 1, answer.shown + by)),
 });
 
+const planless = <Some extends Answer>(answer: Some): Some => ({ ...answer, swipes: answer.swipes.map((swipe) => ({ ...swipe, plan: null })) });
+
+/** Branches as a text that a browser keeps; plans, which are large, are not in it. */
+export const written = ({ all, open }: Branches): string =>
+  JSON.stringify({
+    open,
+    all: all.map(({ answers, last, ...branch }) => ({
+      ...branch,
+      answers: [...answers].map(([index, answer]) => [index, planless(answer)]),
+      last: last && planless(last),
+    })),
+  });
+
+/** The branches that such a text holds; null where it holds none. */
+export function read(text: string | null): Branches | null {
+  try {
+    const { all, open } = JSON.parse(text ?? "") as Branches & { all: (Branch & { answers: [number, Answer][] })[] };
+    const branches = all.map((branch) => ({ ...branch, answers: new Map(branch.answers) }));
+    return branches.some(({ id }) => id === open) ? { all: branches, open } : null;
+  } catch {
+    return null;
+  }
+}
+
 /** What is said in a branch: its chat, and the exchange after it. */
 function saidIn(document: unknown, last: Exchange | null): readonly string[] {
   return [...textsOf(document), ...(last ? [...(last.said ? [last.said] : []), shownSwipe(last).text] : [])];

@@ -3,11 +3,14 @@
 import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
-import type { Inspection } from "../api/types.ts";
+import type { FileView, Inspection } from "../api/types.ts";
 import { type ChatMessage, continued, messagesOf, NEW_CHAT } from "../files/chat.ts";
 import { valueAt } from "../format/paths.ts";
 import { session } from "../state/session.svelte.ts";
 import * as branching from "./branches.ts";
+
+/** Where a tab keeps the branches of a chat: a page that is loaded again finds them there. */
+const kept = (chat: FileView): string => `innkeeper-inspector-talk ${session.workspace?.title ?? ""}/${chat.name} ${chat.id}`;
 
 class Conversation {
   /** What was said and is being answered, and its answer as far as it is here. */
@@ -19,7 +22,7 @@ class Conversation {
   readonly #branches = new SvelteMap<string, branching.Branches>();
 
   readonly chat = $derived(session.files.find((file) => file.kind === "chat" && file.used));
-  readonly branches: branching.Branches = $derived(this.#branches.get(this.chat?.id ?? "") ?? branching.ONE);
+  readonly branches: branching.Branches = $derived(this.#branches.get(this.chat?.id ?? "") ?? this.#read() ?? branching.ONE);
   readonly here: branching.Branch = $derived(branching.openBranch(this.branches));
   readonly document: unknown = $derived(this.chat ? session.document(this.chat.id) : undefined);
   readonly messages: readonly ChatMessage[] = $derived(messagesOf(this.document));
@@ -137,6 +140,19 @@ class Conversation {
 
   #set(branches: branching.Branches): void {
     this.#branches.set(this.chat?.id ?? "", branches);
+    try {
+      if (this.chat) sessionStorage.setItem(kept(this.chat), branching.written(branches));
+    } catch {
+      // A browser that keeps nothing, or no more: they are there as long as the page is.
+    }
+  }
+
+  #read(): branching.Branches | null {
+    try {
+      return this.chat ? branching.read(sessionStorage.getItem(kept(this.chat))) : null;
+    } catch {
+      return null;
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type Branches, forked, forks, nextIn, ONE, openBranch, reworded, switched, turned, withAnswer, withOpen } from "../../src/talk/branches.ts";
+import { type Branches, forked, forks, nextIn, ONE, openBranch, read, reworded, switched, turned, withAnswer, withOpen, written } from "../../src/talk/branches.ts";
 
 const chat = (...texts: string[]): unknown => [{ chat_metadata: {} }, ...texts.map((mes, index) => ({ name: "A", is_user: index % 2 === 0, mes }))];
 const answer = (...texts: string[]): { swipes: { text: string; plan: null }[]; shown: number } => ({ swipes: texts.map((text) => ({ text, plan: null })), shown: 0 });
@@ -35,6 +35,22 @@ describe("branches", () => {
     expect(nextIn(two.all[1]!, here, 1)).toBe("other");
     const three: Branches = forked(two, here, 2);
     expect([...forks(three, chat("a", "other", "more")).keys()].sort()).toEqual([1, 2]);
+  });
+});
+
+describe("branches that are written", () => {
+  it("are read with all but their plans", () => {
+    const said = withOpen(ONE, { answers: withAnswer(openBranch(ONE), 1, answer("b", "c")), last: { said: "and?", ...answer("no") } });
+    const two = forked(said, chat("a", "b"), 2);
+    const planned = withOpen(two, { answers: new Map([[1, { swipes: [{ text: "b", plan: {} as never, edited: true }], shown: 0 }]]) });
+    const bare = withOpen(two, { answers: new Map([[1, { swipes: [{ text: "b", plan: null, edited: true }], shown: 0 }]]) });
+    expect(read(written(planned))).toEqual(read(written(bare)));
+    expect(read(written(bare))?.all[1]!.answers).toEqual(bare.all[1]!.answers);
+    expect(read(written(bare))?.all[0]!.last).toEqual(bare.all[0]!.last);
+  });
+
+  it("are none where something else is kept", () => {
+    for (const text of [null, "", "{}", "[1]", '{"all":[],"open":1}', '{"all":[{"id":2,"answers":3}],"open":2}']) expect(read(text)).toBeNull();
   });
 });
 
