@@ -192,7 +192,8 @@ def test_dripping_body(impatient: Service) -> None:
 def test_reply_not_taken(impatient: Service) -> None:
     """A client that asks for much and does not take it in time is hung up on; one that pauses gets all of it."""
     body = b'{"what": "large"}'
-    head = HEAD.replace(CONSTRUCT.encode(), b"/api/plugins/test/odd") + b"Content-Length: %d\r\n\r\n" % len(body)
+    head = HEAD.replace(CONSTRUCT.encode(), b"/api/plugins/test/odd")
+    head += b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     sizes = []
     for pause in (3, 0.3):
         with socket.create_connection(("127.0.0.1", impatient.port), timeout=20) as door:

@@ -68,7 +68,7 @@ def answered(reply: Callable[[Send], Awaitable[None]], *requests: bytes) -> list
         over.set()
 
     async def use() -> list[bytes]:
-        http: Any = protocols(ConnectionLimits(60, 60, 10))[0]
+        http: Any = protocols(ConnectionLimits(60, 60, 10, 600))[0]
         config = Config(app, http=http, lifespan="off", log_config=None, access_log=False)
         config.load()
         wire = Wire()
@@ -151,16 +151,53 @@ def test_requests_behind_one_another() -> None:
     assert all(piece.endswith(b"0\r\n\r\n") for piece in written)
 
 
+@pytest.mark.parametrize(
+    ("requests", "seconds"),
+    [
+        ([REQUEST], 600),
+        ([REQUEST, REQUEST[:9]], 60),
+        ([REQUEST + REQUEST[:9]], 60),
+        ([REQUEST, REQUEST[:9], REQUEST[9:]], 600),
+    ],
+    ids=["between two requests", "a request has begun", "one had begun before", "after the second"],
+)
+def test_how_long_a_connection_is_waited_for(requests: list[bytes], seconds: float) -> None:
+    """It may rest between requests for longer than a request may take to be there once it has begun."""
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send(HEAD)
+        await send(body(b"whole"))
+
+    async def use() -> float:
+        http: Any = protocols(ConnectionLimits(60, 60, 10, 600))[0]
+        config = Config(app, http=http, lifespan="off", log_config=None, access_log=False)
+        config.load()
+        wire = Wire()
+        wire.protocol = connection = http(config=config, server_state=ServerState(), app_state={})
+        connection.connection_made(wire)
+        for request in requests:
+            connection.data_received(request)
+            for _ in range(9):
+                await asyncio.sleep(0)
+        now = asyncio.get_running_loop().time()
+        left: float = connection.idle._due - now
+        connection.connection_lost(None)
+        wire.protocol = None
+        return left
+
+    assert seconds - 5 < asyncio.run(use()) <= seconds
+
+
 @pytest.mark.parametrize(("unsent", "left", "ended"), [(0, 0, "closed"), (5, 5, "aborted"), (5, 3, "")])
 def test_an_idle_connection_ends(unsent: int, left: int, ended: str) -> None:
     """When its time is over and it was not stopped: gently where all was taken, not while something is being taken."""
 
     async def use() -> str:
         wire = Wire()
-        timer, wire.unsent = IdleTimer(wire, 60), unsent
-        timer.wait()
+        timer, wire.unsent = IdleTimer(wire), unsent
+        timer.wait(60)
         timer.stop()
-        timer.wait()
+        timer.wait(60)
         wire.unsent, timer._due = left, 0.0  # its time is over
         timer._expire()
         assert (timer._timer is None) == bool(ended)
@@ -171,16 +208,22 @@ def test_an_idle_connection_ends(unsent: int, left: int, ended: str) -> None:
 
 
 def test_a_timer_is_made_once() -> None:
-    """What was stopped runs out without a word; what waits longer than the loop's timer knows has it set anew."""
+    """What was stopped runs out without a word; what waits longer or shorter than the loop's timer knows has it set anew."""
 
     async def use() -> str:
         wire = Wire()
-        timer = IdleTimer(wire, 60)
-        timer.wait()
+        timer = IdleTimer(wire)
+        timer.wait(60)
         made = timer._timer
         timer.stop()
-        timer.wait()
+        timer.wait(90)
         assert timer._timer is made
+        timer.wait(10)
+        assert made is not None
+        assert made.cancelled()
+        assert timer._timer is not made
+        timer.wait(60)
+        made = timer._timer
         timer._expire()
         assert timer._timer not in (made, None)
         timer.stop()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import ConfigError, UnavailableError
-from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE
+from innkeeper.service.errors import MAX_CONNECTIONS, MAX_HEADERS, MAX_SOCKET_MESSAGE, REST_SECONDS
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -153,7 +153,9 @@ def server_config(uvicorn: Any, app: Any, settings: Settings) -> Any:
     """How the server runs an application: the limits of its connections, and no words about them."""
     from innkeeper.service.protocol import ConnectionLimits, protocols
 
-    http, sockets = protocols(ConnectionLimits(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS))
+    http, sockets = protocols(
+        ConnectionLimits(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS, REST_SECONDS)
+    )
     return uvicorn.Config(
         app,
         http=http,
@@ -162,6 +164,7 @@ def server_config(uvicorn: Any, app: Any, settings: Settings) -> Any:
         ws_per_message_deflate=False,  # a few bytes would become many, on the event loop
         h11_max_incomplete_event_size=MAX_HEADERS,
         backlog=MAX_CONNECTIONS,
+        timeout_keep_alive=REST_SECONDS,
         timeout_graceful_shutdown=settings.stop_seconds,
         access_log=False,
         log_config=None,

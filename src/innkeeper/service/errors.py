@@ -34,6 +34,7 @@ __all__ = [
     "MAX_WAITING",
     "MAX_WORKERS",
     "MAX_WORKER_MEMORY",
+    "REST_SECONDS",
     "RETRY_SECONDS",
     "SHARE",
     "SPARE_SECONDS",
@@ -282,6 +283,9 @@ TIME_BUDGET: Final = 30.0
 
 HEADER_SECONDS: Final = 10.0
 """Seconds until a request's headers must be there."""
+
+REST_SECONDS: Final = 75.0
+"""Seconds that a connection may rest between two requests: longer than clients keep one, so that none asks while it is closed."""
 
 BODY_SECONDS: Final = 30.0
 """Seconds until a request's body must be there, and until an answer must have been taken."""

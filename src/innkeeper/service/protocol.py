@@ -21,11 +21,15 @@ _SLICE = MAX_HEADERS // 2
 
 
 class ConnectionLimits(NamedTuple):
-    """Seconds until headers must be there, and until a reply must be taken; how many connections there may be."""
+    """Seconds until headers must be there, until a reply must be taken, and that a connection may rest between two requests.
+
+    ``connections`` is how many there may be.
+    """
 
     header_seconds: float
     reply_seconds: float
     connections: int
+    rest_seconds: float
 
 
 class PendingRequests:
@@ -75,17 +79,18 @@ class _WriteTimeout:
 
 
 class _Http(_WriteTimeout, H11Protocol):
-    """Counts the time from a connection's beginning, or the end of a reply, to the end of the next headers."""
+    """Counts the time from a connection's beginning, or a request's, to the end of its headers, and that between requests."""
 
     pending: PendingRequests
     idle: IdleTimer
+    rests = False
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             self.pending.evict()
-        self.idle = IdleTimer(transport, self.limits.header_seconds)
-        self._expect()
+        self.idle = IdleTimer(transport)
+        self._expect(self.limits.header_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.pending.remove(self)
@@ -93,6 +98,9 @@ class _Http(_WriteTimeout, H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self.rests:
+            self.rests = False
+            self.idle.wait(self.limits.header_seconds)
         # In slices, since h11 measures only headers that have not ended yet.
         for start in range(0, len(data), _SLICE):
             if self.transport.is_closing() or self.transport.get_protocol() is not self:
@@ -112,10 +120,11 @@ class _Http(_WriteTimeout, H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle is None or self.cycle.response_complete:  # else the next request was there already
-            self._expect()
+            self.rests = not self.conn.trailing_data[0]
+            self._expect(self.limits.rest_seconds if self.rests else self.limits.header_seconds)
 
-    def _expect(self) -> None:
-        self.idle.wait()
+    def _expect(self, seconds: float) -> None:
+        self.idle.wait(seconds)
         self.pending.add(self, self.transport)
 
 
@@ -197,21 +206,25 @@ def protocols(limits: ConnectionLimits) -> tuple[type[asyncio.Protocol], type[as
 class IdleTimer:
     """One connection's. `wait` begins to count, `stop` ends it; a client that still takes its reply is waited for.
 
-    The loop's timer is made once for many waits: when it comes too early, it is set anew. `close` takes it back.
+    The loop's timer is made once for many waits: when it comes too early, or would come too late, it is set anew. `close` takes
+    it back.
     """
 
-    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+    def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._seconds = seconds
+        self._seconds = 0.0
         self._unsent = 0
         self._due: float | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def wait(self) -> None:
+    def wait(self, seconds: float) -> None:
         """Hang up in so many seconds, unless stopped."""
         loop = asyncio.get_running_loop()
-        self._unsent = self._transport.get_write_buffer_size()
-        self._due = loop.time() + self._seconds
+        self._seconds, self._unsent = seconds, self._transport.get_write_buffer_size()
+        self._due = loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._due:
+            self._timer.cancel()
+            self._timer = None
         if self._timer is None:
             self._timer = loop.call_at(self._due, self._expire)
 
@@ -237,6 +250,6 @@ class IdleTimer:
         if not left:
             self._transport.close()
         elif left < self._unsent:
-            self.wait()  # a slow reader of a large reply
+            self.wait(self._seconds)  # a slow reader of a large reply
         else:
             self._transport.abort()
