@@ -74,7 +74,7 @@ export const library = {
   overview: (): Promise<LibraryView> => get("library"),
   templates: (): Promise<readonly TemplateSummary[]> => get("library/templates"),
   template: (name: string, version: number | null = null): Promise<TemplateView> => get(template(name) + query({ version })),
-  changes: (name: string, a: number, b: number): Promise<Changes> => get(`${template(name)}/diff${query({ a, b })}`),
+  changes: (name: string, a: number, b: number): Promise<Changes> => get(`library/changes/${encodeURIComponent(name)}${query({ a, b })}`),
   draft: (name: string, request: DraftRequest): Promise<TemplateView> => post(`${template(name)}/draft`, request),
   publish: (name: string, request: PublishRequest): Promise<TemplateView> => post(`${template(name)}/publish`, request),
   rollback: (name: string, request: RollbackRequest): Promise<TemplateView> => post(`${template(name)}/rollback`, request),

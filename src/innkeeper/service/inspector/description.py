@@ -97,7 +97,7 @@ _PATHS: Final[dict[str, dict[str, Any]]] = {
     "library": {"get": _call("Where the library is, and how much is in it.", "LibraryView")},
     "library/templates": {"get": _call("The templates by name.", ("TemplateSummary",), asked=("search", "after"))},
     "library/templates/{name}": {"get": _call("A template with one version.", "TemplateView", asked=("version",))},
-    "library/templates/{name}/diff": {"get": _call("Two versions of a template.", "Changes", asked=("a", "b"))},
+    "library/changes/{name}": {"get": _call("Two versions of a template.", "Changes", asked=("a", "b"))},
     "library/templates/{name}/draft": {
         "post": _call("A new version, or what would be wrong with it.", "TemplateView", body="DraftRequest")
     },

@@ -25,9 +25,9 @@ KEY = "lantern-key"
 SECRET = "lighthouse-0451"
 
 
-def draft(text: str, name: str = GREETER, tier: str = "sfw", **more: Any) -> TemplateDraft:
+def draft(text: str, name: str = GREETER, tier: str = "sfw", target: str = "lantern-7b", **more: Any) -> TemplateDraft:
     """A template with one variable."""
-    key = TemplateKey.of("chat", tier, "lantern-7b")
+    key = TemplateKey.of("chat", tier, target)
     variables = (Variable(name="guest", required=False, max_tokens=20),)
     return TemplateDraft(name=name, key=key, system_prompt=text, variables=variables, **more)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_looking_changes_nothing(tmp_path: Path, browser: Browser) -> None:
     """Every room was looked at, and in the folder is what was there before, byte for byte."""
     before = files_of(tmp_path)
     shown = ("templates", "models", "providers", "tools", "negatives", "budgets", "log", "metrics", "vault")
-    paths = (*(f"/{room}" for room in shown), f"/templates/{GREETER}", f"/templates/{GREETER}/diff")
+    paths = (*(f"/{room}" for room in shown), f"/templates/{GREETER}", f"/changes/{GREETER}")
     for path in ("", *paths):
         browser.json(f"library{path}")
     for call, body in (("resolve", {"use_case": "chat"}), ("tier", {"text": "hello"})):
@@ -87,12 +88,25 @@ def test_the_path_says_which_template(browser: Browser) -> None:
     assert browser.json(f"library/templates/{GREETER}?name=another")["summary"]["name"] == GREETER
 
 
+@pytest.mark.parametrize("name", ["a/diff", "a/draft", "a/publish/rollback", "changes", "draft"])
+def test_a_template_may_be_called_as_a_call_is(tmp_path: Path, name: str) -> None:
+    """It is found, and each call is about it."""
+    path = stocked(tmp_path)
+    with Library.open(path, watch=False) as library:
+        library.authoring.create(draft("Hello, {{guest}}.", name, target="harbour-3b"))
+    with rooms(path) as browser:
+        at = f"library/templates/{quote(name, safe='')}"
+        assert browser.json(at)["summary"]["name"] == name
+        assert browser.json(at.replace("templates", "changes"))["after"]
+        assert browser.post(f"/v1/inspector/{at}/publish", json={}).json()["summary"]["published"] == 1
+
+
 def test_two_versions_side_by_side(browser: Browser) -> None:
     """Both as people write them."""
-    changes = browser.json(f"library/templates/{GREETER}/diff?a=1&b=2")
+    changes = browser.json(f"library/changes/{GREETER}?a=1&b=2")
     assert "Greet {{guest}}." in changes["before"]
     assert "Greet {{guest}} warmly." in changes["after"]
-    assert browser.get(f"{GREETER_AT}/diff?a=one").status_code == 400
+    assert browser.get(f"/v1/inspector/library/changes/{GREETER}?a=one").status_code == 400
 
 
 def test_draft_publish_and_rollback(browser: Browser) -> None:
@@ -151,7 +165,7 @@ def test_what_lies_above_a_key_is_not_there(tmp_path: Path) -> None:
     with rooms(stocked(tmp_path), ADMIN) as browser:
         assert ADULT not in [one["name"] for one in browser.json("library/templates")]
         assert browser.get(adult).status_code == 404
-        assert browser.get(f"{adult}/diff").status_code == 404
+        assert browser.get(adult.replace("templates", "changes")).status_code == 404
         assert browser.post(f"{adult}/publish", json={}).status_code == 404
         content = {**_content(browser), "content_mode": "nsfw"}
         assert browser.post(f"{GREETER_AT}/draft", json={"content": content}).status_code == 404

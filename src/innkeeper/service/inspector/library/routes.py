@@ -51,7 +51,7 @@ class LibraryRoutes:
         return (
             ("GET", "library", self._call("see_library")),
             ("GET", "library/templates", self._call("see_templates")),
-            ("GET", "library/templates/{name:path}/diff", self._call("see_changes")),
+            ("GET", "library/changes/{name:path}", self._call("see_changes")),
             ("POST", "library/templates/{name:path}/draft", self._call("draft")),
             ("POST", "library/templates/{name:path}/publish", self._call("publish", "change templates")),
             ("POST", "library/templates/{name:path}/rollback", self._call("roll_back", "change templates")),
