@@ -61,9 +61,17 @@ def provider() -> Iterator[EchoServer]:
 
 
 @pytest.fixture(scope="module")
-def service(provider: EchoServer) -> Iterator[Service]:
-    """``innkeeper serve`` with one route."""
-    routes = ("--route", f"inn={provider.base_url}:big", "--route", f"gone={GONE}:big")
+def late() -> Iterator[EchoServer]:
+    """A provider whose requests nobody counts: some come when the caller has long had his answer."""
+    with EchoServer(*[reply] * 20) as echo:
+        yield echo
+
+
+@pytest.fixture(scope="module")
+def service(provider: EchoServer, late: EchoServer) -> Iterator[Service]:
+    """``innkeeper serve`` with a route to each."""
+    places = {"inn": provider.base_url, "late": late.base_url, "gone": GONE}
+    routes = [word for name, url in places.items() for word in ("--route", f"{name}={url}:big")]
     with Service.command(*routes, "--no-grpc") as running:
         yield running
         assert running.healthy()
@@ -199,8 +207,8 @@ def test_embeddings(client: openai.OpenAI, provider: EchoServer) -> None:
 
 def test_models(client: openai.OpenAI, claude: anthropic.Anthropic) -> None:
     """Both clients can list the models; one that there is not is a 404."""
-    assert [model.id for model in client.models.list()] == ["local", "inn", "gone"]
-    assert [model.id for model in claude.models.list()] == ["local", "inn", "gone"]
+    assert [model.id for model in client.models.list()] == ["local", "inn", "late", "gone"]
+    assert [model.id for model in claude.models.list()] == ["local", "inn", "late", "gone"]
     assert client.models.retrieve("inn").id == "inn"
     with pytest.raises(openai.NotFoundError) as caught:
         client.models.retrieve("other")
@@ -535,9 +543,9 @@ def test_several_completions(client: openai.OpenAI) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_one_of_several_fails(client: openai.OpenAI, stream: bool) -> None:
-    """What goes wrong before all have begun is a status."""
+    """What goes wrong before all have begun is a status; the others may be under way to the provider."""
     with pytest.raises(openai.RateLimitError):
-        client.chat.completions.create(model="inn", messages=user("429"), n=2, stream=stream)
+        client.chat.completions.create(model="late", messages=user("429"), n=2, stream=stream)
 
 
 def test_going_away_stops_all_answers(service: Service, provider: EchoServer) -> None:
