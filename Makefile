@@ -29,6 +29,8 @@ READY := $(DEV) $(LLAMA3) $(CLIP) weights
 PYTEST := $(BIN)/python -m pytest
 # Two more than there are cores: some tests wait, for a database, a clock, a browser, another process.
 SIDE_BY_SIDE := -n $$(($$(getconf _NPROCESSORS_ONLN) + 2)) --dist loadfile
+# In CI the tests of a module run in the same order each time, as they try the same examples; elsewhere in another one each time.
+ORDER := $(if $(CI),--randomly-seed=1)
 
 # What asks the service by its OpenAPI document, in an environment of its own.
 SCHEMATHESIS := $(VENV)-openapi/bin/schemathesis
@@ -89,7 +91,7 @@ layers: $(DEV)
 	@$(BIN)/lint-imports --no-cache
 
 tests: $(READY) ## only the tests, a process for each core
-	@$(PYTEST) $(SIDE_BY_SIDE)
+	@$(PYTEST) $(SIDE_BY_SIDE) $(ORDER)
 
 coverage: $(READY) ## the tests, and how much of the code they run; less than the floor is an error
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report=term
