@@ -231,6 +231,20 @@ export interface Trim {
   readonly text: string;
 }
 
+/** What a prompt came to: all but the long lists of what is in it. */
+export interface InspectionFacts {
+  readonly fingerprint: string;
+  readonly tavern: string;
+  readonly profile: string | null;
+  readonly model: string | null;
+  readonly turns: number;
+  readonly tokens: Tokens;
+  readonly groups: readonly TokenGroup[];
+  readonly lore: LoreView;
+  readonly trims: readonly Trim[];
+  readonly notes: readonly Finding[];
+}
+
 /** A prompt and why it is as it is. */
 export interface Inspection {
   readonly fingerprint: string;
@@ -240,12 +254,12 @@ export interface Inspection {
   readonly turns: number;
   readonly tokens: Tokens;
   readonly groups: readonly TokenGroup[];
-  readonly origins: readonly Origin[];
-  readonly messages: readonly MessageView[];
   readonly lore: LoreView;
-  readonly verdicts: readonly Verdict[];
   readonly trims: readonly Trim[];
   readonly notes: readonly Finding[];
+  readonly origins: readonly Origin[];
+  readonly messages: readonly MessageView[];
+  readonly verdicts: readonly Verdict[];
 }
 
 /** Characters of the pretty body, and the origin of their text. */
@@ -735,14 +749,12 @@ export interface LogPage {
   readonly next: number | null;
 }
 
-/** The calls of a template, or of all (null). Percentiles are exact, by nearest rank; null where nothing was measured. */
-export interface LogFigures {
-  readonly template: string | null;
+/** What calls came to. Percentiles are exact, by nearest rank; null where nothing was measured. */
+export interface CallFigures {
   readonly calls: number;
   readonly errors: number;
   readonly blocked: number;
   readonly degraded: number;
-  readonly hit_rate: number | null;
   readonly p50: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
@@ -751,9 +763,8 @@ export interface LogFigures {
   readonly cost: number;
 }
 
-/** The calls of a stretch of time that begins at ``start``. */
-export interface MetricsBucket {
-  readonly start: string;
+/** The calls of a template, or of all (null). */
+export interface TemplateFigures {
   readonly calls: number;
   readonly errors: number;
   readonly blocked: number;
@@ -764,6 +775,23 @@ export interface MetricsBucket {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cost: number;
+  readonly template: string | null;
+  readonly hit_rate: number | null;
+}
+
+/** The calls of a stretch of time that begins at ``start``. */
+export interface MetricsBucket {
+  readonly calls: number;
+  readonly errors: number;
+  readonly blocked: number;
+  readonly degraded: number;
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost: number;
+  readonly start: string;
 }
 
 /** The calls of the last hours by time and by template. ``truncated``: there were more calls than are looked at. */
@@ -772,8 +800,8 @@ export interface MetricsView {
   readonly seconds: number;
   readonly since: string;
   readonly buckets: readonly MetricsBucket[];
-  readonly all: LogFigures;
-  readonly templates: readonly LogFigures[];
+  readonly all: TemplateFigures;
+  readonly templates: readonly TemplateFigures[];
   readonly truncated: boolean;
 }
 

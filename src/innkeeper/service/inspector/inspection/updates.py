@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET
 
 from innkeeper.service.inspector.views.exchanges import InspectionUpdate, MessageChanges, OriginChanges, VerdictChanges
-from innkeeper.service.inspector.views.inspection import Inspection
+from innkeeper.service.inspector.views.inspection import Inspection, InspectionFacts
 from innkeeper.service.inspector.views.workspace import FileView
 
 __all__ = ["Updates"]
@@ -31,16 +31,7 @@ class Updates:
         verdicts = _changes(before.verdicts, inspection.verdicts) if before is not None else None
         origins = _changes(before.origins, inspection.origins) if before is not None else None
         return InspectionUpdate(
-            fingerprint=inspection.fingerprint,
-            tavern=inspection.tavern,
-            profile=inspection.profile,
-            model=inspection.model,
-            turns=inspection.turns,
-            tokens=inspection.tokens,
-            groups=inspection.groups,
-            lore=inspection.lore,
-            trims=inspection.trims,
-            notes=inspection.notes,
+            **{name: getattr(inspection, name) for name in InspectionFacts.__struct_fields__},
             messages=inspection.messages if messages is None else UNSET,
             verdicts=inspection.verdicts if verdicts is None else UNSET,
             origins=inspection.origins if origins is None else UNSET,

@@ -12,11 +12,11 @@ from innkeeper.library.log.metrics import nearest_rank
 from innkeeper.library.models.stores import SecretStore
 from innkeeper.service.inspector.library.shelf import Shelf, StoredShelf
 from innkeeper.service.inspector.views.records import (
-    LogFigures,
     LogPage,
     LogRow,
     MetricsBucket,
     MetricsView,
+    TemplateFigures,
     VaultName,
     VaultNames,
 )
@@ -89,7 +89,9 @@ def metrics(shelf: Shelf, hours: int, now: datetime) -> MetricsView:
         buckets[min(max((at - start) // seconds, 0), count - 1)].append(call)
         if call.template_name is not None:
             templates.setdefault(call.template_name, []).append(call)
-    each = (LogFigures(template=name, hit_rate=_hits(found), **_figures(found)) for name, found in templates.items())
+    each = (
+        TemplateFigures(template=name, hit_rate=_hits(found), **_figures(found)) for name, found in templates.items()
+    )
     return MetricsView(
         hours=hours,
         seconds=seconds,
@@ -98,7 +100,7 @@ def metrics(shelf: Shelf, hours: int, now: datetime) -> MetricsView:
             MetricsBucket(start=_moment(start + index * seconds), **_figures(found))
             for index, found in enumerate(buckets)
         ),
-        all=LogFigures(template=None, hit_rate=_hits(calls), **_figures(calls)),
+        all=TemplateFigures(template=None, hit_rate=_hits(calls), **_figures(calls)),
         templates=tuple(sorted(each, key=lambda one: (-one.calls, one.template or ""))),
         truncated=truncated,
     )

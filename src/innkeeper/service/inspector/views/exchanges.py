@@ -9,15 +9,12 @@ from msgspec import UNSET, UnsetType
 
 from innkeeper.service.inspector.views.inspection import (
     Inspection,
-    LoreView,
+    InspectionFacts,
     MessageView,
     Origin,
-    TokenGroup,
-    Tokens,
-    Trim,
     Verdict,
 )
-from innkeeper.service.inspector.views.workspace import Edit, FileView, Finding, Problem, SettingsPatch, Variation
+from innkeeper.service.inspector.views.workspace import Edit, FileView, Problem, SettingsPatch, Variation
 
 __all__ = [
     "CacheCost",
@@ -61,19 +58,9 @@ class OriginChanges(msgspec.Struct, frozen=True):
     changed: dict[str, Origin]
 
 
-class InspectionUpdate(msgspec.Struct, frozen=True, omit_defaults=True):
+class InspectionUpdate(InspectionFacts, frozen=True, omit_defaults=True):
     """An inspection after the first of a connection: long lists may come as what changed in them."""
 
-    fingerprint: str
-    tavern: str
-    profile: str | None
-    model: str | None
-    turns: int
-    tokens: Tokens
-    groups: tuple[TokenGroup, ...]
-    lore: LoreView
-    trims: tuple[Trim, ...]
-    notes: tuple[Finding, ...]
     messages: tuple[MessageView, ...] | UnsetType = UNSET
     verdicts: tuple[Verdict, ...] | UnsetType = UNSET
     origins: tuple[Origin, ...] | UnsetType = UNSET

@@ -12,6 +12,7 @@ __all__ = [
     "COLOURS",
     "GroupContest",
     "Inspection",
+    "InspectionFacts",
     "KeyMatch",
     "LoreView",
     "MessageView",
@@ -159,8 +160,8 @@ class Trim(msgspec.Struct, frozen=True):
     text: str
 
 
-class Inspection(msgspec.Struct, frozen=True):
-    """A prompt and why it is as it is."""
+class InspectionFacts(msgspec.Struct, frozen=True):
+    """What a prompt came to: all but the long lists of what is in it."""
 
     fingerprint: str
     tavern: str
@@ -169,12 +170,17 @@ class Inspection(msgspec.Struct, frozen=True):
     turns: int
     tokens: Tokens
     groups: tuple[TokenGroup, ...]
-    origins: tuple[Origin, ...]
-    messages: tuple[MessageView, ...]
     lore: LoreView
-    verdicts: tuple[Verdict, ...]
     trims: tuple[Trim, ...]
     notes: tuple[Finding, ...]
+
+
+class Inspection(InspectionFacts, frozen=True):
+    """A prompt and why it is as it is."""
+
+    origins: tuple[Origin, ...]
+    messages: tuple[MessageView, ...]
+    verdicts: tuple[Verdict, ...]
 
 
 class WireRange(msgspec.Struct, frozen=True):

@@ -7,11 +7,12 @@ import msgspec
 from innkeeper.service.inspector.views.library import TierName
 
 __all__ = [
-    "LogFigures",
+    "CallFigures",
     "LogPage",
     "LogRow",
     "MetricsBucket",
     "MetricsView",
+    "TemplateFigures",
     "VaultName",
     "VaultNames",
 ]
@@ -46,15 +47,13 @@ class LogPage(msgspec.Struct, frozen=True):
     next: int | None
 
 
-class LogFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The calls of a template, or of all (null). Percentiles are exact, by nearest rank; null where nothing was measured."""
+class CallFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What calls came to. Percentiles are exact, by nearest rank; null where nothing was measured."""
 
-    template: str | None
     calls: int
     errors: int
     blocked: int
     degraded: int
-    hit_rate: float | None
     p50: float | None
     p95: float | None
     p99: float | None
@@ -63,20 +62,17 @@ class LogFigures(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
-class MetricsBucket(msgspec.Struct, frozen=True, kw_only=True):
+class TemplateFigures(CallFigures, frozen=True, kw_only=True):
+    """The calls of a template, or of all (null)."""
+
+    template: str | None
+    hit_rate: float | None
+
+
+class MetricsBucket(CallFigures, frozen=True, kw_only=True):
     """The calls of a stretch of time that begins at ``start``."""
 
     start: str
-    calls: int
-    errors: int
-    blocked: int
-    degraded: int
-    p50: float | None
-    p95: float | None
-    p99: float | None
-    input_tokens: int
-    output_tokens: int
-    cost: float
 
 
 class MetricsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +82,8 @@ class MetricsView(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     since: str
     buckets: tuple[MetricsBucket, ...]
-    all: LogFigures
-    templates: tuple[LogFigures, ...]
+    all: TemplateFigures
+    templates: tuple[TemplateFigures, ...]
     truncated: bool
 
 

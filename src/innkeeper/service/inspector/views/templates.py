@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from innkeeper.library.templates.template import Variable
 from innkeeper.service.inspector.views.library import TierName
 
 __all__ = [
@@ -59,17 +60,8 @@ class LabelMove(msgspec.Struct, frozen=True):
     when: str
 
 
-class TemplateVariable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class TemplateVariable(Variable, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A variable that a template declares. ``fence`` sets its value off as data."""
-
-    name: str
-    type: Literal["text", "number", "boolean", "list"] = "text"
-    required: bool = True
-    default: str | None = None
-    source: str | None = None
-    max_tokens: int | None = None
-    description: str = ""
-    fence: bool = False
 
 
 class TemplateContent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
