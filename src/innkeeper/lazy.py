@@ -18,8 +18,6 @@ from importlib.util import find_spec
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["EXTRAS", "install_line", "lazy_names", "missing_library", "require"]
-
 _ROOT: Final = "innkeeper."
 _MADE_WITH_ROOT: Final = frozenset({"innkeeper.lazy", "innkeeper.moved", "innkeeper.version"})
 """What the root package imports itself: it would wait for one of these while that one waits for it."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 else:
     Loader = object  # at run time the class would bring a third of the time that `import innkeeper` takes
 
-__all__ = ["MOVED", "RENAMED", "install"]
 
 MOVED: Final[Mapping[str, str]] = MappingProxyType(
     {

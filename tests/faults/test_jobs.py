@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
+from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectionError, ProviderTimeoutError
 from innkeeper.inference.jobs.backend import Call, Failure, Progress, RefusedByProviderError, WebhookRefusedError
 from innkeeper.inference.jobs.job import NEXT, Job, JobChangedError, JobStateError, Output, State
 from innkeeper.inference.jobs.limits import MAX_ATTEMPTS
 from innkeeper.inference.jobs.media import MediaRequest
-from innkeeper.inference.jobs.media_jobs import BudgetError, Terms
+from innkeeper.inference.jobs.media_jobs import Terms
 from innkeeper.library.db.engine import Database
 from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.determinism import Clock

@@ -23,19 +23,6 @@ from innkeeper.prompt.text import escaped, shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing, count_tools
 
-__all__ = [
-    "AccountLine",
-    "Accounting",
-    "Explanation",
-    "RenderGuard",
-    "Row",
-    "accounting",
-    "explain",
-    "marks_of",
-    "text_of",
-    "window_of",
-]
-
 
 class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message. ``tokens`` is all of it: text, metadata where that counts, and ``overhead`` (role, name, framing, media)."""

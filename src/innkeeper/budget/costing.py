@@ -16,8 +16,6 @@ from innkeeper.prompt.text import shorten
 from innkeeper.tokens.counter import Counter
 from innkeeper.tokens.framing import FRAMINGS, NO_FRAMING, OPENAI, Framing, fields_of
 
-__all__ = ["Cost", "Costing", "CountedBlocks", "count_texts", "framing_of", "whole"]
-
 _TOOL_FIELDS: Final = ("tool_calls", "tool_call_id")
 
 

@@ -36,8 +36,6 @@ from innkeeper.prompt.data import freeze
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing
 
-__all__ = ["FIT", "FitConfig", "fit", "fit_blocks", "fit_state", "notes_of"]
-
 
 class FitConfig(CountingConfig, frozen=True, kw_only=True):
     """Options of *fit*: those of `CountingConfig`; window and reserve are those that the plan was trimmed for, if it was.

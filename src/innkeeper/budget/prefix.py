@@ -14,8 +14,6 @@ from innkeeper.prompt.block import Origin
 from innkeeper.prompt.data import to_json
 from innkeeper.tokens.counter import default_counter
 
-__all__ = ["PrefixChange", "PrefixReport", "prefix_report"]
-
 
 class PrefixChange(StrEnum):
     """What became of the first message that differs."""

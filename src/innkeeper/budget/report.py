@@ -9,8 +9,6 @@ import msgspec
 
 from innkeeper.prompt import Block
 
-__all__ = ["EvictionReason", "EvictionRecord", "GroupTotal", "TrimReport", "TrimResult"]
-
 
 class EvictionReason(StrEnum):
     """Why a block was evicted."""

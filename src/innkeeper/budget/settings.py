@@ -12,8 +12,6 @@ from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import FRAMINGS, Framing, framing
 
-__all__ = ["CountingConfig", "Setting", "StrategyChoice", "check_tokens", "counter_for", "resolved", "tokens_setting"]
-
 Setting = Any
 """``int | str | bool | Callable[[State], …] | None``: a plain value, which JSON can hold, or a function of the state."""
 

@@ -21,8 +21,6 @@ from innkeeper.prompt import (
 )
 from innkeeper.tokens.framing import count_tools
 
-__all__ = ["MAX_TOKENS", "TRIMMING", "MaxTokensConfig", "TrimmingConfig", "tell_report", "trim_state"]
-
 
 class TrimmingConfig(CountingConfig, StrategyChoice, frozen=True, kw_only=True):
     """Options of *trimming*: those of `CountingConfig` and `StrategyChoice`.

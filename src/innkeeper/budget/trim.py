@@ -16,8 +16,6 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import NO_FRAMING, Framing, count_tools
 
-__all__ = ["ON_OVERFLOW", "Counted", "TokenRoom", "overflow", "trim", "trim_counted"]
-
 ON_OVERFLOW: Final = ("error", "return")
 """What happens when what may not be evicted does not fit: raise, or return the best effort."""
 

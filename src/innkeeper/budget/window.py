@@ -20,8 +20,6 @@ from innkeeper.prompt import Block, BudgetGroup, Message, TokenCounter, UsageErr
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import OPENAI, Framing
 
-__all__ = ["ChatTurn", "Evicted", "Part", "Summariser", "Window", "client_id", "copies_of", "evicted_of", "fit_chat"]
-
 
 class Part(StrEnum):
     """What a message of a chat is for. Plain system messages count as ``safety``, all others as ``turn``."""

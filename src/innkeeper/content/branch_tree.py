@@ -15,8 +15,6 @@ from innkeeper.content.json.values import ShapeError, copied, wrong_type
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import Where
 
-__all__ = ["BranchOptions", "BranchTree", "ShapeError", "Stamp", "shown"]
-
 
 class BranchOptions(Protocol):
     """What operations on branches ask for. ``lossy_merges``: whether ``roots`` go on naming a root that was removed."""

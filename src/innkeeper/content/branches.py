@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     from innkeeper.content.branch_tree import BranchOptions
 
-__all__ = [
-    "EDITS",
-    "Edit",
-    "append_message",
-    "branch_table",
-    "delete_branch",
-    "get_latest_message",
-    "openai_messages",
-    "retry_branch",
-    "retry_user_message",
-    "switch_branch",
-    "truncate_after",
-    "update_message",
-]
 
 _ROLES: Final = ("system", "user", "assistant")
 

@@ -19,20 +19,6 @@ from innkeeper.prompt.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from innkeeper.content.character import Character
 
-__all__ = [
-    "DEFAULT_ASSETS",
-    "EMBEDDED",
-    "PNG_EMBEDDED",
-    "SPECS",
-    "TEXT_FIELDS",
-    "V1_NAMES",
-    "V2_DEFAULTS",
-    "Asset",
-    "CardVersion",
-    "asset_folder",
-    "field_edits",
-    "version_edits",
-]
 
 EMBEDDED: Final = ("embeded://", "embedded://")
 """How a path inside the archive is written; the first spelling is the specification's."""

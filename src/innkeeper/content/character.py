@@ -35,8 +35,6 @@ from innkeeper.content.regex_script import RegexScripts
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["CardVersion", "Character", "DepthPrompt", "read_character"]
-
 TALKATIVENESS: Final = 0.5
 """How readily a character speaks in a group where the card does not say."""
 

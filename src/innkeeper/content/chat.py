@@ -26,7 +26,6 @@ from innkeeper.prompt.message import Message
 if TYPE_CHECKING:
     from innkeeper.prompt.plan import Plan
 
-__all__ = ["EMPTY_HEADER", "LINE_FACTOR", "OURS", "BadLine", "Chat", "read_chat"]
 
 OURS: Final = "innkeeper"
 """The key of a chat's metadata under which we keep what SillyTavern has no place for."""

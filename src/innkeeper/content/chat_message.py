@@ -16,8 +16,6 @@ from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.message import Attachment, Message
 
-__all__ = ["ChatMessage", "ToolInvocation", "read_message"]
-
 NARRATOR: Final = "narrator"
 """The ``extra.type`` of a message that nobody speaks."""
 

@@ -13,16 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = [
-    "CharacterFilter",
-    "Decorator",
-    "LorePosition",
-    "LorebookEntry",
-    "SelectiveLogic",
-    "Spelling",
-    "split_decorators",
-]
-
 
 class LorePosition(StrEnum):
     """Where the text of an entry goes. In the order of SillyTavern's numbers, 0 to 7."""

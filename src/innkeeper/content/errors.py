@@ -8,22 +8,6 @@ import msgspec
 
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, UnsupportedError, UsageError
 
-__all__ = [
-    "CARD_HINT",
-    "LIMITS",
-    "LOST_CARD",
-    "AssetError",
-    "CardError",
-    "DamagedFileError",
-    "JsonError",
-    "Limits",
-    "MissingFileError",
-    "OutputExistsError",
-    "WrongKindError",
-    "check_limit",
-    "limit_error",
-]
-
 CARD_HINT: Final = "a card has `spec` and `data`, or at least name and description"
 """What a card looks like, for those who have another file."""
 

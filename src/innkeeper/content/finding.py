@@ -14,7 +14,6 @@ from innkeeper.prompt.note import Note, NoteKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Finding", "Level", "Path", "refuse_findings", "show_path", "shown"]
 
 Path = tuple[str | int, ...]
 """A place in a JSON document: keys and indexes from the root."""

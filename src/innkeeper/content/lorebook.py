@@ -21,8 +21,6 @@ from innkeeper.content.spellings.reading import read_entry, spelling_of
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["Lorebook", "read_lorebook"]
-
 LAST_INDEX: Final = 2**32 - 2
 """The largest key that JavaScript sorts as an array index."""
 

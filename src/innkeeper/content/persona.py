@@ -13,8 +13,6 @@ from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector
 from innkeeper.prompt.errors import Where
 
-__all__ = ["Persona", "PersonaPosition", "read_personas"]
-
 
 class PersonaPosition(StrEnum):
     """Where the persona's description goes."""

@@ -18,18 +18,6 @@ from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector, Record, as_flag, as_integer, as_text
 from innkeeper.content.regex_script import RegexScripts
 
-__all__ = [
-    "GLOBAL_ORDER",
-    "NamesBehavior",
-    "OrderItem",
-    "Preset",
-    "PromptItem",
-    "PromptOrder",
-    "PromptPosition",
-    "TextPreset",
-    "migrate_preset",
-]
-
 GLOBAL_ORDER: Final = 100001
 """The character id under which SillyTavern keeps the order that holds for all characters."""
 

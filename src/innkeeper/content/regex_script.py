@@ -20,8 +20,6 @@ from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record, as_number
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["PatternMacros", "RegexScript", "RegexScripts", "ScriptPlacement"]
-
 
 class ScriptPlacement(IntEnum):
     """The texts a script is for, by SillyTavern's numbers."""

@@ -13,15 +13,6 @@ from innkeeper.content.finding import Level
 from innkeeper.content.json.json_asset import JsonAsset
 from innkeeper.content.json.record import FindingCollector, as_flag
 
-__all__ = [
-    "ContextTemplate",
-    "InstructNames",
-    "InstructTemplate",
-    "ReasoningTemplate",
-    "StoryPosition",
-    "SystemPrompt",
-]
-
 DEFAULT_STORY: Final = "".join(
     f"{{{{#if {name}}}}}{{{{{name}}}}}\n{{{{/if}}}}"
     for name in ("system", "wiBefore", "description", "personality", "scenario", "wiAfter", "persona")

@@ -17,8 +17,6 @@ from innkeeper.content.character import Character
 from innkeeper.content.finding import Finding, Level, Path, show_path, shown
 from innkeeper.content.json import ABSENT
 
-__all__ = ["Difference", "diff", "diff_trees", "validate"]
-
 Check = tuple[str, Callable[[Any], bool]]
 
 TEXT: Final[Check] = ("a text", lambda value: isinstance(value, str))

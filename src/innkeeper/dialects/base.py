@@ -17,8 +17,6 @@ from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["BaseDialect"]
-
 
 class BaseDialect(ABC):
     """A dialect over the shared rules. Has no state but its name."""

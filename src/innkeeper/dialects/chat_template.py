@@ -22,8 +22,6 @@ from innkeeper.lazy import install_line
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, Where
 
-__all__ = ["render_chat_template"]
-
 MAX_TEMPLATE_CHARS: Final = 262_144
 """The longest chat template that is read, in characters (`LimitError`). The longest published ones have some 30,000."""
 

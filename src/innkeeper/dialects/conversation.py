@@ -27,19 +27,6 @@ from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = [
-    "STYLE_OPTIONS",
-    "Conversation",
-    "Rules",
-    "Style",
-    "converse",
-    "filler",
-    "merged",
-    "nothing_to_say",
-    "system_text",
-    "with_system",
-]
-
 STYLE_OPTIONS: Final = ("system", "repair", "names", "filler", "separator", "message_keys")
 SYSTEM_MODES: Final = ("keep", "hoist", "leading", "inline_user")
 NAME_MODES: Final = ("field", "prefix", "drop")

@@ -14,8 +14,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["Media", "Render", "media_parts", "unsupported"]
-
 _DATA_URL: Final = re.compile(r"data:(?P<type>[^;,]*)(?:;[^;,]*)*;base64,(?P<data>.*)", re.DOTALL)
 _KINDS: Final = {
     "document": "file",

@@ -20,19 +20,6 @@ from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.prompt.data import deep_merge
 from innkeeper.prompt.note import NoteKind
 
-__all__ = [
-    "ResponseFormat",
-    "Table",
-    "Writer",
-    "apply",
-    "as_is",
-    "neutral",
-    "put",
-    "report_unknown",
-    "stop_list",
-    "stops",
-]
-
 Writer = Callable[[dict[str, Any], Any, Report], None]
 """Writes one option's value into a request body."""
 

@@ -11,8 +11,6 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message, messages_of
 from innkeeper.prompt.note import NoteKind
 
-__all__ = ["DIALECTS", "convert"]
-
 
 def _lazy(name: str, home: str, *arguments: str) -> LazyDialect:
     """A dialect of this package: ``home`` is its class, ``module:name``, which is made with the arguments."""

@@ -17,8 +17,6 @@ from innkeeper.prompt.errors import ConfigError, LimitError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["MAX_DATA_DEPTH", "Report", "compact", "jsonable", "object_of", "option_error"]
-
 
 def option_error(dialect: str, option: str, value: Any, allowed: Iterable[str]) -> ConfigError:
     """The error for an option of a dialect with a value that it does not take."""

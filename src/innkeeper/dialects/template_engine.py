@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-__all__ = ["main", "render"]
-
 _MAX_INDENT: Final = 8
 _MAX_FORMAT: Final = 100
 

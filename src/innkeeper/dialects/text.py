@@ -22,8 +22,6 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["INSTRUCTS", "Instruct", "Text"]
-
 
 class Instruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Each role's ``(prefix, suffix)``. ``{{name}}`` in them becomes the speaker's name.

@@ -14,8 +14,6 @@ from innkeeper.dialects.options import Table, as_is, put
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.text import Text
 
-__all__ = ["KoboldCpp", "LlamaCpp"]
-
 
 def _called(**names: str) -> Table:
     return {name: put(native) for name, native in names.items()}

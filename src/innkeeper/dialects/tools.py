@@ -12,8 +12,6 @@ from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["chosen", "paired", "schema"]
-
 _Key = tuple[int, int]
 """A call: the place of its turn, and its place in the turn."""
 

@@ -21,8 +21,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["RESULTS", "ToolCall", "Turn", "read_turn", "replace"]
-
 SYSTEM, USER, ASSISTANT, TOOL, FUNCTION = "system", "user", "assistant", "tool", "function"
 _KNOWN: Final = frozenset({SYSTEM, USER, ASSISTANT, TOOL, FUNCTION})
 RESULTS: Final = frozenset({TOOL, FUNCTION})

@@ -15,8 +15,6 @@ from innkeeper.prompt import ConfigError, FrozenDict, freeze
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.once import convert
 
-__all__ = ["CAPABILITIES", "Capabilities", "CapabilityTable", "ModelRule", "ProviderRule", "provider_id"]
-
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one model can do. ``context_window_tokens`` is ``None`` when nobody said; ``reserved_response_tokens`` are of it."""

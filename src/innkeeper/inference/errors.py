@@ -9,40 +9,6 @@ from typing import Any, Final
 
 from innkeeper.prompt import FormatError, InnkeeperError, ProviderError, UsageError, utc_now
 
-__all__ = [
-    "CANCEL_INTERVAL",
-    "DEFAULT_MAX_TOOL_BYTES",
-    "DEFAULT_OPEN_TIMEOUT",
-    "DEFAULT_TIMEOUT",
-    "DEFAULT_TOTAL_TIMEOUT",
-    "MAX_DIRECTIVE_BYTES",
-    "MAX_EVENT_BYTES",
-    "MAX_GGUF_FACTS",
-    "MAX_GGUF_TEXT_BYTES",
-    "MAX_MODEL_BYTES",
-    "MAX_OUTPUT_DEPTH",
-    "MAX_OUTPUT_ITEMS",
-    "MAX_OUTPUT_NODES",
-    "MAX_RESPONSE_BYTES",
-    "MAX_TOOL_CALLS",
-    "REST_SECONDS",
-    "SAMPLE_CHARACTERS",
-    "AddressRefusedError",
-    "AnswerError",
-    "BudgetError",
-    "DecodeError",
-    "HttpError",
-    "ModelFileError",
-    "PreflightError",
-    "ProviderConnectionError",
-    "ProviderTimeoutError",
-    "ReplyError",
-    "RequestCancelledError",
-    "StreamCutError",
-    "TamperedError",
-    "ToolUseError",
-]
-
 _SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 

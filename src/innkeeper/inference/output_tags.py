@@ -23,24 +23,6 @@ from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of
 from innkeeper.text.verbatim import CODE_ZONES, Escape, Zone, mask, unmask
 
-__all__ = [
-    "SANITIZERS",
-    "EscapeHatch",
-    "LangSpans",
-    "OutputTagsConfig",
-    "Sanitizer",
-    "Tag",
-    "TagResult",
-    "TagRule",
-    "apply_rule",
-    "attributes",
-    "language_code",
-    "sanitize_lang_spans",
-    "scan",
-    "transform_tags",
-    "write_attributes",
-]
-
 _LOG: Final = logging.getLogger(__name__)
 
 Sanitizer = Callable[[str, Mapping[str, Any]], tuple[str, list[str]]]

@@ -22,8 +22,6 @@ from innkeeper.inference.errors import (
 )
 from innkeeper.prompt.errors import LimitError
 
-__all__ = ["Reason", "reason_of"]
-
 Reason: TypeAlias = Literal[
     "authentication",
     "quota",

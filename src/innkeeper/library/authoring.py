@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.templates.template import TemplateDraft
 
-__all__ = ["Authoring"]
-
 
 class Authoring:
     """Made by `Library.authoring`. What it changes is in memory, here, when its methods return; elsewhere within two seconds."""

@@ -47,8 +47,6 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, NoReturn, TypeVar
 
-from innkeeper.macros.engine.errors import MacroLimitError as TemplateLimitError
-from innkeeper.macros.engine.errors import MacroSyntaxError as TemplateSyntaxError
 from innkeeper.prompt.errors import (
     FormatError,
     InnkeeperError,
@@ -57,38 +55,6 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
-
-__all__ = [
-    "SAME_KEY",
-    "AlreadyExistsError",
-    "ConflictError",
-    "DatabaseCorruptError",
-    "DatabaseError",
-    "DatabaseLockedError",
-    "DatabaseMissingError",
-    "DatabaseReadOnlyError",
-    "DatabaseUnreachableError",
-    "FieldError",
-    "InvalidTemplateError",
-    "MissingVariablesError",
-    "NotFoundError",
-    "OverBudgetError",
-    "SchemaError",
-    "TamperedSecretError",
-    "TemplateLimitError",
-    "TemplateNotFoundError",
-    "TemplateSyntaxError",
-    "TierBlockedError",
-    "TransferError",
-    "VaultError",
-    "VaultKeyError",
-    "VaultKeyMissingError",
-    "is_storable",
-    "near_names",
-    "need",
-    "need_texts",
-    "with_near",
-]
 
 # ------------------------------------------------------------------------------------------------------ mistakes of callers
 

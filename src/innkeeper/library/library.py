@@ -68,8 +68,6 @@ if TYPE_CHECKING:
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.run.state import TokenCounter
 
-__all__ = ["Library"]
-
 
 class Library:
     """An open library. Make one with `Library.open`; threads may share it.

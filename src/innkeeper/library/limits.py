@@ -4,36 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "ADULT_AGE",
-    "CLASSIFIERS_AT_ONCE",
-    "CLASSIFIER_SECONDS",
-    "MAX_HISTORY_CHARS",
-    "MAX_LEXICON_BYTES",
-    "MAX_LEXICON_ENTRIES",
-    "MAX_LEXICON_PATTERN",
-    "MAX_LOG_CHARS",
-    "MAX_LOG_ROWS",
-    "MAX_MEMORIES",
-    "MAX_MEMORY_CHARS",
-    "MAX_MESSAGE_CHARS",
-    "MAX_PARTS",
-    "MAX_PART_DEPTH",
-    "MAX_RENDERED_CHARS",
-    "MAX_SCAN_CHARS",
-    "MAX_SPANS",
-    "MAX_TRANSFER_BYTES",
-    "MAX_VALUES_CHARS",
-    "MAX_VALUE_CHARS",
-    "MAX_VALUE_ITEMS",
-    "MAX_VARIABLES",
-    "REGEX_SCAN_SECONDS",
-    "RENDERED_CACHE_CHARS",
-    "RENDERED_CACHE_ENTRIES",
-    "RENDERED_CACHE_SECONDS",
-    "SNAPSHOT_MAX_BYTES",
-]
-
 ADULT_AGE: Final = 18
 """Years from which on a person counts as an adult."""
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["SCOPES", "NewMemory", "reach", "remembered"]
-
 SCOPES: Final = ("conversation", "character", "profile")
 """How far something is remembered, the nearest first; also the words of ``memory_tier``."""
 

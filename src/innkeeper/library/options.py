@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from innkeeper.library.vault.keys import KeySource
     from innkeeper.prompt.run.state import TokenCounter
 
-__all__ = ["Options", "database_opener"]
-
 
 class Options(TypedDict, total=False):
     """How a library is opened; each may be left out.

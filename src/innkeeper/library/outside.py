@@ -7,8 +7,6 @@ from typing import Final, Protocol
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.machine import random_bytes
 
-__all__ = ["MACHINE", "Outside", "ulid"]
-
 _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _LENGTH: Final = 26
 _CHANCE_BITS: Final = 80

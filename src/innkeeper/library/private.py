@@ -12,8 +12,6 @@ from typing import Final
 
 from innkeeper.prompt.machine import random_bytes, utc_now
 
-__all__ = ["draft_beside", "make_private", "one_writer", "write_private"]
-
 _MODE: Final = 0o600
 _DRAFT: Final = re.compile(r"(\d+)\.[0-9a-f]{8}\.tmp(-wal|-shm|-journal|\.dump)?")
 _ABANDONED: Final = 3_600.0

@@ -21,16 +21,6 @@ from innkeeper.taverns.profiles.files import FileNameError, FolderFiles, checked
 from innkeeper.taverns.profiles.opened import PROFILE_FILE, OpenProfile, open_profile
 from innkeeper.taverns.profiles.profile import Profile, parse_profile
 
-__all__ = [
-    "MAX_DOCUMENT",
-    "MAX_STORED_VOLUME",
-    "ProfileRow",
-    "StoredProfile",
-    "StoredProfiles",
-    "folder_profile",
-    "write_folder",
-]
-
 MAX_DOCUMENT: Final = 1024 * 1024
 """Bytes of the ``profile.toml`` of a profile that is stored (`LimitError`)."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from innkeeper.library.tiers.gate import TierPolicy
 
-__all__ = ["Ceilings", "Decision", "ScanFindings", "Span", "Tier", "TierDecision", "combined", "effective_tier"]
-
 
 class Tier(StrEnum):
     """An audience: ``sfw`` for everyone, ``nsfw`` for verified adults where the operator allows it."""

@@ -27,8 +27,6 @@ from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.determinism import Stream
 from innkeeper.prompt.text import shorten
 
-__all__ = ["Activated", "LoreInput", "LoreResult", "scan"]
-
 
 class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     """What a scan depends on.

@@ -25,8 +25,6 @@ from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["CompiledEntries", "CompiledEntry", "CompiledLore", "compile_lore", "keep_compiled", "selective"]
-
 
 class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """An entry with its place in the scan order, its decorators cut off and its keys as `KeyTest` values."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ACTIVATE", "MARK", "SUPPRESS", "decorator_lines", "split_decorators"]
-
 ACTIVATE: Final = "@@activate"
 SUPPRESS: Final = "@@dont_activate"
 MARK: Final = "@@"

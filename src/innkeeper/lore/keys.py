@@ -17,8 +17,6 @@ from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.prompt.allowance import charge
 from innkeeper.text.jsregex import RegexRunner
 
-__all__ = ["KeySearch"]
-
 Tests = tuple[KeyTest, ...]
 
 

@@ -13,8 +13,6 @@ from innkeeper.lore.matcher import RegexKey, parse_key
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.text.jsregex import RegexRunner
 
-__all__ = ["RESTATED", "lint_book"]
-
 SHORTEST_KEY: Final = 3
 """A plain Latin key shorter than this is found inside almost any text."""
 

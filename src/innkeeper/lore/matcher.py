@@ -25,19 +25,6 @@ from innkeeper.text.automaton import Automaton, is_unspaced
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "Key",
-    "KeyIndex",
-    "Pattern",
-    "RegexKey",
-    "ScanSources",
-    "ScanText",
-    "Window",
-    "first_place",
-    "is_word",
-    "parse_key",
-    "required_literal",
-]
 
 _FLAGS: Final = frozenset("gimsuyvd")
 _SPECIAL: Final = frozenset("\\^$.|?*+()[]{}")

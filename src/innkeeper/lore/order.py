@@ -13,8 +13,6 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.settings import InsertionStrategy
 from innkeeper.prompt.allowance import charge
 
-__all__ = ["LoreScope", "ScopedBook", "descending", "scan_order"]
-
 T = TypeVar("T")
 
 

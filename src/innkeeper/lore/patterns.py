@@ -15,8 +15,6 @@ import msgspec
 from innkeeper.lore.matcher import Pattern, RegexKey, is_word, parse_key
 from innkeeper.text.jsregex import RegexRunner
 
-__all__ = ["KeyTest", "Patterns", "key_tests", "pattern_of"]
-
 
 class KeyTest(msgspec.Struct, frozen=True, gc=False):
     """One key ready to be tried: by the index (``number``), as a regular expression, or only after macros (``macro``)."""

@@ -21,8 +21,6 @@ from innkeeper.lore.verdict import Reason
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import Stream
 
-__all__ = ["GroupRules", "LoreBudget", "choose"]
-
 
 class GroupRules(msgspec.Struct, frozen=True):
     """What a choice needs besides the entries. ``score`` counts the keys of an entry that match; ``lost`` records losers.

@@ -11,8 +11,6 @@ import msgspec
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.once import convert
 
-__all__ = ["MAX_LOOPS", "MAX_MEMO_BYTES", "MAX_MEMO_TEXTS", "MAX_SCAN_DEPTH", "InsertionStrategy", "LoreSettings"]
-
 MAX_SCAN_DEPTH: Final = 1000
 """Messages a scan may look back (no error: what is older is not searched)."""
 

@@ -21,8 +21,6 @@ from innkeeper.prompt.once import convert
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import json_text
 
-__all__ = ["Effect", "TimedEffects"]
-
 _KINDS: Final = ("sticky", "cooldown")
 
 

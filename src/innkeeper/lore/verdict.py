@@ -11,8 +11,6 @@ from typing import Any, Self
 
 import msgspec
 
-__all__ = ["BaseReason", "Reason", "Verdict"]
-
 
 class BaseReason(StrEnum):
     """What can decide about an entry; each tavern's reasons are a subclass.

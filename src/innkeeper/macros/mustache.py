@@ -23,21 +23,6 @@ from typing import Final, NoReturn
 
 from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
 
-__all__ = [
-    "MAX_SECTION_DEPTH",
-    "MAX_TAGS",
-    "MAX_TEMPLATE_CHARS",
-    "BlockTag",
-    "Included",
-    "Node",
-    "PartialTag",
-    "Section",
-    "VariableTag",
-    "check_size",
-    "parse",
-    "uses",
-]
-
 MAX_TEMPLATE_CHARS: Final = 200_000
 """One template's text, and a text with its partials in it (`MacroLimitError`)."""
 

@@ -16,8 +16,6 @@ import msgspec
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, Where
 
-__all__ = ["TAVERNS", "Case", "load_cases"]
-
 TAVERNS: Final = ("silly", "smart", "risu")
 """Taverns that have golden cases, and the folder names they lie under."""
 

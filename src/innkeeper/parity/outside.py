@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-__all__ = ["python_chance"]
-
 
 def python_chance(seed: int) -> random.Random:
     """The generator of ``random.seed(seed)``; a `innkeeper.macros.smart.options.Chance`."""

@@ -16,8 +16,6 @@ import msgspec
 from innkeeper.parity.case import Case
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
 
-__all__ = ["CaseVerdict", "Difference", "Outcome", "Runner", "default_runners", "differences", "run_case", "run_cases"]
-
 
 class CaseVerdict(StrEnum):
     """How a case came out."""

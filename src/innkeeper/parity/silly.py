@@ -17,8 +17,6 @@ from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.plan import Plan
 
-__all__ = ["answer", "counted", "input_of", "merged", "request_of"]
-
 _NOW: Final = "2026-01-15T12:34:56Z"
 _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going to call a tool for that: "}
 """What the original puts in where nobody speaks, as the cases were recorded: its settings, not ours."""

@@ -25,8 +25,6 @@ from innkeeper.parity.case import Case
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
 
-__all__ = ["DECIDED", "HTTP", "Decided", "GatewayCases", "SmartCases", "with_orders", "without_words"]
-
 PROFILE: Final = "smarttavern"
 HTTP: Final = "http"
 """The area of requests to the service."""

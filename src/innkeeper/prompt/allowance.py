@@ -29,20 +29,6 @@ import msgspec
 from innkeeper.prompt.errors import LimitError, UsageError
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "MAX_BUILD_OUTPUT",
-    "MAX_BUILD_SECONDS",
-    "MAX_BUILD_STEPS",
-    "Allowance",
-    "AllowanceError",
-    "BuildLimits",
-    "allowed",
-    "charge",
-    "current_allowance",
-    "seconds_left",
-]
-
 MAX_BUILD_STEPS: Final = 10_000_000
 """Steps of work in one build (`AllowanceError`). A step is about a tenth of a microsecond: one small operation of Python."""
 

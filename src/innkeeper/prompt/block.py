@@ -12,8 +12,6 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.message import Attachment, Message
 
-__all__ = ["Block", "BudgetGroup", "InsertionPoint", "Origin", "OriginAsset", "Piece", "join_pieces", "strip_pieces"]
-
 
 class OriginAsset(StrEnum):
     """What text comes from, in every tavern and dialect. A guest's own step may use a word of its own.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from innkeeper.prompt.run.pipeline import Pipeline
 
-__all__ = ["build", "finished_plan", "start"]
-
 
 def build(
     request: BuildRequest,

@@ -21,24 +21,6 @@ import msgspec
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
 
-__all__ = [
-    "EMPTY",
-    "MAX_DEPTH",
-    "MAX_DIGITS",
-    "NOT_DATA",
-    "FrozenDict",
-    "Registry",
-    "check_depth",
-    "deep_merge",
-    "freeze",
-    "json_error",
-    "key_text",
-    "parse_json",
-    "plain_data",
-    "thaw",
-    "to_json",
-]
-
 MAX_DEPTH: Final = 64
 """Objects and lists inside one another, in any data that comes from outside (`LimitError`)."""
 

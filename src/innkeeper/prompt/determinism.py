@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import tzinfo
 
-__all__ = ["EPOCH", "Clock", "Mulberry32", "Noticed", "Randomness", "Stream", "noticed", "noticing"]
 
 _HINT: Final = "write it like 2026-01-15T12:34:56Z"
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,8 +12,6 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["Dialect", "Dialects", "LazyDialect", "Payload", "Tool", "known_options"]
-
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
     """A function the model may call: ``parameters`` is its JSON Schema."""

@@ -36,24 +36,6 @@ from innkeeper.prompt.text import caret, escaped, plain, printable, redact, shor
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "ConfigError",
-    "FormatError",
-    "InnkeeperError",
-    "InputError",
-    "LimitError",
-    "MaxTokensExceededError",
-    "PipelineError",
-    "ProviderError",
-    "ReplayError",
-    "StrictModeError",
-    "UnavailableError",
-    "UnknownNameError",
-    "UnsupportedError",
-    "UsageError",
-    "Where",
-]
-
 
 class Where(msgspec.Struct, frozen=True, omit_defaults=True):
     """A place in something a user can open: all parts optional.

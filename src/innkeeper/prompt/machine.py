@@ -15,19 +15,6 @@ from typing import Final
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = [
-    "CONFIG_VARIABLE",
-    "HOME_VARIABLE",
-    "REDACTED",
-    "Secret",
-    "config_file",
-    "fresh_seed",
-    "home",
-    "random_bytes",
-    "redact_secrets",
-    "utc_now",
-]
-
 
 def utc_now() -> datetime:
     """The machine's time, aware, in UTC."""

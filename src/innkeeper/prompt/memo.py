@@ -6,8 +6,6 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["ITEM_OVERHEAD", "Memo"]
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

@@ -17,8 +17,6 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Whe
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["ROLES", "STANDARD_METADATA", "Attachment", "Message", "messages_of"]
-
 ROLES: Final = ("system", "user", "assistant", "tool", "function")
 """Roles every dialect knows. Others are allowed; a dialect reports what it does with them."""
 

@@ -19,8 +19,6 @@ import msgspec
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
 
-__all__ = ["EVENTS", "Expansion", "Instrumenter", "Note", "NoteKind", "Trace", "TraceCollector", "TraceStep"]
-
 
 class NoteKind(StrEnum):
     """What kind of compromise a `Note` reports. One list for the whole engine."""

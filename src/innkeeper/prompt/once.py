@@ -14,8 +14,6 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 
 import msgspec
 
-__all__ = ["convert", "decode", "once", "unpack"]
-
 T = TypeVar("T")
 
 Hook: TypeAlias = Callable[[type, Any], Any] | None

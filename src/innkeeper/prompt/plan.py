@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.state import ExplainedPlan, TokenCounter
     from innkeeper.prompt.source_map import SourceMap
 
-__all__ = ["FINGERPRINT_VERSION", "Plan"]
 
 FINGERPRINT_VERSION: Final = "innkeeper-plan-1"
 """Part of every fingerprint; changes when the same plan would hash differently."""

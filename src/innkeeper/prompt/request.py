@@ -48,7 +48,6 @@ from innkeeper.version import VERSION
 if TYPE_CHECKING:
     from innkeeper.prompt.plan import Plan
 
-__all__ = ["ASSET_FIELDS", "BUNDLE_FORMAT", "GENERATION_TYPES", "MAX_TOKENS", "BuildRequest", "ReplayBundle", "to_json"]
 
 GENERATION_TYPES: Final = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
 """What is being generated, in the order of SillyTavern's numeric codes 0 to 5."""

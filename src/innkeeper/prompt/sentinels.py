@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
     from innkeeper.prompt.message import Attachment
 
-__all__ = ["Sentinels", "Source", "strings"]
 
 _DIGITS: Final = "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
 _EDGE: Final = "\u205f"

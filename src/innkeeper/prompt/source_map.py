@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.dialect import Dialects
     from innkeeper.prompt.plan import Plan
 
-__all__ = ["DIALECT", "SourceMap", "SourceRange", "source_map"]
 
 DIALECT: Final = Origin(OriginAsset.DIALECT)
 """The origin of text that the dialect itself wrote."""

@@ -20,21 +20,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = [
-    "Mended",
-    "MendingWatch",
-    "caret",
-    "escaped",
-    "lone_in",
-    "mended_in",
-    "plain",
-    "printable",
-    "redact",
-    "scalar_text",
-    "shorten",
-    "watching",
-]
-
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
 

@@ -38,18 +38,6 @@ from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.work import Ticket
 from innkeeper.service.record import CallRecord
 
-__all__ = [
-    "CANONICAL",
-    "EXPLAIN",
-    "MODE",
-    "Answering",
-    "Surface",
-    "failure",
-    "json_body",
-    "json_response",
-    "ticket_of",
-]
-
 LOG: Final = logging.getLogger("innkeeper.service")
 EXPLAIN: Final = "x-innkeeper-explain"
 """The header that asks for the translated body and all notes in the answer."""

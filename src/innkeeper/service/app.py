@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from innkeeper.service.guard.work import Gate
 
 
-__all__ = ["OPERATIONS", "address", "create_app", "library", "listen", "serve", "server_config"]
-
 OPERATIONS: Final = "innkeeper.service.gateway.operations:OPERATIONS"
 """The table of operations, where nothing else is said."""
 

@@ -10,8 +10,6 @@ from starlette.types import Receive
 
 from innkeeper.inference.errors import RequestCancelledError
 
-__all__ = ["Stop", "unless_gone"]
-
 _T = TypeVar("_T")
 
 

@@ -18,8 +18,6 @@ from urllib.parse import quote
 from innkeeper.service.errors import NameFormatError
 from innkeeper.service.settings import DEFAULT_PORT, KEY_VARIABLE
 
-__all__ = ["BASE_URL", "NAMESPACES", "URL_VARIABLE", "call_api", "checked_path", "exchange", "key_headers"]
-
 BASE_URL: Final = f"http://127.0.0.1:{DEFAULT_PORT}"
 """Where the gateway is unless said otherwise."""
 

@@ -17,8 +17,6 @@ from innkeeper.service.openai.routes import routes as openai_routes
 from innkeeper.service.openai.store import DatabaseResponses, MemoryResponses, ResponseStore
 from innkeeper.service.settings import Settings
 
-__all__ = ["Doors", "response_store", "warm"]
-
 _LATE: Final = ("aiohttp", "httpx", "innkeeper.dialects.registry", "innkeeper.inference.adapters.registry")
 """What is imported when it is first used otherwise: in the middle of a call, while all others wait."""
 

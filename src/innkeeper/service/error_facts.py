@@ -15,17 +15,6 @@ from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError, ProviderError
 from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
 
-__all__ = [
-    "INTERNAL",
-    "TOLD",
-    "defect_reply",
-    "error_headers",
-    "facts_of",
-    "function_facts",
-    "refusal",
-    "surface_reply",
-]
-
 PREFIX: Final = "/v1/"
 """What the paths of the model surfaces begin with."""
 

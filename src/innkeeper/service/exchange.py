@@ -20,22 +20,6 @@ from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
 
-__all__ = [
-    "JSON",
-    "LENGTHS",
-    "Done",
-    "Reply",
-    "Request",
-    "Started",
-    "Task",
-    "UnwritableError",
-    "encode",
-    "error_reply",
-    "frame",
-    "internal_error",
-    "json_reply",
-]
-
 JSON = "application/json"
 
 LENGTHS: Final = struct.Struct("<II")

@@ -14,8 +14,6 @@ from starlette.routing import BaseRoute, Route
 from innkeeper.service.errors import RETRY_SECONDS
 from innkeeper.service.telemetry.metrics import CONTENT_TYPE, Metrics
 
-__all__ = ["Readiness", "health_routes"]
-
 
 class Readiness:
     """Whether calls can be taken: every check says yes, and the service has not been told to stop.

@@ -17,8 +17,6 @@ from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.surface import TaskSurface
 from innkeeper.service.workers.surface import WorkerSurface
 
-__all__ = ["LibrarySurfaces"]
-
 
 class LibrarySurfaces:
     """The routes, and ``models``: those that are given, with those of the router beside them.

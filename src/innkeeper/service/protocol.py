@@ -15,8 +15,6 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from innkeeper.service.errors import MAX_HEADERS
 
-__all__ = ["ConnectionLimits", "IdleTimer", "PendingRequests", "protocols"]
-
 _SLICE = MAX_HEADERS // 2
 
 

@@ -19,8 +19,6 @@ from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import utc_now
 
-__all__ = ["CallRecord", "Observer"]
-
 
 @dataclass(slots=True)
 class CallRecord:

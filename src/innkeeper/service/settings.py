@@ -40,20 +40,6 @@ from innkeeper.service.errors import (
 from innkeeper.service.guard.grants import OPEN, Grant
 from innkeeper.service.guard.prices import read_prices
 
-__all__ = [
-    "DEFAULT_PORT",
-    "KEY_VARIABLE",
-    "PROFILES",
-    "SECRETS",
-    "START_METHODS",
-    "Keys",
-    "Settings",
-    "default_start_method",
-    "is_loopback",
-    "presented_key",
-    "read_keys",
-]
-
 
 class Keys:
     """The accepted keys; false where there are none. ``grants`` say what a key may do; any other may do everything."""

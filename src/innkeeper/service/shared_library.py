@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.options import Options
 
-__all__ = ["SharedLibrary"]
-
 
 class SharedLibrary:
     """Threads may share it. A library costs a database: a service that nobody asks for what is in it opens none.

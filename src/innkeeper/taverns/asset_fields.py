@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from innkeeper.content.files.reader import Source
     from innkeeper.content.finding import Finding
 
-__all__ = ["AssetFields", "load_as"]
 
 _FIELDS: Final = {"Character": "character", "Persona": "user", "Chat": "history", "BuildRequest": "request"}
 """The fields of a request that assets go to, by their types; the request itself is what they are put over."""

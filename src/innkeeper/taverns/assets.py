@@ -33,21 +33,6 @@ from innkeeper.prompt.text import scalar_text
 if TYPE_CHECKING:
     from innkeeper.prompt import State
 
-__all__ = [
-    "Assets",
-    "AuthorsNote",
-    "Book",
-    "Member",
-    "Templates",
-    "assets_of",
-    "character_of",
-    "note_of",
-    "persona_of",
-    "preset_of",
-    "raw_of",
-    "user_of",
-]
-
 
 class AuthorsNote(msgspec.Struct, frozen=True, kw_only=True):
     """The note: after (0), in (1) or before (2) the prompt, every ``interval`` user messages (0: never).

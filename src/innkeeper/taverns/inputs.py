@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
     from innkeeper.prompt import State
 
-__all__ = [
-    "CHAT_METADATA",
-    "KEYWORDS",
-    "UNDECLARED",
-    "BuildArguments",
-    "InputRules",
-    "canonical_name",
-    "inputs",
-    "note_unused",
-    "read_inputs",
-    "read_keywords",
-    "table",
-    "warn_of",
-]
 
 _FIELDS: Final = frozenset(BuildRequest.__struct_fields__)
 _PORTS: Final = frozenset(field.name for field in dataclasses.fields(Ports))

@@ -24,8 +24,6 @@ from innkeeper.prompt.run.extensions import HookRegistry, Injection, InjectionRe
 from innkeeper.prompt.run.state import PassageSearch, TokenCounter
 from innkeeper.prompt.run.variables import VariablesStore
 
-__all__ = ["ALIASES", "BuildInputs", "Estimator", "HasMessages", "HasName", "descriptions", "lists_inputs"]
-
 
 class HasName(Protocol):
     """Somebody as an application's own object: ``name``, and what other fields of a card or a persona it has."""

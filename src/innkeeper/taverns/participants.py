@@ -11,7 +11,6 @@ from innkeeper.prompt.data import thaw
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Plan, Ports
 
-__all__ = ["cards_of", "greetings_of", "members_of", "name_of", "speakers_of"]
 
 ROOM: Final = 1_000_000
 """A window in which every greeting has room, in tokens."""

@@ -21,7 +21,6 @@ from innkeeper.taverns.participants import members_of, name_of
 if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Ports
 
-__all__ = ["Reply", "ReplyRules", "finished_reply", "lines_of", "rewrites_replies"]
 
 _SILLY: Final = "silly"
 _ENDS: Final = frozenset('.!?…*")}]`”’»。！？）」』】')

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from innkeeper.taverns.reply import ReplyRules, lines_of
 
-__all__ = ["ReplyStream"]
-
 
 class ReplyStream:
     """One answer on its way. Once ``is_cut`` is true, nothing of what still comes belongs to it.

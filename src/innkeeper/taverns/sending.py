@@ -9,7 +9,6 @@ from innkeeper.dialects.options import neutral
 if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
 
-__all__ = ["RESERVE", "request_of"]
 
 RESERVE: Final = 256
 """Tokens kept free for a reply where nobody says how long it may be."""

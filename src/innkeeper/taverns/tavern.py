@@ -15,10 +15,8 @@ from innkeeper.dialects import DIALECTS
 from innkeeper.prompt import BuildRequest, Context, Pipeline, Plan, Ports, Step, UsageError, deep_merge
 from innkeeper.prompt import build as run_build
 from innkeeper.taverns.assets import Assets
-from innkeeper.taverns.inputs import UNDECLARED, InputRules, canonical_name, note_unused, read_inputs, read_keywords
+from innkeeper.taverns.inputs import UNDECLARED, InputRules, canonical_name, read_inputs, read_keywords
 from innkeeper.taverns.keywords import BuildInputs, lists_inputs
-
-__all__ = ["Builder", "InputRules", "Tavern", "note_unused"]
 
 _MERGED: Final = ("meta", "macro_vars", "configs")
 """Inputs of which later calls add to what earlier ones gave."""

@@ -36,8 +36,6 @@ from innkeeper.prompt.once import convert
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.tavern import Tavern
 
-__all__ = ["HISTORY_ID", "INPUTS", "PARTS", "PIPELINE", "TAVERN", "build", "builder", "to_messages"]
-
 PARTS: Final = {"memory": BudgetGroup.SYSTEM, "scene": BudgetGroup.LORE, "voice": BudgetGroup.EXAMPLES}
 """The kinds of ``PrepareRequest.parts``, with their budget groups: memories stay, a scene goes before examples of a voice."""
 

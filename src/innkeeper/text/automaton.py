@@ -19,8 +19,6 @@ from typing import Any, Final, NamedTuple
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["LONGEST_TEXT", "Automaton", "Rule", "is_unspaced"]
-
 LONGEST_TEXT: Final = 1024
 """Characters up to which a text is part of the automaton. Building it for one text of a million takes minutes."""
 

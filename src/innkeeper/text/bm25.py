@@ -17,8 +17,6 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["Bm25"]
-
 _WORD: Final = re.compile(r"[\w'’]+")
 _WORDS: Final[Memo[str, tuple[str, ...]]] = Memo(items=32_768, size=32 * 1024 * 1024)
 _BYTES_A_WORD: Final = 64

@@ -12,8 +12,6 @@ from typing import Final
 
 from innkeeper.prompt.once import once
 
-__all__ = ["composed", "with_marks_in_order"]
-
 _LONG: Final = 64
 """Marks in a row up to which Python's way is the quicker one."""
 

@@ -11,18 +11,6 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = [
-    "FOLDS",
-    "LENGTHS",
-    "fold_word",
-    "has_signs",
-    "is_plain",
-    "upright",
-    "with_letters",
-    "with_plain_signs",
-    "with_spaces",
-]
-
 _LEET: Final = {ord(sign): letter for sign, letter in zip("013457896@$l", "oieastbggasi", strict=True)}
 """Signs as the letters they stand for. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
 

@@ -13,8 +13,6 @@ import string
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Decoded", "decoded", "rot13"]
-
 _SHORTEST: Final = 10
 _FEWEST: Final = 4
 """So many characters an encoded part must decode to."""

@@ -13,7 +13,6 @@ from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, th
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_PATTERN", "JsPattern", "RegexRunner"]
 
 MAX_PATTERN: Final = 2048
 """Characters of a regular expression of a key (a note; a longer one never matches)."""

@@ -10,8 +10,6 @@ from typing import Final, NamedTuple
 
 from innkeeper.prompt.allowance import charge
 
-__all__ = ["needs_of"]
-
 _MOST: Final = 12
 """Alternatives that are worth a look each; more are as slow as a run."""
 

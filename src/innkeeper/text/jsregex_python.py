@@ -15,7 +15,6 @@ from innkeeper.text.pattern_cost import cost_of, pieces_of
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["python_of"]
 
 _QUANTIFIER: Final = re.compile(r"(?:[*+?]|\{(\d{1,4})(?:,(\d{0,4}))?\})\??")
 _NAMED: Final = re.compile(r"\?<([A-Za-z_]\w*)>", re.ASCII)

@@ -29,7 +29,6 @@ from innkeeper.text.pyregex import MAX_SEARCH_BYTES
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["MAX_MATCHES", "MAX_PATTERN", "MAX_TEXT", "JsMatch", "ReplaceRunner", "Split", "joined"]
 
 MAX_PATTERN: Final = 16_384
 """Characters of a script's regular expression (a note; a longer one is not run)."""

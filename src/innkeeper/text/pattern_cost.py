@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["PatternCost", "cost_of", "pieces_of"]
-
 _PIECES: Final = r"""(?P<comment>\(\?\#[^)]*\)?%s)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\]?)
     |(?P<open>\((?P<kind>\?(?:P?<\w+>|\(\w+\)|[a-zA-Z-]+:?|[^()])?)?)|(?P<close>\))
     |(?P<repeat>(?:(?P<sign>[*+?])|\{(?!\})(?P<least>\d*)(?P<comma>,(?P<most>\d*))?\})[?+]?)

@@ -14,8 +14,6 @@ from typing import Final
 
 from innkeeper.text.confusables import LENGTHS
 
-__all__ = ["SAME", "Folded", "Kept", "Places", "Turned", "Words"]
-
 _LOOKED_UP: Final = 3
 """So many places of a view are found without a table."""
 

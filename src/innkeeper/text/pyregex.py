@@ -17,22 +17,6 @@ from innkeeper.prompt.errors import FormatError, LimitError
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.pattern_cost import PatternCost, cost_of, pieces_of
 
-__all__ = [
-    "MAX_PATTERN_CHARS",
-    "MAX_PATTERN_DEPTH",
-    "MAX_PATTERN_OUTPUT",
-    "MAX_PATTERN_REPEATS",
-    "MAX_PATTERN_SECONDS",
-    "MAX_PATTERN_WORK",
-    "MAX_SEARCH_BYTES",
-    "Deadline",
-    "PatternLimitError",
-    "PatternSyntaxError",
-    "PyPattern",
-    "compile_pattern",
-    "written_out",
-]
-
 MAX_PATTERN_CHARS: Final = 10_000
 """Characters of a regular expression (`PatternLimitError`)."""
 

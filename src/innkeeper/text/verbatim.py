@@ -18,8 +18,6 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
-__all__ = ["ALL_ZONES", "CODE_ZONES", "Escape", "Masked", "Zone", "mask", "unmask"]
-
 
 class Zone(StrEnum):
     """A kind of verbatim text."""

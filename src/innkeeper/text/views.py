@@ -20,8 +20,6 @@ from innkeeper.text.confusables import FOLDS, has_signs, is_plain, upright, with
 from innkeeper.text.encodings import decoded, rot13
 from innkeeper.text.places import SAME, Folded, Kept, Places, Turned, Words
 
-__all__ = ["View", "respelled", "turned_views", "views_of"]
-
 _LATER: Final = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that go on with a character: without them, each character is one byte."""
 

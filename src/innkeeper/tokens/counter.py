@@ -31,7 +31,6 @@ from innkeeper.tokens.table.vocabulary import VOCABULARIES, Vocabularies
 if TYPE_CHECKING:
     from innkeeper.tokens.framing import Framing
 
-__all__ = ["SHARED_MEMO", "Choice", "Counter", "Preloaded", "TextKey", "default_counter", "key_bytes", "text_key"]
 
 TextKey = tuple[str, str | bytes]
 """A tokenizer's name and a text, or the text's digest."""

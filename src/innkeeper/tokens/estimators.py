@@ -7,8 +7,6 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.tokens.counter import Counter, default_counter
 
-__all__ = ["EstimatorCounter", "counter_of"]
-
 
 class EstimatorCounter:
     """A counter that asks ``ask(text, model)``; where that fails or gives no count, ``fallback`` counts.

@@ -14,22 +14,6 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.tokens.counter import Counter
 
-__all__ = [
-    "ANTHROPIC",
-    "FIELDS",
-    "FRAMINGS",
-    "GOOGLE",
-    "NO_FRAMING",
-    "OPENAI",
-    "TOOL_RULES",
-    "Framing",
-    "ToolCount",
-    "ToolRule",
-    "count_tools",
-    "fields_of",
-    "framing",
-]
-
 FIELDS: Final = ("role", "content", "name", "tool_calls", "tool_call_id")
 """The fields of a message that are text, in the order SillyTavern counts them."""
 

@@ -10,8 +10,6 @@ from innkeeper.tokens.counter import Counter, default_counter
 from innkeeper.tokens.engines.engine import Tokenization
 from innkeeper.tokens.framing import NO_FRAMING, Framing
 
-__all__ = ["Inspection", "MessageInspection", "Totals", "inspect_messages"]
-
 
 class MessageInspection(msgspec.Struct, frozen=True):
     """One message: ``index`` from 0, characters and tokens of the content, tokens of metadata and of the framing."""

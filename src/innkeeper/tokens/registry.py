@@ -16,8 +16,6 @@ import msgspec
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.tokens.engines.engine import Engine
 
-__all__ = ["Entry", "Lookup", "entries_of", "lookup_of"]
-
 _FILE_FAMILIES: Final = frozenset({"hf_tokenizers", "huggingface_tokenizers", "tokenizers"})
 _GLOB: Final = frozenset("*?[")
 _CHARS_PER_TOKEN: Final = 4.0

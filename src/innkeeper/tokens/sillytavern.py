@@ -19,8 +19,6 @@ from innkeeper.tokens.engines.loading import available, engine_of
 from innkeeper.tokens.framing import FRAMINGS, Framing
 from innkeeper.tokens.table.vocabulary import VOCABULARIES
 
-__all__ = ["SILLYTAVERN_TOKENIZERS", "SillyTavernTokenizer", "counts", "sillytavern_tokenizer"]
-
 _BYTES: Final = "bytes/3.35"
 _TIKTOKEN: Final = FRAMINGS["sillytavern-tiktoken"]
 _LORE: Final = 6

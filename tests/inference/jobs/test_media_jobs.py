@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.inference.client.egress import Egress
-from innkeeper.inference.errors import AddressRefusedError, HttpError
+from innkeeper.inference.errors import AddressRefusedError, BudgetError, HttpError
 from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.deliveries import Deliveries
 from innkeeper.inference.jobs.job import JobChangedError, JobMissingError, JobStateError, Mode, State
 from innkeeper.inference.jobs.limits import MAX_DELIVERIES
 from innkeeper.inference.jobs.media import MediaRequest, MediaRequestError
-from innkeeper.inference.jobs.media_jobs import BudgetError, Terms
+from innkeeper.inference.jobs.media_jobs import Terms
 from innkeeper.inference.jobs.runner import Runner
 from innkeeper.inference.jobs.signatures import check_hmac
 from innkeeper.inference.jobs.store import later

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
+from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectionError, ProviderTimeoutError
 from innkeeper.inference.jobs.assets import FolderAssets
 from innkeeper.inference.jobs.backend import RefusedByProviderError
 from innkeeper.inference.jobs.job import Job, Mode, State
 from innkeeper.inference.jobs.media import MediaRequest
-from innkeeper.inference.jobs.media_jobs import BudgetError, MediaJobs, Terms
+from innkeeper.inference.jobs.media_jobs import MediaJobs, Terms
 from innkeeper.inference.jobs.runner import Runner
 from innkeeper.inference.jobs.steps import Steps
 from innkeeper.inference.routing.router import Journey, NoRouteError

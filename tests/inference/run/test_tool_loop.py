@@ -15,8 +15,8 @@ from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeC
 from innkeeper.inference.fake.script import FakeReply, Fault
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.runner import PromptRunner
-from innkeeper.inference.run.tool_loop import AsyncToolLoopRunner, ToolLoopResult, ToolLoopRunner
-from innkeeper.inference.run.tool_run import EVENTS
+from innkeeper.inference.run.tool_loop import AsyncToolLoopRunner, ToolLoopRunner
+from innkeeper.inference.run.tool_run import EVENTS, ToolLoopResult
 from innkeeper.prompt import InMemoryVariables, Message, UsageError
 
 TOOLS = [

@@ -28,7 +28,8 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.models.stores import ProviderStore
 from innkeeper.library.vault.keys import EnvironmentKeys, FileKeys, KeyRing, VaultKey
-from innkeeper.library.vault.vault import MOST_BYTES, Vault, seal, unseal
+from innkeeper.library.vault.sealing import seal, unseal
+from innkeeper.library.vault.vault import MOST_BYTES, Vault
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.prompt.machine import Secret
 

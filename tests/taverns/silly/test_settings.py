@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.prompt import InnkeeperError
-from innkeeper.taverns.silly.settings import AuthorsNote, PowerUser, read_settings
+from innkeeper.taverns.assets import AuthorsNote
+from innkeeper.taverns.silly.settings import PowerUser, read_settings
 from tests.taverns.silly.builds import build
 
 

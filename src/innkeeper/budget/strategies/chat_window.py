@@ -15,8 +15,6 @@ from innkeeper.budget.strategies.strategy import (
     moves_of,
 )
 
-__all__ = ["ChatWindow"]
-
 
 class ChatWindow(BaseStrategy, frozen=True):
     """History, oldest first; then the texts of scenes (the group ``lore``), then examples of a voice.

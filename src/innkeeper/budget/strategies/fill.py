@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from innkeeper.budget.strategies.strategy import EXAMPLES, HISTORY, BaseStrategy, Unit, by_turn, in_order, moves_of
 
-__all__ = ["Fill"]
-
 
 class Fill(BaseStrategy, frozen=True):
     """Examples, the last dialogue first, then history, oldest first; lore is a fixed part, and the latest user message stays."""

@@ -15,8 +15,6 @@ from innkeeper.budget.strategies.strategy import (
     moves_of,
 )
 
-__all__ = ["GroupOrder"]
-
 
 class GroupOrder(BaseStrategy, frozen=True):
     """Examples, then lore, then history, oldest first; the latest user message stays.

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from innkeeper.budget.report import EvictionReason
 from innkeeper.budget.strategies.strategy import BaseStrategy, Unit, in_order
 
-__all__ = ["Priority"]
-
 
 class Priority(BaseStrategy, frozen=True):
     """The lowest priority first, ties in prompt order; only system and unremovable blocks are protected."""

@@ -9,7 +9,5 @@ from innkeeper.budget.strategies.priority import Priority
 from innkeeper.budget.strategies.stepped import Stepped
 from innkeeper.budget.strategies.strategy import Strategies
 
-__all__ = ["STRATEGIES"]
-
 STRATEGIES: Final = Strategies(GroupOrder, Priority, Stepped, Fill, ChatWindow)
 """The strategies by name."""

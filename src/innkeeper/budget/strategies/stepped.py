@@ -20,8 +20,6 @@ from innkeeper.budget.strategies.strategy import (
 )
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["Stepped"]
-
 _STEPS_IN_BUDGET: Final = 6
 """Without a step of its own, the strategy moves its cut by a sixth of the budget."""
 

@@ -19,25 +19,6 @@ from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "EXAMPLES",
-    "HEAD",
-    "HISTORY",
-    "LORE",
-    "SYSTEM",
-    "BaseStrategy",
-    "Strategies",
-    "Strategy",
-    "Unit",
-    "by_turn",
-    "in_order",
-    "latest_user",
-    "moves_of",
-    "pass_of",
-    "units_of",
-    "until_fits",
-]
-
 SYSTEM: Final = str(BudgetGroup.SYSTEM)
 EXAMPLES: Final = str(BudgetGroup.EXAMPLES)
 LORE: Final = str(BudgetGroup.LORE)

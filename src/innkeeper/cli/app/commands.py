@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["COMMANDS", "MOVED", "SECTIONS", "CliSettings", "CommandEntry", "LazyGroup", "examples", "json_option"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.desk.desk import Desk
     from innkeeper.service.inspector.talking import Talk
 
-__all__ = ["inspect", "open_desk"]
-
 
 @click.command(
     "inspect", epilog=examples("innkeeper inspect", "innkeeper inspect card.png book.json", "innkeeper inspect cards")

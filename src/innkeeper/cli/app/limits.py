@@ -20,7 +20,6 @@ from innkeeper.cli.app.commands import json_option
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Limit", "limits", "markdown", "named_limits"]
 
 BUILD_LIMITS: Final = "`limits` of a request, `--limit`, `serve --limit`, `Ports.max_limits`"
 """How the limits of a whole build are set."""

@@ -22,25 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.budget import Accounting
     from innkeeper.prompt import Block, Note, Plan
 
-__all__ = [
-    "MOST_ROWS",
-    "bar",
-    "console",
-    "explain_block",
-    "explain_entries",
-    "explain_entry",
-    "explain_part",
-    "explain_plan",
-    "first_words",
-    "more_line",
-    "note_lines",
-    "plan_table",
-    "print_table",
-    "recorded",
-    "source_of",
-    "verdicts_of",
-    "window_line",
-]
 
 PLAIN_WIDTH: Final = 100
 """Columns where the output is not a terminal."""

@@ -17,19 +17,6 @@ from innkeeper import __version__
 from innkeeper.cli.app.commands import COMMANDS, MOVED, SECTIONS, CliSettings, LazyGroup, examples
 from innkeeper.lazy import missing_library
 
-__all__ = [
-    "BROKEN_PIPE",
-    "COMPLETE",
-    "INTERNAL",
-    "INTERRUPTED",
-    "UNAVAILABLE",
-    "Failure",
-    "describe",
-    "main",
-    "report",
-    "root",
-]
-
 _DEBUG = "INNKEEPER_DEBUG"
 COMPLETE: Final = "_INNKEEPER_COMPLETE"
 """The environment variable by which a shell asks for completions."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.surface import Inspector
     from innkeeper.service.settings import Settings
 
-__all__ = ["call", "serve"]
 
 _PORT = 8050
 _LAST_PORT: Final = 65_535

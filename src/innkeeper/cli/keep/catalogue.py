@@ -35,7 +35,6 @@ from innkeeper.cli.keep.rows import (
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["model", "negative", "provider", "tool"]
 
 _MODALITY: Final = click.Choice(["image", "video", "chat"])
 _MODES: Final = click.Choice(["txt2img", "i2i"])

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.logs import LogStats
 
-__all__ = ["cache", "db", "logs"]
-
 
 @click.group()
 def db() -> None:

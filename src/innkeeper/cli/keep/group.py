@@ -6,8 +6,6 @@ import click
 
 from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
 
-__all__ = ["library"]
-
 _SECTIONS = MappingProxyType(
     {
         "What is kept": {

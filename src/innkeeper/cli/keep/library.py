@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from innkeeper.library.options import Options
     from innkeeper.library.tier import Ceilings
 
-__all__ = [
-    "STDIO",
-    "audience_options",
-    "bar",
-    "ceilings",
-    "database_options",
-    "opened",
-    "pairs",
-    "print_json",
-    "print_table",
-    "read_bytes",
-    "read_text",
-    "values_of",
-    "who_option",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.models.stores import RowStore
 
-__all__ = [
-    "RowKind",
-    "json_row",
-    "json_value",
-    "list_command",
-    "near",
-    "object_of",
-    "remove_command",
-    "row_values",
-    "set_command",
-    "set_option",
-    "show_command",
-]
 
 Decorator = Callable[[Any], Any]
 

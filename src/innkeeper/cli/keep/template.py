@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from innkeeper.library.templates.template import TemplateVersion
     from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["template"]
 
 _CHANGES = "innkeeper.cli.keep.template_changes"
 

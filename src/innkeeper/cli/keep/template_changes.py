@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from innkeeper.library.templates.template import TemplateVersion
     from innkeeper.library.transfer.format import DraftFile, Parsed
 
-__all__ = ["create", "edit", "export", "import_", "label", "publish", "rollback"]
 
 _CONTENT = ("use_case", "content_mode", "target_model", "enhancer_model", "job_type", "provider", "syntax")
 

@@ -16,8 +16,6 @@ from innkeeper.cli.keep.library import (
     read_text,
 )
 
-__all__ = ["tier"]
-
 
 @click.group()
 def tier() -> None:

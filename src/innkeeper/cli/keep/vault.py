@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.machine import Secret
 
-__all__ = ["asked_secret", "vault"]
 
 _KINDS = click.Choice(["environment", "file", "keyring"])
 

@@ -9,8 +9,6 @@ import click
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
 from innkeeper.cli.keep.rows import json_row
 
-__all__ = ["worker"]
-
 _HEADINGS: Final = ("id", "kind", "url", "state", "lease_seconds", "priority", "tier_ceiling", "reason")
 
 

@@ -10,8 +10,6 @@ import click
 from innkeeper.cli.app.commands import examples
 from innkeeper.cli.settings.completion import folders
 
-__all__ = ["mcp"]
-
 
 @click.command(epilog=examples("innkeeper mcp cards", "claude mcp add innkeeper -- innkeeper mcp cards"))
 @click.argument("folder", default=".", type=click.Path(path_type=Path), shell_complete=folders)

@@ -11,8 +11,6 @@ from innkeeper.cli.prompt.assets import Assets
 from innkeeper.prompt import InnkeeperError, LimitError, UnavailableError, UsageError, Where
 from innkeeper.taverns.profiles.files import FolderFiles
 
-__all__ = ["MAX_CALL_BYTES", "MAX_CALL_FILES", "MAX_LISTED_FILES", "Folder", "FolderAssets"]
-
 MAX_CALL_FILES: Final = 64
 """Files that one call of an assistant may name (`LimitError`)."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from innkeeper.cli.mcp.folder import Folder
 
-__all__ = ["FILES", "serve", "server_of"]
 
 FILES: Final = "innkeeper://files"
 """The resource that lists the files of the folder; a file's own is below it, with what it holds as JSON."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.tools.toolbox import Toolbox
     from innkeeper.prompt import Block
 
-__all__ = ["CALL_LIMITS", "MAX_RESULT_BYTES", "MOST", "PAGE", "Workbench", "fitted"]
 
 CALL_LIMITS: Final = BuildLimits(seconds=2.5)
 """What one call may take: a build, and one for its greeting; no request in a file can ask for more."""

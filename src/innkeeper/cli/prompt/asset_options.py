@@ -19,8 +19,6 @@ from innkeeper.cli.settings.completion import (
     profiles,
 )
 
-__all__ = ["STDIN", "TAVERN", "asset_options", "install_options"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 TAVERN: Final = "silly"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from innkeeper.taverns.profiles.opened import OpenProfile
     from innkeeper.taverns.silly.install import Prepared
 
-__all__ = ["MAX_COMMAND_SECONDS", "Assets", "command_limits", "placed", "request_fields", "setting"]
 
 MAX_COMMAND_SECONDS: Final = 1.5
 """Seconds of the processor for a command that builds, with reading files and showing the prompt (`AllowanceError`)."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from innkeeper.parity import Outcome
     from innkeeper.prompt import BuildRequest, Plan, Ports
 
-__all__ = ["begun", "build", "parity", "replay"]
-
 
 @click.command()
 @click.argument("files", nargs=-1, shell_complete=completion.cards)

@@ -17,7 +17,6 @@ from innkeeper.cli.settings.completion import cards
 if TYPE_CHECKING:
     from innkeeper.content import CardFile, Character, Difference, Finding, RegexScript
 
-__all__ = ["TEXTS", "card", "card_facts"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest
     from innkeeper.taverns.asset_fields import AssetFields
 
-__all__ = ["lint", "linted", "lore", "lore_request", "lore_scan"]
 
 _LIMITS: Final = BuildLimits(seconds=1.75)
 """More than a build's, of which patterns get most: they are tried on texts made to be hard for them."""

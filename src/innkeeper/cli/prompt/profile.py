@@ -24,7 +24,6 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 if TYPE_CHECKING:
     from innkeeper.taverns.profiles.opened import OpenProfile
 
-__all__ = ["find_profile", "named_profile", "profile", "profile_path"]
 
 TRIED: Final = "Hello."
 """What a check has the user say."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from innkeeper.library.profiles import StoredProfiles
     from innkeeper.taverns.profiles.opened import OpenProfile
 
-__all__ = ["COMMANDS", "owner_options", "put", "stored_options", "stored_profile", "stored_rows"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

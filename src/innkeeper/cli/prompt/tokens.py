@@ -13,8 +13,6 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.settings.completion import files, model_names, offered
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 
-__all__ = ["COUNT_LIMITS", "counted", "tokens"]
-
 COMPARED: Final = (
     "gpt-4o",
     "gpt-4",

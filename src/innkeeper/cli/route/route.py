@@ -14,7 +14,6 @@ from innkeeper.cli.keep.rows import RowKind, list_command, remove_command, set_c
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue
 
-__all__ = ["route"]
 
 _MODALITIES: Final = click.Choice(["chat", "image", "video"])
 

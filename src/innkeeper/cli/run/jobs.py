@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.job import Job
     from innkeeper.inference.jobs.media_jobs import MediaJobs
 
-__all__ = ["image", "job", "video"]
 
 _FAILED: Final = 69
 _NICE: Final = 5

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.prompts.prompt_service import PromptService
     from innkeeper.library.library import Library
 
-__all__ = ["admin", "prompt", "run"]
 
 ADDRESS: Final = "127.0.0.1:8051"
 """Where `innkeeper serve` answers gRPC, unless it is told otherwise."""

@@ -11,8 +11,6 @@ from innkeeper.lazy import require
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError, UnavailableError, UsageError
 from innkeeper.service.settings import KEY_VARIABLE
 
-__all__ = ["ask"]
-
 _RUN: Final = "/prompt.v1.PromptService/Run"
 
 

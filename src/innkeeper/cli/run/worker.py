@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.worker.media_engine import MediaPlace
     from innkeeper.service.workers.agent import Membership
 
-__all__ = ["INVITATION", "worker"]
 
 INVITATION: Final = "INNKEEPER_WORKER_INVITATION"
 """The environment variable that holds an invitation."""

@@ -11,23 +11,6 @@ from click.shell_completion import CompletionItem
 
 from innkeeper.cli.app.commands import examples
 
-__all__ = [
-    "DIALECT_NAMES",
-    "TAVERN_NAMES",
-    "cards",
-    "completion",
-    "files",
-    "folders",
-    "in_folder",
-    "model_names",
-    "offered",
-    "presets",
-    "profiles",
-    "provider_names",
-    "setting_names",
-    "setting_values",
-]
-
 TAVERN_NAMES: Final = ("silly", "smart", "template", "vibe")
 DIALECT_NAMES: Final = (
     "ai21",

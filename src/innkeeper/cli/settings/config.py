@@ -19,8 +19,6 @@ from innkeeper.prompt.machine import config_file
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-__all__ = ["config"]
-
 
 @click.group(
     epilog=examples(

@@ -9,8 +9,6 @@ import click
 from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import offered
 
-__all__ = ["keys"]
-
 
 def _stored() -> list[str]:
     from innkeeper.cli.settings.keys import KeyStore

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
     from innkeeper.library.vault.keys import KeyRing
 
-__all__ = ["MAX_KEYS_BYTES", "KeyStore", "StoredKey", "key_for", "key_names", "stored_key"]
 
 MAX_KEYS_BYTES: Final = 1_000_000
 """The longest file of stored keys, in bytes (`FormatError`)."""

@@ -10,7 +10,6 @@ from innkeeper.prompt.errors import UsageError
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings, Value
 
-__all__ = ["LOCAL", "ModelChoice", "choose_model", "named_model"]
 
 LOCAL: Final = "local"
 """The model that means: the one in this process. ``local:NAME`` is another one that is installed."""

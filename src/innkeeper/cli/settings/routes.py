@@ -16,7 +16,6 @@ from innkeeper.prompt.machine import Secret
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
 
-__all__ = ["read_routes", "secrets_of"]
 
 _KEY: Final = "INNKEEPER_API_KEY"
 

@@ -20,21 +20,6 @@ from innkeeper.inference.adapters.providers import CHAT_ADDRESSES
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, UnavailableError, UnknownNameError, Where
 from innkeeper.prompt.machine import config_file
 
-__all__ = [
-    "MAX_CONFIG_BYTES",
-    "PROVIDERS",
-    "SETTINGS",
-    "TABLES",
-    "Setting",
-    "Settings",
-    "Source",
-    "Value",
-    "content",
-    "parse",
-    "reader_of",
-    "setting_of",
-]
-
 MAX_CONFIG_BYTES: Final = 1_000_000
 """The longest configuration file, in bytes (`LimitError`)."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import TokenCounter
     from innkeeper.prompt.machine import Secret
 
-__all__ = ["ChatClient", "ModelHandle", "Nobody", "asked", "open_choice", "open_model"]
-
 
 def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     """What a plan asks of a chat completions endpoint: the model, the messages, the options.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.opening import Opening
     from innkeeper.cli.talk.recorder import Turn
 
-__all__ = ["ask"]
-
 
 @click.command(
     epilog=examples(

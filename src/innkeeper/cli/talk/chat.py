@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import BuildRequest, Note, Plan, Ports
 
-__all__ = ["chat", "conversation"]
 
 RESERVE: Final = 256
 """Tokens kept free for a reply, unless the command line says otherwise."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from innkeeper.budget import Accounting
     from innkeeper.inference.tools.toolbox import Toolbox
 
-__all__ = ["Builder", "Conversation"]
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""

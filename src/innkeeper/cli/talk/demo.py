@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.prompt import BuildRequest, Plan, TokenCounter
 
-__all__ = ["CARD", "demo", "demo_request", "examples_dir"]
 
 TIME: Final = "2026-10-06T19:05:00+00:00"
 """When the demo plays: always then, so that it is the same each time."""

@@ -9,8 +9,6 @@ import click
 from innkeeper.cli.app.commands import examples as lines
 from innkeeper.cli.app.commands import json_option
 
-__all__ = ["examples", "write_examples"]
-
 
 @click.command(epilog=lines("innkeeper examples inn", 'cd inn; innkeeper ask wenna.png "Is the reef safe?"'))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))

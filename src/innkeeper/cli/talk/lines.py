@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["FENCE", "Lines", "history_path"]
-
 FENCE: Final = '"""'
 """Opens and closes a message of several lines."""
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.recorder import Turn
     from innkeeper.prompt import BuildRequest, ReplayBundle
 
-__all__ = ["Kept", "Line", "LoggedChat", "TalkLog", "log_path"]
 
 _VERSION: Final = 1
 _SMALL: Final = 200

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.log import Line, LoggedChat
     from innkeeper.prompt import Plan, ReplayBundle
 
-__all__ = ["log", "replayed", "why"]
-
 
 @click.group(
     epilog=examples(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest
     from innkeeper.taverns.profiles.profile import Profile
 
-__all__ = ["Opening"]
-
 
 @dataclass(frozen=True)
 class Opening:

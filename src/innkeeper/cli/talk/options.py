@@ -9,8 +9,6 @@ import click
 
 from innkeeper.cli.settings.completion import offered, provider_names
 
-__all__ = ["log_options", "talk_options", "tool_options"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

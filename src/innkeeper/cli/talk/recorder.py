@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.log import TalkLog
     from innkeeper.prompt import Plan
 
-__all__ = ["Listener", "Recorder", "Turn", "recorder"]
-
 
 class Turn(NamedTuple):
     """One call of a model: what the user said (nothing where it was asked again), what came, and what it took.

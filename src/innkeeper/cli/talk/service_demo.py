@@ -18,8 +18,6 @@ import httpx
 
 from innkeeper.prompt.errors import UnavailableError
 
-__all__ = ["ask_service", "lines_of", "served"]
-
 PROFILE: Final = "wenna"
 """The profile in the folder of the examples."""
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from innkeeper.cli.talk.answering import ModelHandle
 
-__all__ = ["Shell"]
 
 RECENT: Final = 6
 """How many messages of a chat are shown when it is opened."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.tools.toolbox import Toolbox
     from innkeeper.prompt import Message, Plan
 
-__all__ = ["ToolAnswer", "answer_with_tools", "load_function", "opened_tools"]
 
 _SHOWN: Final = 200
 """How much of a call is shown, in characters."""

@@ -13,7 +13,6 @@ from innkeeper.cli.app.commands import json_option
 if TYPE_CHECKING:
     from innkeeper.inference.local.weights import LocalModelFile
 
-__all__ = ["models"]
 
 MEGABYTE = 1_000_000
 

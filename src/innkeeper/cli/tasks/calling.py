@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from innkeeper.service.guard.grants import Grant
     from innkeeper.service.tasks.calls import Run
 
-__all__ = ["called", "shown", "task_options", "there"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 

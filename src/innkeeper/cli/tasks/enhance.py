@@ -9,8 +9,6 @@ import click
 from innkeeper.cli.app.commands import examples
 from innkeeper.cli.tasks.calling import called, shown, task_options
 
-__all__ = ["enhance_prompt"]
-
 _NAMES: Final = {
     "job_type": "jobType",
     "selected_model": "selectedModel",

@@ -12,8 +12,6 @@ from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import database_options, opened, print_json
 from innkeeper.cli.tasks.calling import there
 
-__all__ = ["fal_image", "get_active_worker_url", "queue_job", "replicate_image"]
-
 _FAILED: Final = 65
 
 

@@ -11,8 +11,6 @@ from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import opened
 from innkeeper.cli.tasks.calling import called, shown, task_options
 
-__all__ = ["generate_scene"]
-
 _NAMES: Final = {
     "conversation": "conversation_id",
     "character": "character_id",

@@ -12,8 +12,6 @@ import click
 from innkeeper.cli.app.commands import examples
 from innkeeper.cli.tasks.calling import called, shown, task_options
 
-__all__ = ["card_character", "character_suggestions", "playground_chat", "roleplay_chat"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAMES: Final = {

@@ -25,7 +25,6 @@ from innkeeper.prompt.errors import Where
 if TYPE_CHECKING:
     from zipfile import ZipInfo
 
-__all__ = ["Archive", "find_directory"]
 
 _END: Final = struct.Struct("<4s4H2LH")
 _ENTRY: Final = struct.Struct("<4s6H3L5H2L")

@@ -23,8 +23,6 @@ from innkeeper.content.json.record import FindingCollector, Record
 from innkeeper.content.spellings.reading import split_keys
 from innkeeper.prompt.errors import Where
 
-__all__ = ["BYAF", "read_byaf"]
-
 MANIFEST: Final = "manifest.json"
 SCHEMA_VERSION: Final = 1
 

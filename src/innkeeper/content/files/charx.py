@@ -15,8 +15,6 @@ from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 
-__all__ = ["CHARX", "charx_bytes"]
-
 CARD_NAME: Final = "card.json"
 KEPT: Final = ("module.risum", "x_meta/")
 """What other applications keep beside the card: a module, and notes on the assets."""

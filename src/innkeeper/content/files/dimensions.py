@@ -10,8 +10,6 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-__all__ = ["PictureSize", "picture_size", "seconds_of"]
-
 MAX_PARTS: Final = 10_000
 """Segments, boxes or elements of a picture that are looked at (no error: its size is not known)."""
 

@@ -20,8 +20,6 @@ from innkeeper.content.finding import Finding
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["CardFile", "Format", "Formats", "OpenFile"]
-
 
 class CardFile:
     """A character and the file it came in.

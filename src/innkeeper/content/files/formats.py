@@ -23,8 +23,6 @@ from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.text import decode_json, decode_text
 from innkeeper.prompt.errors import InputError, UsageError
 
-__all__ = ["FORMATS", "Sniffed", "card_bytes", "open_card", "sniff"]
-
 
 class Sniffed(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a file is: its container (``json``, ``png``, ``zip`` …), what it holds, and why that is not known."""

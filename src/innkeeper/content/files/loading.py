@@ -26,19 +26,6 @@ from innkeeper.content.preset import Preset, TextPreset
 from innkeeper.content.templates import ContextTemplate, InstructTemplate, ReasoningTemplate, SystemPrompt
 from innkeeper.prompt.errors import InputError, Where
 
-__all__ = [
-    "PresetFile",
-    "load_asset",
-    "load_character",
-    "load_chat",
-    "load_lorebook",
-    "load_persona",
-    "load_personas",
-    "load_preset",
-    "load_preset_file",
-    "read_preset_file",
-]
-
 
 def load_asset(
     source: Source,

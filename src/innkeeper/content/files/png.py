@@ -26,21 +26,6 @@ from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 from innkeeper.prompt.errors import InputError, UsageError
 
-__all__ = [
-    "PNG",
-    "PNG_FORMS",
-    "SIGNATURE",
-    "PngChunk",
-    "PngFile",
-    "PngText",
-    "blank_png",
-    "card_of_png",
-    "embed_in_png",
-    "png_asset",
-    "read_chunks",
-    "read_png",
-]
-
 SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 TEXT_KINDS: Final = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 ASSET_KEYWORDS: Final = ("chara-ext-asset_:", "chara-ext-asset_")

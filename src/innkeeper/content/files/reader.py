@@ -17,7 +17,6 @@ from innkeeper.prompt.text import shorten
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["BLOCK", "Reader", "Source", "source_name"]
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
 """What every reader of this package takes: a path, or the bytes themselves."""

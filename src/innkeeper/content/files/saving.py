@@ -21,8 +21,6 @@ from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import InputError, UsageError, Where
 
-__all__ = ["append_to_chat", "save_bytes", "save_card", "save_chat", "save_lorebook"]
-
 
 def save_card(
     path: str | os.PathLike[str],

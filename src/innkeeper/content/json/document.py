@@ -21,8 +21,6 @@ from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["Document", "JsonSpan", "locate", "remembered", "splice"]
-
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
 _STRING: Final = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _SCALAR: Final = re.compile(r"[^\s,\]}]++")

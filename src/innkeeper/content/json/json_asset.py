@@ -23,8 +23,6 @@ from innkeeper.content.json.text import encode_json
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["JSON_KINDS", "JsonAsset", "kind_of_json"]
-
 
 def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda tree: all(name in tree for name in names)

@@ -13,19 +13,6 @@ from typing import Any, Final, TypeVar
 from innkeeper.content.finding import Finding, Level, Path, show_path, shown
 from innkeeper.content.json import ABSENT
 
-__all__ = [
-    "FALSE_WORDS",
-    "MAX_NUMBER",
-    "TRUE_WORDS",
-    "FindingCollector",
-    "Record",
-    "as_flag",
-    "as_integer",
-    "as_number",
-    "as_role",
-    "as_text",
-]
-
 TRUE_WORDS: Final = frozenset({"1", "true", "yes", "y", "on"})
 FALSE_WORDS: Final = frozenset({"0", "false", "no", "n", "off", ""})
 

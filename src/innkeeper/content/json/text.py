@@ -23,8 +23,6 @@ from innkeeper.prompt.data import json_error
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["decode_json", "decode_text", "encode_json"]
-
 EXCERPT_CHARS: Final = 120
 """How much of a line an error shows."""
 

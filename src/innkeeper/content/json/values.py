@@ -7,8 +7,6 @@ from typing import Any, Final
 from innkeeper.prompt.data import MAX_DEPTH, MAX_DIGITS
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 
-__all__ = ["PLAIN", "ShapeError", "copied", "text_of", "wrong_type"]
-
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types of values that nobody can change."""
 

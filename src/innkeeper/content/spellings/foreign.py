@@ -14,8 +14,6 @@ from innkeeper.content.finding import Level
 from innkeeper.content.json.record import FindingCollector, as_flag
 from innkeeper.content.spellings.reading import as_keys, split_keys
 
-__all__ = ["PROGRAMS", "Program", "foreign_shape"]
-
 
 class Program(NamedTuple):
     """How another program writes lorebooks.

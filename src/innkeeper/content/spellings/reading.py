@@ -18,20 +18,6 @@ from innkeeper.content.json import ABSENT
 from innkeeper.content.json.record import MAX_NUMBER, FindingCollector, as_flag, as_integer, as_number, as_role, as_text
 from innkeeper.prompt.memo import Memo
 
-__all__ = [
-    "CARD_FIELDS",
-    "EXTENSION_FIELDS",
-    "LOGICS",
-    "POSITIONS",
-    "SHARED_FIELDS",
-    "WORLD_FIELDS",
-    "EntryField",
-    "as_keys",
-    "read_entry",
-    "spelling_of",
-    "split_keys",
-]
-
 _KEY: Final = re.compile(r"\s*+(/(?:[^/\\\n]|\\.)++/[a-z]*+|[^,]*+)\s*+(?:,|$)")
 
 POSITIONS: Final = tuple(LorePosition)

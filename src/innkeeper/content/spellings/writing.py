@@ -22,7 +22,6 @@ from innkeeper.prompt.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from innkeeper.content.lorebook import Lorebook
 
-__all__ = ["book_edits", "entry_edits", "to_card_book", "to_world"]
 
 _BOOK_FIELDS: Final = ("name", "description", "scan_depth", "token_budget", "recursive_scanning", "extensions")
 _ROLES: Final = ("system", "user", "assistant")

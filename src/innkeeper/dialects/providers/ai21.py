@@ -9,8 +9,6 @@ from innkeeper.dialects.media import Media
 from innkeeper.dialects.options import Table, as_is, stops
 from innkeeper.dialects.providers.openai import OpenAI, response_format, tool_choice
 
-__all__ = ["AI21"]
-
 
 class AI21(OpenAI):
     """The request of AI21's chat."""

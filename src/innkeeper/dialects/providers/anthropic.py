@@ -23,8 +23,6 @@ from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["DEFAULT_MAX_TOKENS", "MAX_CACHE_MARKS", "Anthropic"]
-
 DEFAULT_MAX_TOKENS: Final = 4096
 """``max_tokens`` where none is given: the provider insists on one."""
 

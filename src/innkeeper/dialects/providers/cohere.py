@@ -12,8 +12,6 @@ from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import Turn
 
-__all__ = ["Cohere"]
-
 
 def part(media: Media) -> dict[str, Any] | str:
     """``image_url``."""

@@ -20,8 +20,6 @@ from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["MAX_STOPS", "Gemini"]
-
 MAX_STOPS: Final = 5
 """Stop strings of a request (a note; further ones are left out)."""
 

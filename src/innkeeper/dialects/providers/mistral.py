@@ -21,8 +21,6 @@ from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, Turn, replace
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["Mistral"]
-
 _ID: Final = re.compile(r"[a-zA-Z0-9]{9}")
 
 

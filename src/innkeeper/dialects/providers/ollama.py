@@ -19,8 +19,6 @@ from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 
-__all__ = ["Ollama"]
-
 
 def part(media: Media) -> dict[str, Any] | str:
     """The base64 of a picture."""

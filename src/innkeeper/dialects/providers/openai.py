@@ -22,17 +22,6 @@ from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
-__all__ = [
-    "Compatible",
-    "OpenAI",
-    "OpenRouter",
-    "audio_part",
-    "definition",
-    "image_part",
-    "response_format",
-    "tool_choice",
-]
-
 _NAME: Final = re.compile(r"[\s<|\\/>]+")
 _NAME_CHARS: Final = 64
 _CALL_KEYS: Final = frozenset({"id", "type", "function"})

@@ -20,8 +20,6 @@ from innkeeper.dialects.turn import SYSTEM, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["Responses"]
-
 
 def part(media: Media) -> dict[str, Any] | str:
     """``input_image`` or ``input_file``."""

@@ -9,8 +9,6 @@ from innkeeper.dialects.media import Media
 from innkeeper.dialects.options import Table, as_is, stops
 from innkeeper.dialects.providers.openai import OpenAI, image_part, response_format, tool_choice
 
-__all__ = ["XAI"]
-
 
 def part(media: Media) -> dict[str, Any] | str:
     """``image_url``, or a file the provider already holds."""

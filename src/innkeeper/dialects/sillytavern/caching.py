@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["mark_depths", "mark_first_system", "mark_last"]
-
 Message = dict[str, Any]
 
 

@@ -12,8 +12,6 @@ from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.messages import Speakers, bad_message, read_chat_messages
 from innkeeper.dialects.sillytavern.post_processing import MODES, PLACEHOLDER, post_process
 
-__all__ = ["ChatConversion", "RawMessage", "Texts", "arguments_of", "call_name", "js_json", "text_of", "unnamed"]
-
 RawMessage = dict[str, Any]
 """A message in the shape of Chat Completions, being rewritten."""
 

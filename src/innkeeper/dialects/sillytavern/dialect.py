@@ -39,8 +39,6 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["CONVERSIONS", "SillyTavern", "body_of_page", "convert"]
-
 _OPENAI: Final = PageMessages("sillytavern")
 _OWN: Final = (
     "source", "model", "speakers", "post_processing", "placeholder", "tool_call_text", "calls_tools", "show_thoughts",

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["effort", "grok_effort", "listed_effort", "listed_verbosity", "nanogpt_effort", "switch"]
-
 _LISTED: Final = re.compile(
     r"(o1|o3|o3-mini|o4-mini|gpt-5(-mini|-nano)?|gpt-5\.[12]|gpt-5\.4(-mini|-nano)?|gpt-5\.5)(-\d{4}-\d{2}-\d{2})?"
     r"|gpt-5\.[123]-chat-latest|gpt-5\.6(-sol|-terra|-luna)?|gpt-6-astra"

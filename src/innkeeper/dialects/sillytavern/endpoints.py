@@ -18,8 +18,6 @@ from innkeeper.dialects.sillytavern.bodies.custom import included
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.errors import ConfigError
 
-__all__ = ["Endpoint", "endpoint_of"]
-
 _BEARER: Final = "Authorization: Bearer"
 
 

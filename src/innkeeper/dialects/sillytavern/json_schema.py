@@ -15,8 +15,6 @@ from innkeeper.dialects.sillytavern.conversion import js_json
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.errors import LimitError
 
-__all__ = ["FORMATS", "Format", "asked_in_words", "google_schema", "inlined", "schema_fields"]
-
 MAX_SCHEMA_NODES: Final = 20_000
 """Values of a schema once its references are in place (`LimitError`)."""
 

@@ -16,17 +16,6 @@ from innkeeper.dialects.report import option_error
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "EXAMPLE_ASSISTANT",
-    "EXAMPLE_USER",
-    "Speakers",
-    "bad_message",
-    "lead",
-    "part_text",
-    "read_chat_messages",
-    "speakers_of",
-]
-
 
 def bad_message(index: int, path: str, why: str, hint: str | None = None) -> FormatError:
     """The error for message ``index``; ``path`` is the place in it."""

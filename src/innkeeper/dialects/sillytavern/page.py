@@ -17,8 +17,6 @@ from innkeeper.dialects.options import ResponseFormat, stop_list
 from innkeeper.dialects.report import Report
 from innkeeper.prompt.data import EMPTY
 
-__all__ = ["PAGE_OPTIONS", "PLACES", "SOURCE_OPTIONS", "Rule", "page_options", "rules_for"]
-
 Options = dict[str, Any]
 
 PENALTIES: Final = ("presence_penalty", "frequency_penalty")

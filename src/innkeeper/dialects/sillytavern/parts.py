@@ -15,8 +15,6 @@ from innkeeper.dialects.providers.openai import OpenAI, part
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 
-__all__ = ["PageMessages"]
-
 _KINDS: Final = ("image", "video", "audio")
 
 

@@ -22,8 +22,6 @@ import msgspec
 from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.sillytavern.messages import Speakers, lead, part_text, read_chat_messages
 
-__all__ = ["MODES", "PLACEHOLDER", "TOOLLESS_TYPES", "Mode", "mode_named", "post_process"]
-
 PLACEHOLDER: Final = "Begin."
 """What a user says who has to speak and did not."""
 

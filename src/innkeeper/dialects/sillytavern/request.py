@@ -16,8 +16,6 @@ from innkeeper.dialects.sillytavern.conversion import ChatConversion
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.once import convert
 
-__all__ = ["SAMPLING", "ClaudeConfig", "GeminiConfig", "MistralConfig", "ProviderRequest", "ServerConfig"]
-
 SAMPLING: Final[Mapping[str, Any]] = {
     "temperature": 1,
     "top_p": 1,

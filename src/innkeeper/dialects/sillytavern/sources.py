@@ -44,8 +44,6 @@ from innkeeper.dialects.sillytavern.effort import (
 from innkeeper.dialects.sillytavern.json_schema import asked_in_words, schema_fields
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["SOURCES", "Source"]
-
 Body = dict[str, Any]
 Messages = Callable[[ProviderRequest], list[RawMessage]]
 More = Callable[[ProviderRequest], Body]

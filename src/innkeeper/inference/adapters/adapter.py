@@ -15,8 +15,6 @@ from innkeeper.inference.adapters.fields import others, text
 from innkeeper.inference.response.events import ModelEvent, Started
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 
-__all__ = ["Adapter", "Adapters", "Reading"]
-
 
 class Reading(ABC):
     """One answer as it is read: JSON values in, events out.

@@ -28,8 +28,6 @@ from innkeeper.inference.response.events import (
 from innkeeper.inference.response.response import FinishReason, Usage
 from innkeeper.prompt.data import FrozenDict, freeze
 
-__all__ = ["ANTHROPIC_VERSION", "AnthropicMessages", "messages_usage"]
-
 ANTHROPIC_VERSION: Final = "2023-06-01"
 """The version of the protocol that is spoken."""
 

@@ -10,8 +10,6 @@ import msgspec
 from innkeeper.inference.client.chunks import whole_text
 from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
 
-__all__ = ["SplitCharacters"]
-
 _Delta: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | CallDelta
 _DELTAS: Final = (TextDelta, ReasoningDelta, RefusalDelta, CallDelta)
 

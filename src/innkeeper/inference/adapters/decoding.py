@@ -22,8 +22,6 @@ from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.prompt import LimitError
 from innkeeper.prompt.errors import FormatError
 
-__all__ = ["AnswerDecoder"]
-
 _DONE: Final = "[DONE]"
 _BOM: Final = b"\xef\xbb\xbf"
 _FIELDS: Final = (b"data", b"event", b"id", b"retry", b":")

@@ -8,8 +8,6 @@ from typing import Any
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 
-__all__ = ["arguments_text", "count", "mapping", "mappings", "others", "text", "total"]
-
 
 def count(value: Any) -> int | None:
     """A number of tokens, or None for anything else."""

@@ -26,8 +26,6 @@ from innkeeper.inference.response.events import (
 from innkeeper.inference.response.response import FinishReason, Usage
 from innkeeper.prompt.data import freeze
 
-__all__ = ["Gemini", "gemini_usage"]
-
 _Data: TypeAlias = Mapping[str, Any]
 _Events: TypeAlias = Iterator[ModelEvent]
 

@@ -29,8 +29,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Dialect, Tool
 from innkeeper.prompt.note import Note
 
-__all__ = ["AsyncModelClient", "ModelClient", "ModelRequest", "client_options"]
-
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request: the model's name, the bytes of its body, and whether they ask for a stream.

@@ -16,8 +16,6 @@ from innkeeper.inference.adapters.openai_chat import OpenAIChat
 if TYPE_CHECKING:
     from innkeeper.inference.local.model import LocalModel
 
-__all__ = ["Local", "local_async_client", "local_client"]
-
 
 class Local(OpenAIChat):
     """Chat completions of a model in a process beside this one. It has no address: its transport is the model's."""

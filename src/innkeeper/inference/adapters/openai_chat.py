@@ -26,8 +26,6 @@ from innkeeper.inference.response.events import (
 from innkeeper.inference.response.response import FinishReason, Usage
 from innkeeper.prompt.data import FrozenDict, freeze
 
-__all__ = ["FINISH", "OpenAIChat", "usage_of"]
-
 
 class OpenAIChat(Adapter):
     """Chat completions."""

@@ -25,8 +25,6 @@ from innkeeper.inference.response.events import (
 from innkeeper.inference.response.response import FinishReason, Usage
 from innkeeper.prompt.data import FrozenDict, freeze
 
-__all__ = ["OpenAIResponses", "responses_usage"]
-
 _Data: TypeAlias = Mapping[str, Any]
 _Events: TypeAlias = Iterator[ModelEvent]
 

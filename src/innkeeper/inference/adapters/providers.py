@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-__all__ = ["CHAT_ADDRESSES", "PROVIDERS", "Provider"]
-
 
 class Provider(NamedTuple):
     """One provider. ``adapter`` and ``dialect`` are names in their registries.

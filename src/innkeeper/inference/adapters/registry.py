@@ -14,8 +14,6 @@ from innkeeper.inference.adapters.openai_responses import OpenAIResponses
 from innkeeper.inference.adapters.text_completion import KoboldCpp, LlamaCppCompletion, TextCompletion
 from innkeeper.inference.adapters.worker import Worker
 
-__all__ = ["ADAPTERS"]
-
 ADAPTERS: Final = Adapters(
     OpenAIChat(),
     OpenAIResponses(),

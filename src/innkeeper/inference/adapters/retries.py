@@ -20,8 +20,6 @@ from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt.errors import ProviderError
 from innkeeper.prompt.machine import fresh_seed
 
-__all__ = ["NO_RETRIES", "Retries", "is_safe", "retried", "retried_async"]
-
 _T = TypeVar("_T")
 
 

@@ -17,8 +17,6 @@ from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta,
 from innkeeper.inference.response.response import Usage
 from innkeeper.prompt.data import FrozenDict, freeze
 
-__all__ = ["KoboldCpp", "LlamaCppCompletion", "TextCompletion"]
-
 _Data: TypeAlias = Mapping[str, Any]
 _Events: TypeAlias = Iterator[ModelEvent]
 

@@ -16,8 +16,6 @@ from innkeeper.inference.errors import DecodeError, TamperedError
 from innkeeper.inference.response.events import Finished, ModelEvent, RefusalDelta, Started, TextDelta, UsageReport
 from innkeeper.inference.response.response import Usage
 
-__all__ = ["Worker", "vouched"]
-
 _ECHO: Final = "prompt_sha256"
 
 

@@ -18,15 +18,6 @@ from innkeeper.inference.errors import DecodeError, HttpError
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.prompt import UsageError
 
-__all__ = [
-    "ChatDecoder",
-    "ChatReply",
-    "ChatStream",
-    "Progress",
-    "choice_of",
-    "refuses_streaming",
-]
-
 _REFUSALS: Final = frozenset({400, 405, 422, 501})
 _ABOUT_STREAMS: Final = re.compile(r"\bstream(?:ing|_options)?\b", re.IGNORECASE)
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from innkeeper.inference.errors import MAX_TOOL_CALLS
 
-__all__ = ["ChatFold", "chunk_of", "text_of", "whole_text", "whole_texts"]
-
 _TEXTS: Final = ("content", "reasoning", "reasoning_content", "refusal")
 _APART: Final = frozenset({"object", "choices", "usage", "obfuscation"})
 _DELTA: Final = frozenset({*_TEXTS, "role", "tool_calls", "function_call"})

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.egress import Egress
     from innkeeper.inference.client.quick import QuickSession
 
-__all__ = ["IDLE_CONNECTIONS", "AsyncChatStream", "AsyncClient", "Client"]
 
 IDLE_CONNECTIONS: Final = 64
 """Connections that an `AsyncClient` keeps open between requests. How many are in use at once is for its caller to limit."""

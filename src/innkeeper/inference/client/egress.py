@@ -20,8 +20,6 @@ from urllib.parse import urlsplit
 from innkeeper.inference.errors import AddressRefusedError
 from innkeeper.prompt.errors import ConfigError
 
-__all__ = ["LOOPBACK", "Egress", "is_public"]
-
 LOOPBACK: Final = ("localhost", "127.0.0.0/8", "::1")
 """This machine, as `Egress.allowed` names it."""
 

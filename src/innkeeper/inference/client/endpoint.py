@@ -15,8 +15,6 @@ from innkeeper.inference.errors import DEFAULT_OPEN_TIMEOUT, DEFAULT_TIMEOUT, DE
 from innkeeper.prompt import ConfigError
 from innkeeper.prompt.machine import Secret, redact_secrets
 
-__all__ = ["DEFAULT_API_PREFIX", "DEFAULT_BASE_URL", "ENVIRONMENT", "Endpoint"]
-
 DEFAULT_BASE_URL: Final = "http://localhost:8000"
 DEFAULT_API_PREFIX: Final = "/v1"
 

@@ -11,8 +11,6 @@ import msgspec
 from innkeeper.inference.errors import MAX_EVENT_BYTES
 from innkeeper.prompt import LimitError
 
-__all__ = ["Event", "EventParser"]
-
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _BOM: Final = b"\xef\xbb\xbf"
 

@@ -30,21 +30,6 @@ from innkeeper.inference.client.wire import (
 from innkeeper.inference.errors import HttpError
 from innkeeper.prompt import ProviderError, UsageError
 
-__all__ = [
-    "READ",
-    "REST",
-    "BaseClient",
-    "Exchange",
-    "Head",
-    "Send",
-    "Talk",
-    "ask",
-    "chat_pieces",
-    "healthy",
-    "is_wish",
-    "rest",
-]
-
 
 class Send(NamedTuple):
     """A request as the transport takes it."""

@@ -19,8 +19,6 @@ from innkeeper.inference.client.endpoint import Endpoint
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["QuickSession", "is_quick"]
-
 
 def is_quick(endpoint: Endpoint) -> bool:
     """Whether a session can be used: the library is installed, and no proxy stands between, which httpx knows better."""

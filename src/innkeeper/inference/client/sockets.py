@@ -22,7 +22,6 @@ from innkeeper.inference.errors import AddressRefusedError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["guard_connections", "watch_connections"]
 
 _WRITTEN_AT_ONCE: Final = 65_536
 

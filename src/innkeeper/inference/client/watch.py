@@ -20,7 +20,6 @@ from innkeeper.prompt import LimitError
 if TYPE_CHECKING:
     from innkeeper.inference.client.endpoint import Endpoint
 
-__all__ = ["Watch", "cancelled_by", "check_cancelled", "pause"]
 
 _CANCEL: Final[ContextVar[Any]] = ContextVar("innkeeper_cancel", default=None)
 _WATCH: Final[ContextVar[Watch | None]] = ContextVar("innkeeper_watch", default=None)

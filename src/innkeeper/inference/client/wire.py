@@ -28,22 +28,6 @@ from innkeeper.prompt.text import scalar_text
 if TYPE_CHECKING:
     import ssl
 
-__all__ = [
-    "CHAT",
-    "Response",
-    "broken",
-    "chat_request",
-    "decoded",
-    "encoded",
-    "error_of",
-    "public_headers",
-    "raise_for_status",
-    "sample",
-    "times",
-    "transport_errors",
-    "trust",
-    "unstreamed",
-]
 
 _SUCCESS: Final = range(200, 300)
 _HIDDEN_HEADERS: Final = frozenset({"set-cookie", "authorization", "proxy-authorization", "www-authenticate"})

@@ -7,8 +7,6 @@ from collections.abc import Coroutine, Generator
 from types import coroutine
 from typing import Any, TypeVar
 
-__all__ = ["within"]
-
 _T = TypeVar("_T")
 
 

@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import msgspec
 
 from innkeeper.inference.client.clients import AsyncClient, Client
-from innkeeper.inference.fake.script import Answer, FakeReply, Fault, Script, read_request, route
+from innkeeper.inference.fake.script import Answer, Script, read_request, route
 
 if TYPE_CHECKING:
     import httpx
-
-__all__ = ["Answer", "AsyncFakeClient", "EchoServer", "FakeClient", "FakeReply", "Fault", "Received"]
 
 
 _TICK: Final = 0.01

@@ -15,8 +15,6 @@ import msgspec
 from innkeeper.inference.client.chunks import text_of
 from innkeeper.prompt import FrozenDict, UsageError
 
-__all__ = ["Answer", "FakeReply", "Fault", "Script", "read_request", "route"]
-
 Ending = Literal["end", "cut", "stall", "refuse"]
 
 _JSON: Final = FrozenDict({"content-type": "application/json"})

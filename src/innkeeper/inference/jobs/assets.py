@@ -21,8 +21,6 @@ from innkeeper.library.errors import NotFoundError
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError
 from innkeeper.prompt.machine import home, random_bytes
 
-__all__ = ["ASSET", "AssetStore", "FolderAssets", "RemoteAssets", "media_type_of", "open_assets", "whole_or_refused"]
-
 ASSET: Final = "asset:"
 """What the name of a stored result begins with, where a picture is named."""
 

@@ -25,20 +25,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError, UsageError
 from innkeeper.prompt.machine import Secret
 
-__all__ = [
-    "WORKER",
-    "Backend",
-    "Call",
-    "Failure",
-    "Progress",
-    "RefusedByProviderError",
-    "Submitted",
-    "Webhook",
-    "WebhookRefusedError",
-    "failure_of",
-]
-
-
 WORKER: Final = "worker"
 """The name of the backend that is whichever worker holds a lease."""
 

@@ -20,8 +20,6 @@ from innkeeper.prompt.machine import Secret
 if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
 
-__all__ = ["JobCalls"]
-
 
 class JobCalls:
     """The calls of one library's jobs."""

@@ -21,7 +21,6 @@ from innkeeper.prompt.errors import InnkeeperError
 if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
 
-__all__ = ["Deliveries"]
 
 _TAKEN = range(200, 300)
 

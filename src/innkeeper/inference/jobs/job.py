@@ -28,22 +28,6 @@ from innkeeper.prompt.data import EMPTY, thaw, to_json
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "ENDED",
-    "NEXT",
-    "SCENE_KEY",
-    "Job",
-    "JobChangedError",
-    "JobEvent",
-    "JobMissingError",
-    "JobRoute",
-    "JobStateError",
-    "Mode",
-    "Output",
-    "State",
-    "Stored",
-]
-
 
 class Mode(StrEnum):
     """What is made of what: a picture (``i``) or a video (``v``) from a text (``t``) or from a picture (``i``)."""

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "DEADLINE_SECONDS",
-    "LEASE_SECONDS",
-    "LONGEST_WAIT",
-    "MAX_ATTEMPTS",
-    "MAX_CANCEL_TRIES",
-    "MAX_DELIVERIES",
-    "MAX_OUTPUTS",
-    "MAX_PICTURES",
-    "MAX_PIXELS",
-    "MAX_RESULT_BYTES",
-    "POLL_SECONDS",
-    "WEBHOOK_SECONDS",
-]
-
 MAX_ATTEMPTS: Final = 5
 """How often a job is handed to its provider, the first time included (no error: the job fails, and can be retried)."""
 

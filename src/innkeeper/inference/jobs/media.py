@@ -21,8 +21,6 @@ from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError
 
-__all__ = ["PICTURES", "Built", "MediaNote", "MediaRequest", "MediaRequestError", "build", "pictures_read"]
-
 
 class MediaRequestError(PreflightError):
     """A media request that its model cannot be asked. ``missing_fields`` are those that it needs and did not get."""

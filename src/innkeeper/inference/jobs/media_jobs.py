@@ -34,7 +34,6 @@ from innkeeper.prompt.once import convert
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["NO_TERMS", "WEBHOOK_SECRET", "BudgetError", "MediaJobs", "Terms"]
 
 WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
 """The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""

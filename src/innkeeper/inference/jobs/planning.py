@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.job import Job
     from innkeeper.library.library import Library
 
-__all__ = ["Plan", "Planner", "Target"]
-
 
 class Plan(msgspec.Struct, frozen=True):
     """A request as it will be carried out. ``request`` has the seed that is sent; ``estimate`` is in US dollars."""

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.job import Job
     from innkeeper.library.library import Library
 
-__all__ = ["REFRESH_SECONDS", "MediaRoutes", "Target", "kind_of", "may_go_elsewhere", "media_deployments"]
 
 REFRESH_SECONDS: Final = 2.0
 """How old at most what is known of workers and policies may be."""

@@ -24,8 +24,6 @@ from innkeeper.library.errors import DatabaseError
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import random_bytes
 
-__all__ = ["Runner"]
-
 LOG: Final = logging.getLogger("innkeeper.jobs")
 _T = TypeVar("_T")
 _IDLE: Final = 0.2

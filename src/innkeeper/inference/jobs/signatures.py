@@ -19,8 +19,6 @@ from innkeeper.inference.jobs.limits import WEBHOOK_SECONDS
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import Secret
 
-__all__ = ["check_ed25519", "check_hmac", "check_time", "signed_headers"]
-
 
 def check_time(text: str, now: float) -> None:
     """Let a webhook pass whose time is near ours. Raises `WebhookRefusedError`."""

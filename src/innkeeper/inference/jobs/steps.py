@@ -28,8 +28,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
 from innkeeper.prompt.once import convert
 
-__all__ = ["Steps", "backoff"]
-
 LOG: Final = logging.getLogger("innkeeper.jobs")
 _T = TypeVar("_T")
 

@@ -30,7 +30,6 @@ from innkeeper.prompt.data import EMPTY, freeze, to_json
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = ["JobStore", "Step", "later"]
 
 _HELD = (State.DISPATCHED, State.RUNNING, State.STORING)
 _UNPAID = (State.FAILED, State.CANCELLED, State.EXPIRED)

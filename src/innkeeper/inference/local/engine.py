@@ -22,8 +22,6 @@ from urllib.parse import urlsplit
 from innkeeper.lazy import install_line
 from innkeeper.prompt.errors import UnavailableError, Where
 
-__all__ = ["PROMPT_BATCH", "LocalEngine"]
-
 PROMPT_BATCH: Final = 128
 """Tokens of a prompt that are read between two looks at whether to stop."""
 

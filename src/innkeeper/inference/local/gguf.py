@@ -14,8 +14,6 @@ import msgspec
 from innkeeper.inference.errors import MAX_GGUF_FACTS, MAX_GGUF_TEXT_BYTES, ModelFileError
 from innkeeper.prompt import FrozenDict, LimitError, Where
 
-__all__ = ["MAGIC", "GgufHead", "read_gguf_head"]
-
 MAGIC: Final = b"GGUF"
 
 _VERSIONS: Final = (2, 3)

@@ -20,7 +20,6 @@ from innkeeper.tokens.framing import Framing
 if TYPE_CHECKING:
     from innkeeper.inference.local.transport import AsyncLocalTransport, Engine, SharedTransport
 
-__all__ = ["DEFAULT_WINDOW", "LocalModel", "default_threads"]
 
 DEFAULT_WINDOW: Final = 4096
 """Tokens that a model is loaded for unless more are asked for: memory grows with it."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from innkeeper.inference.local.model import LocalModel
 
-__all__ = ["LOCAL", "LocalModels"]
 
 LOCAL: Final = "local"
 """The provider that is the model in a process beside this one; as a model's name, the one that comes with Innkeeper."""

@@ -21,7 +21,6 @@ from innkeeper.inference.client.watch import Watch
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["AsyncLocalTransport", "Engine", "LocalTransport", "SharedTransport"]
 
 _END: Final = object()
 _LOOK_SECONDS: Final = 60.0

@@ -30,20 +30,6 @@ from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "HOME_VARIABLE",
-    "KNOWN_MODELS",
-    "KnownModel",
-    "LocalModelFile",
-    "download",
-    "find_model",
-    "home",
-    "install_model",
-    "list_models",
-    "models_dir",
-]
-
 _LOGIN: Final = re.compile(r"(?<=//)[^/@\s]+@")
 _SHOWN_LINES: Final = 3
 

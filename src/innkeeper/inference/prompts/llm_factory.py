@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.egress import Egress
     from innkeeper.inference.local.model import LocalModel
 
-__all__ = ["LLM", "LLMFactory"]
-
 
 class LLM(msgspec.Struct, frozen=True, kw_only=True):
     """A model that can be asked: who speaks to it, where it is, and with which key, which it does not show.

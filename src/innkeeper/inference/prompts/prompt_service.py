@@ -30,8 +30,6 @@ from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
 
-__all__ = ["AsyncPromptService", "PreparedRun", "PromptRun", "PromptService", "event_of", "prepared"]
-
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run before it is sent: the model, the body as it goes out, what the request said, and what could not be carried."""

@@ -18,8 +18,6 @@ from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.message import Message
 
-__all__ = ["PromptRunRequest", "messages_of_input", "tools_of"]
-
 _ASSET: Final = "request"
 
 

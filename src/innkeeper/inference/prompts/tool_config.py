@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.vault.vault import Vault
 
-__all__ = [
-    "BUILTIN",
-    "DatabaseTools",
-    "LibraryVault",
-    "MemoryTools",
-    "MemoryVault",
-    "ToolChain",
-    "ToolConfig",
-    "ToolDAO",
-    "ToolNotFoundError",
-    "VaultDAO",
-]
-
 
 class ToolNotFoundError(NotFoundError):
     """There is no tool of this name, or it is switched off."""

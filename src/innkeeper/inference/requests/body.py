@@ -18,8 +18,6 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.dialect import Dialects
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["provider_request"]
-
 _PROMPTS = frozenset({"instruct", "chat_template"})
 """Options that write a prompt of messages; a text completion brings its own."""
 

@@ -18,8 +18,6 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["read_chat"]
-
 _OPTIONS: Final = (
     *("temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "repetition_penalty", "seed"),
     *("frequency_penalty", "presence_penalty", "stop", "response_format", "tool_choice", "parallel_tool_calls"),

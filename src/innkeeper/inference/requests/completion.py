@@ -11,8 +11,6 @@ from innkeeper.prompt.errors import UnsupportedError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["read_completion"]
-
 _OPTIONS: Final = (
     *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed", "max_tokens", "stop"),
     *("frequency_penalty", "presence_penalty", "logit_bias"),

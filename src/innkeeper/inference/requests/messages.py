@@ -13,8 +13,6 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["read_messages"]
-
 _OPTIONS: Final = ("temperature", "top_p", "top_k", "max_tokens", "service_tier")
 
 

@@ -16,8 +16,6 @@ from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 
-__all__ = ["check_raw", "read_raw", "refuse_raw"]
-
 _UNDERSTOOD: Final = ("model", "stream", "stream_options", "n", "best_of", "background")
 """The keys that are looked at; some providers read keys whatever their case."""
 

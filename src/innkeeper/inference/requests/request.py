@@ -21,7 +21,6 @@ from innkeeper.prompt.note import Note
 if TYPE_CHECKING:
     from innkeeper.inference.adapters.generation import ModelRequest
 
-__all__ = ["MAX_CHOICES", "Fields", "GenerationRequest", "option_fields", "read_tools"]
 
 MAX_CHOICES: Final = 8
 """Answers that one request may ask for (`LimitError`)."""

@@ -22,8 +22,6 @@ from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = ["items_messages", "read_responses", "response_messages"]
-
 _OPTIONS: Final = (
     *("temperature", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty", "stop"),
     *("tool_choice", "parallel_tool_calls", "top_logprobs", "service_tier"),

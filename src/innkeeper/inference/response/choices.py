@@ -19,8 +19,6 @@ from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.response.views.chat import DONE, envelope, usage_dict
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, noted
 
-__all__ = ["Choice", "ChoicesFold", "ChoicesView", "summed", "together"]
-
 _WAITING: Final = 64
 
 

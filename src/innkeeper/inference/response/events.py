@@ -14,18 +14,6 @@ import msgspec
 from innkeeper.inference.response.response import FinishReason, Usage
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
-__all__ = [
-    "CallDelta",
-    "Finished",
-    "ModelEvent",
-    "OtherOutput",
-    "ReasoningDelta",
-    "RefusalDelta",
-    "Started",
-    "TextDelta",
-    "UsageReport",
-]
-
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
     """What the provider says of itself: its ``id`` for the answer, the ``model`` that answers. May come more than once."""

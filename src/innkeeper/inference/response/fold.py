@@ -36,8 +36,6 @@ from innkeeper.inference.response.response import (
 )
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
-__all__ = ["ResponseFold", "response_of"]
-
 
 class _Message:
     """A message as far as it has come: parts of text and refusal, in order."""

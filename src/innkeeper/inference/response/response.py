@@ -14,21 +14,6 @@ import msgspec
 
 from innkeeper.prompt.data import EMPTY, FrozenDict, plain_data
 
-__all__ = [
-    "CallItem",
-    "FinishReason",
-    "MessageItem",
-    "ModelResponse",
-    "OtherItem",
-    "OutputItem",
-    "ReasoningItem",
-    "RefusalPart",
-    "ResponseError",
-    "Status",
-    "TextPart",
-    "Usage",
-]
-
 Status: TypeAlias = Literal["completed", "incomplete", "failed", "in_progress", "cancelled", "queued"]
 
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "error"]

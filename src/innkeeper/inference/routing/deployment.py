@@ -17,17 +17,6 @@ from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 
-__all__ = [
-    "EMBEDDED",
-    "MILLION",
-    "Deployment",
-    "Price",
-    "deployments_of",
-    "model_deployments",
-    "with_embedded",
-    "worker_deployments",
-]
-
 MILLION: Final = 1_000_000
 """Tokens that a price is for."""
 

@@ -17,8 +17,6 @@ from innkeeper.inference.reasons import Reason, reason_of
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.prompt.errors import InputError, MaxTokensExceededError, UsageError
 
-__all__ = ["CONSEQUENCES", "Consequence", "Failure", "failure_of", "retry_after"]
-
 
 class Failure(StrEnum):
     """A kind of failure."""

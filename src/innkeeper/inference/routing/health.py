@@ -13,8 +13,6 @@ import msgspec
 from innkeeper.inference.routing.failures import CONSEQUENCES, Failure
 from innkeeper.inference.routing.policy import RoutePolicy
 
-__all__ = ["LONGEST_OPEN", "WELL", "Health"]
-
 LONGEST_OPEN: Final = 600.0
 """Seconds that a breaker is open at most, and that a provider may ask to be left alone."""
 

@@ -27,18 +27,6 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Unsupporte
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
 
-__all__ = [
-    "AnyOf",
-    "EmbeddingsError",
-    "ModelAnswer",
-    "ModelCard",
-    "ModelNotFoundError",
-    "Models",
-    "RouteModels",
-    "Secrets",
-    "answered",
-]
-
 Secrets = Callable[[str], "Secret | None"]
 """Where a key is looked up by its name; None where there is none, and the provider is asked without."""
 

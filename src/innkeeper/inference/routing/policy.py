@@ -11,8 +11,6 @@ from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.once import convert
 
-__all__ = ["DEFAULT_POLICY", "MAX_ATTEMPTS", "Criterion", "RoutePolicy", "policy_for", "read_policies"]
-
 Criterion: TypeAlias = Literal["busy", "price", "priority"]
 """``busy``: the share of its slots that is taken. ``price``: the cheapest. ``priority``: the lowest number. First is best."""
 

@@ -15,8 +15,6 @@ from innkeeper.inference.local.shared import LOCAL
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 
-__all__ = ["Route", "Routes"]
-
 OWN: Final = "own"
 """The provider of a route that says an address."""
 

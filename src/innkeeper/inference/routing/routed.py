@@ -30,8 +30,6 @@ from innkeeper.inference.worker.protocol import messages_sha256
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.tokens import default_counter
 
-__all__ = ["AUTO", "Planner", "RoutedAnswer", "RoutedModels"]
-
 AUTO: Final = "auto"
 """The name of a model that is whichever the router chooses; ``auto:TASK`` for one task."""
 

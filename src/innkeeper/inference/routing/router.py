@@ -32,9 +32,6 @@ from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UnavailableError
 
-__all__ = ["MAX_POOLS", "Attempt", "Journey", "NoRouteError", "RouteRequest", "Router"]
-
-
 MAX_POOLS: Final = 256
 """Kinds of requests whose deployments are kept in order (no error: all are sorted anew)."""
 

@@ -11,8 +11,6 @@ import msgspec
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY
 
-__all__ = ["Candidate", "RouteStep", "RouteTrace"]
-
 
 class RouteStep(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt. ``outcome`` is ``answered`` or a `Failure`; ``error`` the kind of the error, never its text.

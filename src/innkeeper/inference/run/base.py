@@ -32,8 +32,6 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.dialect import Payload
 
-__all__ = ["INPUTS", "BaseRunner", "carry_out", "carry_out_async", "check_cancelled_async", "settle", "until_cancelled"]
-
 T = TypeVar("T")
 
 

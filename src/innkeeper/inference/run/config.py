@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import BuildRequest, Plan, Ports
     from innkeeper.taverns.tavern import Tavern
 
-__all__ = ["DIRECTIVE_PRESETS", "MODES", "RESERVED_OPTIONS", "DirectivesConfig", "RunnerConfig", "supports"]
 
 MODES: Final = ("json_schema", "json_object", "prompt_only")
 """The ways to ask for structure, the surest first."""

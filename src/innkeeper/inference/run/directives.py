@@ -32,8 +32,6 @@ from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
 from innkeeper.prompt import ProviderError, UsageError, VariablesStore, deep_merge, thaw
 
-__all__ = ["AsyncDirectivesRunner", "Attempt", "DirectivesResult", "DirectivesRunner", "StructuredOutput"]
-
 _RESERVED: Final = ("model", "messages", "tools", "tool_choice", "stream", "stream_options")
 _WAIT: Final = frozenset({429, 503, 529})
 """Statuses that ask to come back later: no other mode would do better now."""

@@ -20,24 +20,6 @@ from innkeeper.inference.tools.calls import strict_json, unfenced
 from innkeeper.prompt import LimitError, freeze
 from innkeeper.prompt.data import EMPTY, FrozenDict, check_depth, thaw
 
-__all__ = [
-    "PATCH_PREFIXES",
-    "SCHEMA_NAME",
-    "Directive",
-    "DirectiveRules",
-    "DirectiveWarning",
-    "Envelope",
-    "PatchOp",
-    "instruction",
-    "parse_object",
-    "patch_ops",
-    "reasons_of",
-    "repair_note",
-    "response_format",
-    "schema",
-    "validate",
-]
-
 SCHEMA_NAME: Final = "tavern_directives"
 
 

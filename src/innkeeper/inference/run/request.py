@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.output_tags import OutputTagsConfig
     from innkeeper.prompt import Context, Note, Plan, VariablesStore
 
-__all__ = ["PromptRequest", "PromptResult", "apply_request_policy", "preflight"]
-
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.chat import ChatStream
     from innkeeper.inference.client.clients import AsyncChatStream
 
-__all__ = ["AsyncPromptRunner", "AsyncPromptStream", "PromptRunner", "PromptStream"]
-
 
 @dataclass(frozen=True, slots=True)
 class PromptRunner(BaseRunner):

@@ -41,8 +41,6 @@ from innkeeper.inference.tools.transforms import (
 from innkeeper.prompt import BuildRequest, ProviderError, UsageError, VariablesStore, thaw
 from innkeeper.prompt.message import messages_of
 
-__all__ = ["DEFAULT_MAX_TURNS", "AsyncToolLoopRunner", "BaseToolLoop", "ToolLoopResult", "ToolLoopRunner"]
-
 DEFAULT_MAX_TURNS: Final = 12
 
 Run = Generator[Any, Any, ToolLoopResult]

@@ -28,7 +28,6 @@ from innkeeper.prompt import InnkeeperError, Message, freeze
 if TYPE_CHECKING:
     from innkeeper.inference.run.tool_loop import BaseToolLoop
 
-__all__ = ["EVENTS", "THOUGHTS", "Ask", "Build", "Stream", "Tell", "ToolLoopResult", "ToolRun", "TurnTrace", "Use"]
 
 EVENTS: Final = (
     "llm_request_start",

@@ -14,8 +14,6 @@ from innkeeper.library.prepare.request import PreparedPrompt, resolution_facts, 
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
-__all__ = ["TaskAnswer", "TokenCounts"]
-
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes in tokens: of the prompt, of the answer, of what the target may read (``budget``), None where nobody knows.

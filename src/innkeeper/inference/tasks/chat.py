@@ -12,8 +12,6 @@ from typing import Any, Final
 from innkeeper.inference.tasks.turn import TurnAnswer
 from innkeeper.library.tier import Tier
 
-__all__ = ["DIAGNOSTICS", "playground_reply", "provider_of", "turn_facts"]
-
 DIAGNOSTICS: Final[Mapping[str, str]] = {
     "removed_meta": "meta_labels",
     "user_lines_removed": "user_lines",

@@ -32,8 +32,6 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.message import Message
 
-__all__ = ["COPY", "MODIFY", "Enhancement", "enhance", "enhancement_reply"]
-
 COPY: Final = "copy"
 """A reference is to be copied exactly: its prompt stays as it is."""
 

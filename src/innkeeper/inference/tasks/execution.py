@@ -42,8 +42,6 @@ from innkeeper.library.tier import TierDecision
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError, StrictModeError
 
-__all__ = ["LONG_TEXT", "MAX_TASK_TEXT", "Flow", "TextTask", "TextTasks"]
-
 MAX_TASK_TEXT: Final = 400_000
 """Characters of all texts of one task (`LimitError`)."""
 

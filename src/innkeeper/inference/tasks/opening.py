@@ -21,8 +21,6 @@ from innkeeper.prompt.errors import UsageError, Where
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["OPERATORS", "Opening", "card_columns", "opened"]
-
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """Which conversation is meant, or what a new one is to be like.

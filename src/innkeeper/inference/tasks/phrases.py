@@ -13,8 +13,6 @@ from typing import Final
 from innkeeper.library.models.emphasis import groups, outside
 from innkeeper.library.prepare.segments import Role, Segment
 
-__all__ = ["NORMALISER", "normalised", "segments_of"]
-
 NORMALISER: Final = "label/1"
 """The step that takes labels and quotation marks off, and its version: what an answer's ``changes`` name."""
 

@@ -29,8 +29,6 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["take_with_profile"]
-
 _PROFILE: Final = "profile"
 
 

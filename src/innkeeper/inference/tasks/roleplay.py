@@ -14,8 +14,6 @@ from innkeeper.inference.tasks.chat import provider_of, turn_facts
 from innkeeper.inference.tasks.turn import TurnAnswer
 from innkeeper.prompt.errors import UsageError, Where
 
-__all__ = ["roleplay_reply", "scene_of"]
-
 
 def roleplay_reply(turn: TurnAnswer, *, took_ms: float) -> dict[str, Any]:
     """The reply to a call of ``roleplay-chat`` that took so long."""

@@ -16,8 +16,6 @@ from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.prompt.data import FrozenDict, freeze, parse_json
 from innkeeper.prompt.errors import InputError, UsageError, Where
 
-__all__ = ["SCENARIO_TYPES", "SCENE_CREATION", "SCENE_STARTERS", "SCENE_TEXTS", "scene_text", "scene_text_reply"]
-
 SCENE_CREATION: Final = "scene_creation"
 """A scene made of an idea: a description, a prompt for a picture, tags, a type."""
 

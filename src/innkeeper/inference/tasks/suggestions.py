@@ -29,19 +29,6 @@ from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-__all__ = [
-    "ATTEMPTS",
-    "KEYS",
-    "LONGEST_WAIT",
-    "SUGGESTION_TYPES",
-    "Suggested",
-    "SuggestionRequest",
-    "Suggestions",
-    "read_suggestions",
-    "schema_of",
-    "suggestions_reply",
-]
-
 USE_CASE: Final = "character_suggestions"
 
 ATTEMPTS: Final = 3

@@ -16,8 +16,6 @@ from innkeeper.library.tier import Ceilings
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import Where
 
-__all__ = ["CONTINUE", "KICKOFF", "ProfileFacts", "Turn", "TurnAnswer", "TurnRequest"]
-
 KICKOFF: Final = "(The story begins here. Open the scene in character, and let the other one speak next.)"
 """What stands in the place of the user's words where nobody has spoken yet."""
 

@@ -19,8 +19,6 @@ from innkeeper.inference.tasks.turns import Turns, processed_of, require_answer
 from innkeeper.library.errors import FieldError, TierBlockedError
 from innkeeper.library.templates.postprocessing import PostProcessing
 
-__all__ = ["TurnStream"]
-
 _SENTENCE: Final = re.compile(r"[.!?…。！？\n][\"'”’)*\]]*\s*\Z")
 _HELD: Final = 240
 """Characters that are held at most before they are looked at."""

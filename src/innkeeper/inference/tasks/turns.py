@@ -34,8 +34,6 @@ from innkeeper.prompt.text import scalar_text
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["Turns", "processed_of", "require_answer"]
-
 
 class Turns:
     """The turns of one owner's conversations.

@@ -17,8 +17,6 @@ from innkeeper.library.log.enhancements import Done
 from innkeeper.library.prepare.request import PreparedPrompt
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
-__all__ = ["EMBEDDED_MODEL", "Written", "answer_of", "done_of", "once_each"]
-
 EMBEDDED_MODEL: Final = "embedded_model"
 """The reason of an answer that the model wrote which comes with Innkeeper."""
 

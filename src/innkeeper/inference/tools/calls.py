@@ -20,8 +20,6 @@ from innkeeper.prompt import FormatError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
 from innkeeper.text.verbatim import Escape, Zone, mask, unmask
 
-__all__ = ["ModelCall", "calls_of", "parse_arguments", "size_of_arguments", "strict_json", "take_tag_calls", "unfenced"]
-
 
 class ModelCall(msgspec.Struct, frozen=True):
     """``arguments`` are as the model wrote them; ``extra`` is what else its provider put beside them (signatures)."""

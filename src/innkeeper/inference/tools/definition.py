@@ -15,8 +15,6 @@ from innkeeper.prompt import UsageError, deep_merge, freeze, thaw
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.run.context import read_config, refuse_config, section_of
 
-__all__ = ["TOOL_PRESETS", "ToolCallingConfig", "ToolDefinition", "ToolPreset", "ToolRegistry", "merged"]
-
 
 class ToolDefinition(msgspec.Struct, frozen=True):
     """One function: ``parameters`` is its JSON Schema. A tool that is not exposed can neither be seen nor called."""

@@ -28,17 +28,6 @@ from innkeeper.inference.tools.definition import ToolRegistry
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.text import scalar_text
 
-__all__ = [
-    "AsyncToolDispatcher",
-    "OutputLimits",
-    "ToolDispatcher",
-    "error_codes",
-    "excess",
-    "failure",
-    "normalised",
-    "written",
-]
-
 
 class _Dispatcher:
     """What the two dispatchers share: which function a call means, and what a failure of it says."""

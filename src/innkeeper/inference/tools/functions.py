@@ -29,8 +29,6 @@ from innkeeper.prompt import UsageError
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.once import convert
 
-__all__ = ["FunctionTool", "function_tool", "tool"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK: Final = "__innkeeper_tool__"

@@ -18,8 +18,6 @@ from typing import Any, Final
 from innkeeper.prompt import LimitError
 from innkeeper.prompt.text import printable, redact
 
-__all__ = ["MAX_MCP_LINE_BYTES", "ServerProcess"]
-
 MAX_MCP_LINE_BYTES: Final = 8 * 1024 * 1024
 """Bytes of one message of an MCP server (no error: the server is given up, its tools answer ``TOOL_UNAVAILABLE``)."""
 

@@ -29,8 +29,6 @@ from innkeeper.prompt import InnkeeperError, LimitError, UnavailableError, Usage
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.text import shorten
 
-__all__ = ["MAX_MCP_TOOLS", "MCP_CALL_SECONDS", "MCP_START_SECONDS", "open_mcp_tools", "open_mcp_tools_async"]
-
 MAX_MCP_TOOLS: Final = 512
 """Tools that one MCP server may offer (`LimitError`)."""
 

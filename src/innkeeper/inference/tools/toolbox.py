@@ -19,8 +19,6 @@ from innkeeper.prompt import UsageError
 if TYPE_CHECKING:
     from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService
 
-__all__ = ["Toolbox"]
-
 
 class Toolbox(msgspec.Struct, frozen=True):
     """``registry`` is what the model is told, ``functions`` what runs a tool, by its name."""

@@ -13,17 +13,6 @@ from typing import Any, Final
 from innkeeper.inference.tools.calls import take_tag_calls
 from innkeeper.prompt import UnknownNameError, UsageError
 
-__all__ = [
-    "MESSAGE_TRANSFORMS",
-    "RESPONSE_TRANSFORMS",
-    "TOOL_CALL_TRANSFORMS",
-    "TOOL_RESULT_TRANSFORMS",
-    "TOOL_TRANSFORMS",
-    "Transform",
-    "TransformRegistry",
-    "transform_name",
-]
-
 Transform = Callable[[Any], Any]
 """``(data) -> replacement or None``. Messages, tools and calls are lists of mappings; a response is an assistant message."""
 

@@ -30,8 +30,6 @@ from innkeeper.library.workers.store import WorkerReport
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import random_bytes
 
-__all__ = ["Execution", "WorkerEngine"]
-
 _SPEAKING: Final = frozenset({"openai-chat", LOCAL})
 _LOCAL_NAMES: Final = {"repetition_penalty": "repeat_penalty"}
 """What the engine on this machine calls an option."""

@@ -28,8 +28,6 @@ from innkeeper.library.workers.store import WorkerReport
 from innkeeper.prompt.errors import ProviderError, UsageError
 from innkeeper.prompt.machine import random_bytes
 
-__all__ = ["MediaEngine", "MediaPlace"]
-
 _LONGEST: Final = 900.0
 """Seconds that a backend may take."""
 

@@ -16,8 +16,6 @@ from msgspec import UNSET, UnsetType
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.once import decode
 
-__all__ = ["Made", "MediaAnswer", "MediaWork", "read_work", "work_sha256"]
-
 _HINT: Final = "a worker makes what it is sent, and has no field beyond its protocol"
 
 

@@ -18,16 +18,6 @@ from innkeeper.inference.response.response import FinishReason
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.once import decode
 
-__all__ = [
-    "PROTOCOL",
-    "LegacyRequest",
-    "WorkerAnswer",
-    "WorkerMessage",
-    "WorkerRequest",
-    "messages_sha256",
-    "read_request",
-]
-
 PROTOCOL: Final = "v1"
 """The version of the protocol."""
 

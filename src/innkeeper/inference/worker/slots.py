@@ -14,8 +14,6 @@ from innkeeper.inference.routing.failures import CONSEQUENCES, failure_of
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.prompt.errors import LimitError, UnavailableError
 
-__all__ = ["MAX_QUEUE", "WorkerDrainingError", "WorkerQueueError", "WorkerSlots"]
-
 MAX_QUEUE: Final = 16
 """Requests that wait for a free slot of a worker (`WorkerQueueError`)."""
 

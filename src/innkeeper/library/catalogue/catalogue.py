@@ -15,8 +15,6 @@ from innkeeper.library.templates.template import PARTIAL, Labelled, PartRef, Tem
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 
-__all__ = ["AnswerSource", "Bucket", "Catalogue"]
-
 
 class AnswerSource(StrEnum):
     """Where an answer was read from."""

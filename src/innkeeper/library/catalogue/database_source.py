@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from innkeeper.library.catalogue.resolver import ResolveRequest
 
-__all__ = ["POLL", "DatabaseSnapshots", "DatabaseSource", "Follower", "SnapshotStore", "Watcher"]
-
 
 class DatabaseSource:
     """The library in a database, as a source. ``ceiling`` is the highest tier that the operator's policy allows."""

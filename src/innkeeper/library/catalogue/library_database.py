@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.library import Library
 
-__all__ = ["CacheView", "LibraryDatabase", "LibrarySnapshot", "SnapshotFacts", "snapshot_path"]
 
 _FOLDER: Final = "snapshots"
 

@@ -22,17 +22,6 @@ from innkeeper.library.errors import TemplateNotFoundError, need, need_texts
 from innkeeper.library.templates.template import PRODUCTION, MatchLevel, TemplateKey, TemplateVersion, model_key
 from innkeeper.library.tier import Tier
 
-__all__ = [
-    "ENHANCEMENT",
-    "AnswerSource",
-    "Execution",
-    "Outcome",
-    "Resolution",
-    "ResolutionStep",
-    "ResolveRequest",
-    "resolve",
-]
-
 
 class Execution(StrEnum):
     """What runs with the answer."""

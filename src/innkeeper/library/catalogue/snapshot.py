@@ -19,8 +19,6 @@ from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
-__all__ = ["Snapshot", "SnapshotFile", "catalogue_of", "damaged", "snapshot_of"]
-
 _FORMAT: Final = "innkeeper-snapshot"
 _VERSION: Final = 1
 _HEAD: Final = re.compile(rb'\{"content_sha256":"([0-9a-f]{64})","payload":')

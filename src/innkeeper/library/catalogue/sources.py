@@ -21,8 +21,6 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["CatalogueSource", "KeptSource", "Sources", "Tally", "Timing"]
-
 
 class CatalogueSource(Protocol):
     """Where a catalogue is read. Both methods raise errors of Innkeeper's tree only."""

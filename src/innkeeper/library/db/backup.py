@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = ["FORMAT", "Backup", "back_up", "check_dump", "damaged", "load_rows", "restore", "verify", "write_dump"]
 
 SUFFIX: Final = ".sha256"
 """A SQLite copy's checksum stands beside it, as ``sha256sum`` writes it."""

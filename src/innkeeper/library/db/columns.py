@@ -17,23 +17,6 @@ from innkeeper.prompt.errors import FormatError
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
-__all__ = [
-    "BIG",
-    "MOMENT_SQL",
-    "Json",
-    "Moment",
-    "active",
-    "created",
-    "fresh_id",
-    "given_id",
-    "json_column",
-    "moment_now",
-    "moment_text",
-    "one_of",
-    "serial",
-    "text_column",
-    "tier",
-]
 
 MOMENT_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 """How a moment is written: UTC, microseconds, always as long, so that text order is time order."""

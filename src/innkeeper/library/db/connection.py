@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Connection, Engine
     from sqlalchemy.pool import Pool
 
-__all__ = ["URL_VARIABLE", "Target", "find_target", "make_engine", "translate", "translated"]
 
 URL_VARIABLE: Final = "INNKEEPER_DATABASE_URL"
 """The environment variable that says which database the library is."""

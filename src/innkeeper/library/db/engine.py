@@ -31,7 +31,6 @@ from innkeeper.prompt.errors import InnkeeperError, Where
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine
 
-__all__ = ["TIMEOUT", "Database", "Status", "status_of"]
 
 TIMEOUT: Final = 30.0
 """How long a locked or silent database is waited for, in seconds."""

@@ -10,8 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
-__all__ = ["MOST", "GroupCommit"]
-
 MOST: Final = 64
 """Writes of one transaction (no error: the rest is written by the next)."""
 

@@ -10,9 +10,7 @@ from typing import Final
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Numeric, String, Table, Text, UniqueConstraint, text
 
 from innkeeper.library.db.columns import Moment, created, given_id, json_column, one_of, serial, text_column, tier
-from innkeeper.library.db.log_tables import metadata
-
-__all__ = ["DUE", "job_deliveries", "job_events", "jobs", "metadata", "webhook_receipts"]
+from innkeeper.library.db.log_tables import metadata as metadata
 
 DUE: Final = "state IN ('queued', 'running', 'storing') AND lease IS NULL"
 """The condition of jobs that wait for a worker, word for word as the index has it that claims go by."""

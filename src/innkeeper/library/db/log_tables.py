@@ -35,24 +35,7 @@ from innkeeper.library.db.columns import (
     text_column,
     tier,
 )
-from innkeeper.library.db.tables import metadata
-
-__all__ = [
-    "audit_events",
-    "characters",
-    "conversation_states",
-    "conversations",
-    "enhancement_contents",
-    "enhancement_logs",
-    "memories",
-    "messages",
-    "metadata",
-    "profile_files",
-    "profiles",
-    "spendings",
-    "stored_responses",
-    "usage_logs",
-]
+from innkeeper.library.db.tables import metadata as metadata
 
 # ------------------------------------------------------------------------------------------------- characters and messages
 

@@ -12,8 +12,6 @@ import msgspec
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Table
 
-__all__ = ["Owner"]
-
 
 class Owner(msgspec.Struct, frozen=True):
     """Whose a row is. Where an installation has one tenant only, its name is empty."""

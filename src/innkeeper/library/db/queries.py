@@ -23,8 +23,6 @@ from innkeeper.library.db.engine import Database
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
 
-__all__ = ["ROWS", "SECONDS", "QueryResult", "SqlPiece", "for_sqlite", "one_statement", "pieces", "query", "shifted"]
-
 ROWS: Final = 1_000
 """How many rows are returned at most."""
 

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
     from sqlalchemy.engine import Connection, Result
 
-__all__ = [
-    "AuditStore",
-    "by_priority",
-    "checked",
-    "first_row",
-    "frozen_row",
-    "frozen_rows",
-    "insert_many",
-    "insert_new",
-    "record",
-]
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1

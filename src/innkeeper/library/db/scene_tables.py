@@ -23,9 +23,7 @@ from sqlalchemy import (
 )
 
 from innkeeper.library.db.columns import BIG, created, given_id, json_column, one_of, text_column, tier
-from innkeeper.library.db.job_tables import metadata
-
-__all__ = ["character_scenes", "metadata", "scene_states", "scenes"]
+from innkeeper.library.db.job_tables import metadata as metadata
 
 scenes: Final = Table(
     "scenes",

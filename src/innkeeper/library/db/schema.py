@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-__all__ = ["CHANNEL", "HEAD", "PRODUCTION", "REVISIONS", "create", "present", "statements", "upgrade"]
 
 REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """All revisions of the schema, oldest first, as in ``migrations/versions``."""

@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 from typing import Final, Literal
 
-__all__ = ["ReadOnly", "SqliteFile"]
-
 ReadOnly = bool | Literal["traceless"]
 """Whether a database is only read; ``traceless``: and, of a SQLite file that nobody writes now, no file is made beside it."""
 

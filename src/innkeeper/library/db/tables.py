@@ -41,28 +41,6 @@ from innkeeper.library.db.columns import (
     tier,
 )
 
-__all__ = [
-    "api_model_defaults",
-    "api_models",
-    "api_providers",
-    "detection_lists",
-    "label_events",
-    "metadata",
-    "negative_prompts",
-    "prompt_cache_snapshot",
-    "revisions",
-    "route_policies",
-    "secrets",
-    "settings",
-    "template_labels",
-    "template_versions",
-    "templates",
-    "tier_policies",
-    "tools",
-    "worker_invitations",
-    "workers",
-]
-
 metadata: Final = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",

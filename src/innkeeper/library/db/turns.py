@@ -20,7 +20,6 @@ from typing import Final
 if sys.platform == "linux":
     import fcntl
 
-__all__ = ["SUFFIX", "Turns"]
 
 SUFFIX: Final = "-turns"
 """The file beside a database."""

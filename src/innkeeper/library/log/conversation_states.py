@@ -18,8 +18,6 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversation_states as states
 from innkeeper.taverns.profiles.state import StoredState
 
-__all__ = ["MAX_STATES_KEPT", "ConversationStates"]
-
 MAX_STATES_KEPT: Final = 64
 """States of one conversation that are kept (no error: older ones are forgotten)."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Select
     from sqlalchemy.engine import Connection
 
-__all__ = ["CharacterStore", "ConversationStore", "card_texts"]
 
 _NO_TEXTS: Final = frozenset(
     {"id", "user_id", "tenant", "content_rating", "role", "moderation_status", "consistency_method"}

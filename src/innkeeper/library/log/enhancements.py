@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.library.prepare.preparation import Preparation
     from innkeeper.library.tiers.gate import Checked
 
-__all__ = ["Done", "EnhancementLog", "Recorder", "failed_row", "prepared_row", "text_digest"]
 
 _DETAIL: Final = 300
 

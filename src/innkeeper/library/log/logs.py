@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = ["FIGURES", "LogStats", "LogStore", "log_stats", "since_moment"]
 
 FIGURES: Final = ("execution_time_ms", "input_tokens", "output_tokens", "budget_tokens", "cost_usd", "cache_age_s")
 """Columns of ``enhancement_logs`` that percentiles are asked of."""

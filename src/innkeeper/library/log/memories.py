@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Connection
 
-__all__ = ["MemoryStore"]
 
 _ONCE: Final = ("tenant", "user_id", "scope", "scope_id", "content_sha256")
 """Columns that no two memories have alike."""

@@ -16,8 +16,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["EDGES", "PERCENTILES", "Histogram", "Metrics", "Percentiles", "nearest_rank", "percentiles"]
-
 PERCENTILES: Final = (50, 90, 95, 99)
 """Those that are shown."""
 

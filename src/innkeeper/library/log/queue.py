@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.metrics import Metrics
 
-__all__ = ["LogFigures", "LogQueue", "LogRow"]
 
 _LOG: Final = logging.getLogger("innkeeper.library")
 _BATCH: Final = 200

@@ -29,7 +29,6 @@ from innkeeper.prompt.errors import Where
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = ["SceneStore", "SceneTemplateStore", "StoredSceneState", "settle_scene"]
 
 _NO_TEXTS: Final = frozenset(
     {"id", "tenant", "user_id", "content_rating", "preview_image_url", "scene_focus", "narrative_style"}

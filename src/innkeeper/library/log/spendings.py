@@ -14,8 +14,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import spendings as rows
 
-__all__ = ["Spendings"]
-
 _KEY: Final = ["tenant", "owner"]
 
 

@@ -12,8 +12,6 @@ from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import stored_responses as rows
 
-__all__ = ["DAYS", "StoredResponses"]
-
 DAYS: Final = 30
 """Days after which a response is forgotten."""
 

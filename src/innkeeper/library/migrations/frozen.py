@@ -7,8 +7,6 @@ from typing import Final
 
 from alembic import op
 
-__all__ = ["run_frozen"]
-
 _NEXT: Final = "\n-- next\n"
 
 

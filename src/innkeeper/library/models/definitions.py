@@ -12,8 +12,6 @@ from typing import Any, Final
 from innkeeper.library.errors import FieldError
 from innkeeper.prompt.errors import Where
 
-__all__ = ["MAX_SCHEMA_DEPTH", "check_definition"]
-
 MAX_SCHEMA_DEPTH: Final = 64
 """Schemas inside one another (`FieldError`)."""
 

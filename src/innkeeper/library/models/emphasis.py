@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["groups", "outside", "unweighted"]
-
 _SIGN: Final = re.compile(r"\\.|[()\[\]{}]|<[A-Za-z]\w*:[^<>\n]*>", re.DOTALL)
 _OPENS: Final = {")": "(", "]": "[", "}": "{"}
 _WEIGHT: Final = re.compile(r":\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)\s*\Z")

@@ -24,24 +24,6 @@ from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.tokens import default_counter
 
-__all__ = [
-    "CLIP",
-    "CLIP_FAMILIES",
-    "ROOM",
-    "DroppedFragment",
-    "Measure",
-    "ModelFacts",
-    "NegativeFragment",
-    "NegativePrompt",
-    "NegativeRow",
-    "TokenizerSpec",
-    "ceilings_of",
-    "facts_of",
-    "join_negatives",
-    "negative_rows",
-    "require_known",
-]
-
 ROOM: Final = "a limit is above 0 and larger than what is reserved of it"
 """How a limit, reserve or budget that leaves no room is mended (`ConfigError`)."""
 

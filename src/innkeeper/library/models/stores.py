@@ -41,18 +41,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = [
-    "TASKS",
-    "ModelStore",
-    "NegativeStore",
-    "ProviderStore",
-    "RoutePolicyStore",
-    "RowStore",
-    "SecretStore",
-    "SettingsStore",
-    "ToolStore",
-]
-
 
 class RowStore:
     """The rows of one table. Rows are frozen dicts with the columns' names."""

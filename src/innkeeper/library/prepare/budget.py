@@ -20,8 +20,6 @@ from innkeeper.library.models.facts import ROOM, Measure, TokenizerSpec
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError
 
-__all__ = ["Budget", "Dropped", "Fitted", "budget_of", "chat_budget", "cut_text", "fit_text", "least_text"]
-
 
 class Budget(msgspec.Struct, frozen=True):
     """The room for one prompt, in the unit of its spec.

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.db.owner import Owner
 
-__all__ = [
-    "NAMES",
-    "PRONOUNS",
-    "ROUTES",
-    "ContextRoute",
-    "Pronouns",
-    "conversation_request",
-    "history_of",
-    "parts_of",
-    "pronouns_of",
-    "template_values",
-    "use_case_for",
-]
-
 
 def conversation_request(  # noqa: PLR0913 - each may be known or not
     db: Database,

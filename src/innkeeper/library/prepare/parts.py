@@ -17,19 +17,6 @@ from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.templates.values import fenced
 from innkeeper.library.tiers.gate import TextKind
 
-__all__ = [
-    "LEAVING",
-    "MEMORY_SHARE",
-    "VARIABLES",
-    "PromptPart",
-    "declared",
-    "part_texts",
-    "placed",
-    "set_off",
-    "shortened",
-    "variable_values",
-]
-
 VARIABLES: Final[Mapping[str, str]] = {"memory": "key_facts", "scene": "scene_context", "voice": "voice_examples"}
 """The variable of a template that takes a part, by the kind of part."""
 

@@ -57,18 +57,6 @@ from innkeeper.taverns.template import TAVERN
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = [
-    "OPERATOR",
-    "Preparation",
-    "fitted_output",
-    "joined_negative",
-    "output_note",
-    "output_room",
-    "rendered_version",
-    "values_for",
-    "with_log",
-    "with_note",
-]
 
 OPERATOR: Final = "operator"
 """The source of variables that only the operator's settings fill."""

@@ -29,19 +29,6 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns.template import HISTORY_ID
 
-__all__ = [
-    "Decided",
-    "PrepareRequest",
-    "PreparedPrompt",
-    "RenderedAnswer",
-    "Resolved",
-    "require_complete",
-    "resolution_facts",
-    "template_facts",
-    "texts_of",
-    "tier_facts",
-]
-
 
 class PrepareRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a prompt is wanted for.

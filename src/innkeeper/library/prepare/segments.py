@@ -19,8 +19,6 @@ from innkeeper.library.models.facts import Measure
 from innkeeper.library.prepare.budget import Budget, Dropped, cut_text, least_text
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["DROP_ORDER", "Compressed", "Repair", "Role", "Segment", "compress", "fit_segments"]
-
 
 class Role(StrEnum):
     """What a segment of an image or video prompt is about."""

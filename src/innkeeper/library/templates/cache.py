@@ -26,8 +26,6 @@ from innkeeper.prompt.data import to_json
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["CacheFigures", "RenderedCache", "RenderedKey", "content_digest", "key_of"]
-
 
 class RenderedKey(msgspec.Struct, frozen=True, kw_only=True):
     """What a rendered text depends on. The hashes are those of `content_digest`.

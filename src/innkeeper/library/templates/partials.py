@@ -32,8 +32,6 @@ from innkeeper.macros.mustache import (
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import Where
 
-__all__ = ["Composed", "Lookup", "compose", "impact", "included", "no_parts", "parts_of"]
-
 Lookup = Callable[[str, int], TemplateVersion | None]
 """Finds a version by name and number, `Catalogue.version` for one."""
 

@@ -17,8 +17,6 @@ import msgspec
 from innkeeper.library.errors import FieldError, with_near
 from innkeeper.prompt.errors import Where
 
-__all__ = ["KEY", "STEPS", "Cast", "Difference", "PostProcessing", "Processed", "StepReport"]
-
 KEY: Final = "post_processing"
 """The key of a template's metadata that lists its steps."""
 

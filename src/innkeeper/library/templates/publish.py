@@ -25,19 +25,6 @@ from innkeeper.macros.mustache import Included, Node, Section, VariableTag, pars
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from innkeeper.prompt.run.state import TokenCounter
 
-__all__ = [
-    "Change",
-    "Severity",
-    "TemplateProblem",
-    "TokenEstimate",
-    "VersionDiff",
-    "diff",
-    "problems_of",
-    "require_publishable",
-    "validator",
-    "worst_case",
-]
-
 
 class Severity(StrEnum):
     """Whether a problem stops a publication."""

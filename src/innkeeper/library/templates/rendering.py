@@ -23,8 +23,6 @@ from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.run.state import TokenCounter
 
-__all__ = ["PROGRAMS", "RENDERER_VERSION", "Programs", "Range", "RenderedTemplate", "render"]
-
 RENDERER_VERSION: Final = 1
 """Counted up when the same template and values give another text; part of the key of cached texts."""
 

@@ -17,8 +17,6 @@ from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.once import convert
 
-__all__ = ["label_values", "live_labels", "point_query", "select_versions", "version_of", "version_values"]
-
 _KEY: Final = ("target_model", "enhancer_model", "job_type", "use_case", "content_mode")
 _PLAIN: Final = (
     "provider",

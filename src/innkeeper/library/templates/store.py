@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from innkeeper.library.catalogue.resolver import ResolveRequest
 
-__all__ = ["ANSWER", "LATEST", "LabelEvent", "TemplateEntry", "TemplateStore", "check_label", "check_name"]
 
 LATEST: Final = "latest"
 """Not a label that moves: always the highest version."""

@@ -22,27 +22,6 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "DRAFT",
-    "PARTIAL",
-    "PRODUCTION",
-    "STAGING",
-    "Labelled",
-    "MatchLevel",
-    "PartRef",
-    "Syntax",
-    "TemplateDraft",
-    "TemplateKey",
-    "TemplateVersion",
-    "Variable",
-    "content_hash",
-    "content_of",
-    "model_key",
-    "read_version",
-    "sealed",
-    "write_version",
-]
-
 PARTIAL: Final = "partial"
 """The use case of a template that only others include."""
 

@@ -18,8 +18,6 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.run.state import TokenCounter
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["Filled", "VariableReport", "fenced", "fill"]
-
 _RUN: Final = re.compile(r"<+|>+")
 _WORD_END: Final = re.compile(r"\s\S*\Z")
 _FENCE: Final = 3

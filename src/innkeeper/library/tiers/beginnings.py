@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["UNSPACED", "Beginnings"]
-
 UNSPACED: Final = re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af]")
 """Scripts of languages without spaces; Korean in its parts, as folding leaves it."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from innkeeper.library.limits import CLASSIFIER_SECONDS, CLASSIFIERS_AT_ONCE
 
-__all__ = ["EMBEDDED", "Classifier", "ClassifierFailure", "ImageClassifier", "Waiter", "depiction"]
-
 EMBEDDED: Final = "linear@1"
 """The name and version of the embedded judge, as decisions write it."""
 

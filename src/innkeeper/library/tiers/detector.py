@@ -40,8 +40,6 @@ from innkeeper.prompt.once import once
 from innkeeper.text.pyregex import PatternLimitError
 from innkeeper.text.views import View, turned_views, views_of
 
-__all__ = ["DETECTOR_VERSION", "Detector", "default_detector"]
-
 DETECTOR_VERSION: Final = "10"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = ["DetectionListStore", "DocumentStore", "PolicyStore"]
-
 
 class DocumentStore:
     """The documents of one table."""

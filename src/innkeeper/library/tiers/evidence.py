@@ -19,8 +19,6 @@ from innkeeper.library.tiers.classifier import depiction
 from innkeeper.library.tiers.glued import glued_in
 from innkeeper.text.automaton import is_unspaced
 
-__all__ = ["ABSOLUTE", "CONTEXTS", "FAMILY", "HINT", "REPORTED", "Mention", "Weighed", "relations_of", "weighed"]
-
 ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
 """Categories that block whatever the tier, the account or the settings. A policy adds to them and takes none away."""
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["kin_in"]
-
 _NUMBER: Final = r"no|an?|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2}|many|several|some|any|more"
 _OTHER: Final = "other|young|small|grown|healthy|own|their|his|her|our|my|your"
 _FEW: Final = rf"(?:(?:{_NUMBER}|{_OTHER}) ){{0,3}}"

@@ -15,8 +15,6 @@ from innkeeper.library.tiers.languages import languages
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 
-__all__ = ["FOND", "without_fondness"]
-
 FOND: Final = "age_fond"
 """The category of words of age by which adults call one another; each is one of ``age`` too."""
 

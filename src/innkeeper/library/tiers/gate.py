@@ -36,20 +36,6 @@ from innkeeper.library.tiers.rows import about_ages
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.memo import Memo
 
-__all__ = [
-    "ABSOLUTE",
-    "AgeVerification",
-    "Checked",
-    "PolicyVerdict",
-    "TextKind",
-    "Thresholds",
-    "TierGate",
-    "TierPolicy",
-    "account_ceiling",
-    "character_ceiling",
-    "tier_event",
-]
-
 _ABSOLUTE_SCORE: Final = 0.5
 _AGE_SCORE: Final = 0.4
 _UNWILLING: Final = frozenset({"non_consent:depicted", "sexual:depicted"})

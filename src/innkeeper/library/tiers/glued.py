@@ -10,8 +10,6 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["glued_in"]
-
 _LOOKED_AT: Final = 48
 """So many characters before a run of innocent words and behind it are looked at."""
 

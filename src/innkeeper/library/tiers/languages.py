@@ -19,8 +19,6 @@ from innkeeper.library.limits import MAX_LEXICON_BYTES
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.prompt.once import decode, once
 
-__all__ = ["LANGUAGES", "Language", "languages"]
-
 LANGUAGES: Final = ("en", "zh", "ja", "ko", "es", "fr", "de", "pt", "ru", "it")
 """The languages whose ages and words the gate reads."""
 

@@ -24,8 +24,6 @@ from innkeeper.text.confusables import fold_word
 from innkeeper.text.pyregex import Deadline, PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern
 from innkeeper.text.views import View
 
-__all__ = ["Find", "Lexicon", "LexiconEntry", "Matcher", "builtin_lexicon", "check", "load_lexicon"]
-
 
 class LexiconEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What to look for, and what finding it means.

@@ -18,8 +18,6 @@ from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import View, respelled
 
-__all__ = ["misspellings", "put_right", "unmasked"]
-
 _DOUBLED: Final = 4
 _SWAPPED: Final = 5
 _LEFT_OUT: Final = 6

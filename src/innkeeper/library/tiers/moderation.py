@@ -19,8 +19,6 @@ from innkeeper.prompt.errors import InnkeeperError, Where
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
 
-__all__ = ["moderate", "row_texts"]
-
 
 def moderate(
     db: Database,

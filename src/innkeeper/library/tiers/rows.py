@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from innkeeper.library.tier import Decision, Relation, Tier
 
-__all__ = ["BESIDE", "NEAR", "ROWS", "Row", "about_ages", "about_relation"]
-
 BESIDE: Final = 300
 """Characters within which two finds are of one passage."""
 

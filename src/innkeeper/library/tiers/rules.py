@@ -24,7 +24,6 @@ from innkeeper.prompt.once import convert
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
 
-__all__ = ["OPERATOR_VALUES", "POLICY_NAME", "STORE_CONTENT_DAYS", "OperatorRules", "rules_of"]
 
 POLICY_NAME: Final = "default"
 """The document of ``tier_policies`` that counts, where it has an active version."""

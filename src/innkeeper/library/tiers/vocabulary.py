@@ -18,8 +18,6 @@ from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import rot13
 from innkeeper.text.views import View
 
-__all__ = ["Form", "Hits", "Number", "Rights", "Term", "Vocabulary", "fits", "terms_of", "vocabulary_of"]
-
 
 class Term(NamedTuple):
     """A word with its class; ``low`` and ``high`` are years of life, of words of age."""

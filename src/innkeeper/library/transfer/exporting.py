@@ -24,8 +24,6 @@ from innkeeper.library.transfer.format import (
 )
 from innkeeper.prompt.data import thaw
 
-__all__ = ["export_library", "transferred"]
-
 _LEFT_OUT: Final = frozenset({"id", "provider_id", "created_at", "updated_at"})
 
 

@@ -26,23 +26,6 @@ from innkeeper.prompt.data import freeze, to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "FORMAT",
-    "SCHEMA",
-    "DraftFile",
-    "Parsed",
-    "Transfer",
-    "TransferredDocument",
-    "TransferredTemplate",
-    "TransferredVersion",
-    "draft_text",
-    "dumps",
-    "parse",
-    "parse_draft",
-    "read_tree",
-    "typed",
-]
-
 FORMAT: Final = "innkeeper-library"
 SCHEMA: Final = 1
 """The version of the file's form; grows when older readers would misread it."""

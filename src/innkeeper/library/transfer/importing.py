@@ -29,7 +29,6 @@ from innkeeper.prompt.errors import InnkeeperError
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = ["Imported", "Progress", "import_library", "items_of"]
 
 Progress = Callable[[int], object]
 Path = tuple[str | int, ...]

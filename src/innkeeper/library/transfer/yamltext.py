@@ -14,8 +14,6 @@ from innkeeper.library.errors import TransferError
 from innkeeper.prompt.data import MAX_DEPTH, to_json
 from innkeeper.prompt.errors import LimitError, Where
 
-__all__ = ["Places", "parse_yaml", "write_yaml"]
-
 Path = tuple[str | int, ...]
 Places = dict[Path, tuple[int, int]]
 """Line and column, from 1, of each value by its path."""

@@ -21,19 +21,6 @@ from innkeeper.library.private import one_writer, write_private
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home, random_bytes
 
-__all__ = [
-    "FILE_VARIABLE",
-    "KEY_VARIABLE",
-    "EnvironmentKeys",
-    "FileKeys",
-    "KeyRing",
-    "KeySource",
-    "SystemKeys",
-    "VaultKey",
-    "find_keys",
-    "first_key",
-]
-
 KEY_VARIABLE: Final = "INNKEEPER_VAULT_KEY"
 """The environment variable with keys."""
 

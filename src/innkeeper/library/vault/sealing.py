@@ -10,8 +10,6 @@ from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.machine import Secret, random_bytes
 
-__all__ = ["seal", "unseal"]
-
 _FORM: Final = b"IK1\0"
 _NONCE: Final = 12
 

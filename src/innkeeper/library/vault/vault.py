@@ -31,8 +31,6 @@ from innkeeper.library.vault.sealing import seal, unseal
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.machine import Secret
 
-__all__ = ["Rotated", "SecretEntry", "Vault", "VaultFinding", "VaultStatus", "seal", "unseal"]
-
 MOST_BYTES: Final = 65_536
 """The longest secret, in bytes."""
 

@@ -9,8 +9,6 @@ from typing import Final
 
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["TRANSITIONS", "WorkerState", "WorkerStateError"]
-
 
 class WorkerStateError(UsageError):
     """A worker cannot become that from what it is in."""

@@ -26,18 +26,6 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.machine import random_bytes
 
-__all__ = [
-    "BEAT_SECONDS",
-    "INVITATION_MINUTES",
-    "LEASE_SECONDS",
-    "Enrolled",
-    "WorkerReport",
-    "WorkerStore",
-    "WorkerTokenError",
-    "call_key",
-    "digest",
-]
-
 LEASE_SECONDS: Final = 45.0
 """How long a lease holds that is not renewed."""
 

@@ -14,8 +14,6 @@ from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, Stream
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
-__all__ = ["CardFields", "ChatLine", "Field", "MacroEnvironment", "Voice"]
-
 
 class ChatLine(msgspec.Struct, frozen=True):
     """One message as macros see it. ``swipes`` counts the alternatives (``None``: it has none), ``swipe_id`` is the one shown."""

@@ -6,24 +6,6 @@ from typing import Any, Final
 
 from innkeeper.prompt.errors import InputError, LimitError, Where
 
-__all__ = [
-    "CACHED_CHARS",
-    "CACHED_TREES",
-    "EXCERPT_CHARS",
-    "MAX_EXPANSIONS",
-    "MAX_LIST_INDEX",
-    "MAX_MARKS",
-    "MAX_NESTING",
-    "MAX_OUTPUT",
-    "MAX_REPORTS",
-    "MacroArgumentError",
-    "MacroError",
-    "MacroLimitError",
-    "MacroSyntaxError",
-    "UnknownMacroError",
-    "place_in",
-]
-
 
 class MacroError(InputError):
     """A macro or template cannot be evaluated. ``macro`` is its name where known."""

@@ -30,8 +30,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.text.javascript.values import Offsets, strip
 
-__all__ = ["Evaluation", "Trace"]
-
 Trace = Callable[[str, tuple[int, int], str], None]
 """Called with a macro's name, its span in the text, and what it became."""
 

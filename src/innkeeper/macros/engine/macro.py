@@ -18,7 +18,6 @@ from innkeeper.text.javascript.values import strip
 if TYPE_CHECKING:
     from innkeeper.macros.engine.evaluate import Evaluation
 
-__all__ = ["KEEP", "Call", "Macro", "Pack", "Span", "arity_error", "dedent", "require_arguments", "whole"]
 
 KEEP: Final = "#"
 """The flag that leaves the blank space around and inside a block as it is."""

@@ -9,8 +9,6 @@ import msgspec
 
 from innkeeper.prompt.block import Origin, Piece
 
-__all__ = ["Edit", "MacroRange", "edited", "made_pieces"]
-
 
 class MacroRange(msgspec.Struct, frozen=True, gc=False):
     """The characters from ``start`` to ``end`` (exclusive) of a text were made by a macro of this name."""

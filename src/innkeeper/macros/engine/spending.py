@@ -14,7 +14,6 @@ from innkeeper.prompt.note import Note, NoteKind
 if TYPE_CHECKING:
     from innkeeper.macros.engine.environment import MacroEnvironment
 
-__all__ = ["Spent", "check_limits", "limit_error", "report", "stop", "within_limits"]
 
 _SLICE: Final = 16
 """Expansions that are charged for at once."""

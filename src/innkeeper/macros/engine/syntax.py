@@ -23,8 +23,6 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.javascript.values import SPACES
 
-__all__ = ["Grammar", "Head", "Run", "Shorthand", "Tag", "Tree", "marks_of", "parse"]
-
 
 class Shorthand(msgspec.Struct, frozen=True):
     """A variable written without a macro's name: ``.hp += 1``. ``scope`` is the prefix, ``operator`` may be empty."""

@@ -24,8 +24,6 @@ from innkeeper.macros.handlebars.tree import (
 )
 from innkeeper.prompt.allowance import allowed, charge
 
-__all__ = ["render_handlebars"]
-
 Missing = Callable[[str], str]
 
 _SLICE: Final = 16

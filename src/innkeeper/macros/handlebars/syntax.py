@@ -27,8 +27,6 @@ from innkeeper.macros.handlebars.tree import (
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["HANDLEBARS_LIMITS", "HandlebarsLimits", "parse"]
-
 
 class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one Handlebars template (`MacroLimitError`)."""

@@ -9,21 +9,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-__all__ = [
-    "BlockStatement",
-    "Content",
-    "Fragment",
-    "Literal",
-    "MustacheStatement",
-    "Node",
-    "Path",
-    "Program",
-    "Strip",
-    "SubExpression",
-    "Value",
-    "strip_blanks",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Path:

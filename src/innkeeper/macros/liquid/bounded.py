@@ -29,17 +29,6 @@ from innkeeper.macros.liquid.session import LiquidSession, limit_error, size_of,
 from innkeeper.macros.liquid.variables import VariablesDrop
 from innkeeper.prompt.allowance import charge
 
-__all__ = [
-    "CRASHES",
-    "BoundedContext",
-    "BoundedEcho",
-    "BoundedOutput",
-    "Buffer",
-    "RaisingUndefined",
-    "bound_nodes",
-    "session_of",
-]
-
 _READING_SHIFT: Final = 6
 """A filter reads so many characters of a text in a step, as a power of two."""
 _SLOW_FILTERS: Final = frozenset({"escapejs", "split", "strip_html", "url_encode"})

@@ -71,8 +71,6 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["Scanner", "analyse", "filter_names", "parse", "run"]
-
 _TAG_STEPS: Final = 150
 """What a tag counts for being read."""
 _CHAR_STEPS: Final = 3

@@ -25,8 +25,6 @@ from innkeeper.prompt.run.variables import number_of
 from innkeeper.text.javascript.random_numbers import utf8_units, word_chance
 from innkeeper.text.javascript.template_dates import epoch_seconds, format_moment, moment_of, strftime
 
-__all__ = ["FILTERS", "GROWTH", "TEXT_FILTERS"]
-
 _HASHES: Final = 10_000_000
 _COUNTER_STEP: Final = 15
 _STEPS_A_WORD: Final = 16

@@ -21,17 +21,6 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.run.variables import StagedVariables
 
-__all__ = [
-    "CACHED_TEMPLATES",
-    "CACHED_TEMPLATE_BYTES",
-    "LIQUID_LIMITS",
-    "LiquidLimits",
-    "LiquidSession",
-    "limit_error",
-    "size_of",
-    "text_of",
-]
-
 
 class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one Liquid template (`MacroLimitError`; in a tolerant build the whole template stays as text)."""

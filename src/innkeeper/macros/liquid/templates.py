@@ -26,8 +26,6 @@ from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["LiquidResult", "Participant", "check", "liquid_assigns", "liquid_registers", "render", "variables_used"]
-
 _ON_ERROR: Final = ("passthrough", "raise")
 _BLANK_LINE: Final = re.compile(r"^[ \t]+$", re.MULTILINE)
 _ESCAPES: Final = re.compile(r"\\(?=[{}])")

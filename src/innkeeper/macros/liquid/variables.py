@@ -23,8 +23,6 @@ from innkeeper.prompt.data import MAX_DEPTH
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.run.variables import StagedVariables, number_of
 
-__all__ = ["TAGS", "VariablesDrop"]
-
 _STEPS_A_WRITE: Final = 4
 _STORE_LEVELS: Final = 3  # a store as data is a mapping of scopes, each a mapping of names
 _SCOPES: Final = {"var": "local", "global": "global"}

@@ -23,22 +23,6 @@ from innkeeper.macros.engine.macro import Call, Macro
 from innkeeper.prompt.memo import Memo
 from innkeeper.text.javascript.values import strip
 
-__all__ = [
-    "BARE",
-    "MACROS",
-    "ExampleTurn",
-    "active_names",
-    "card_has_effects",
-    "example_blocks",
-    "example_turns",
-    "examples_text",
-    "group_names",
-    "has_effects",
-    "instruct_examples",
-    "resolved_field",
-    "tidied",
-]
-
 BARE = "bare"
 """The key of an evaluation's memory that says that card fields are not to be filled in."""
 

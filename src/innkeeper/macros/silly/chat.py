@@ -16,22 +16,6 @@ from innkeeper.text.javascript.date_parsing import read_moment, read_send_date
 from innkeeper.text.javascript.momentjs import format_momentjs, in_words
 from innkeeper.text.javascript.values import strip
 
-__all__ = [
-    "CHAT_MACROS",
-    "INVALID",
-    "TIME_MACROS",
-    "chat_range",
-    "formatted",
-    "idle",
-    "last_id",
-    "last_text",
-    "number",
-    "shown_number",
-    "swipe_count",
-    "time_difference",
-    "time_in_zone",
-]
-
 
 def _finished(line: ChatLine) -> bool:
     """Whether the message is not an alternative that is only just being written."""

@@ -21,20 +21,6 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
 from innkeeper.text.javascript.values import number_text, strip
 
-__all__ = [
-    "CHANCE_MACROS",
-    "CORE_MACROS",
-    "ELSE",
-    "MAX_DICE",
-    "TRIM",
-    "chat_hash",
-    "picked",
-    "roll",
-    "trimmed_spans",
-    "without_spans",
-    "without_trims",
-]
-
 MAX_DICE: Final = 100_000
 """Dice thrown in one build (`MacroLimitError`; the throw stays as text)."""
 

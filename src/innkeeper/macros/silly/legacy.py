@@ -36,8 +36,6 @@ from innkeeper.prompt.errors import LimitError
 from innkeeper.text.javascript.random_numbers import string_hash
 from innkeeper.text.javascript.values import Offsets, json_text, strip, text_of
 
-__all__ = ["NAMES", "substitute_legacy"]
-
 _COMMA: Final = "\x00"
 _READING_SHIFT: Final = 4
 """A step reads so many characters for the tags of one pass, as a power of two."""

@@ -12,8 +12,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Finder", "Found", "assigned", "exactly", "on_line", "quoted", "to_close", "within_braces"]
-
 _FLAGS: Final = re.IGNORECASE | re.ASCII
 _LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
 

@@ -12,8 +12,6 @@ from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables
 from innkeeper.prompt.allowance import AllowanceError, charge
 
-__all__ = ["GRAMMAR", "PACK", "TABLE", "finished", "table_of"]
-
 
 def table_of(macros: Iterable[Macro]) -> dict[str, Macro]:
     """A table by lower-case name, other names included."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.macro import Call, Macro
 
-__all__ = ["INSTRUCT_MACROS", "SEQUENCES", "STATE_MACROS", "context", "sequence", "system_prompt", "unquoted"]
-
 SEQUENCES: dict[str, tuple[str, tuple[str, ...]]] = {
     "instructStoryStringPrefix": ("story_string_prefix", ()),
     "instructStoryStringSuffix": ("story_string_suffix", ()),

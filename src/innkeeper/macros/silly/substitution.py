@@ -26,8 +26,6 @@ from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
-__all__ = ["expand_pieces", "is_plain", "substitute", "with_names"]
-
 _LONG: Final = 1_000
 """What shorter texts can take, the limits of macros end."""
 _TAG: Final = re.compile(r"<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)

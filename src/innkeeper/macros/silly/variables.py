@@ -19,21 +19,6 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.run.variables import VariablesStore
 from innkeeper.text.javascript.values import json_text, number_text, strip, text_of, to_number
 
-__all__ = [
-    "MACROS",
-    "OPERATORS",
-    "VALUED",
-    "add",
-    "falsy",
-    "index_of",
-    "item_text",
-    "named",
-    "read",
-    "set_item",
-    "shorthand",
-    "value_text",
-]
-
 _LONG = 1000
 _READING_SHIFT = 9
 """A step reads so many characters of a long value, as a power of two."""

@@ -15,8 +15,6 @@ from innkeeper.macros.smart.python_macro import run_python
 from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.errors import InnkeeperError, Where
 
-__all__ = ["BUILTINS", "TIME_UTC", "Builtin", "Handler", "handler_of", "longest_name", "macro_name", "text_of"]
-
 Builtin = Callable[[SmartEnvironment, Inner], Any]
 """A macro: its value, from the environment and all that stands between its marks."""
 

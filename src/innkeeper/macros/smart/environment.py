@@ -33,22 +33,6 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Whe
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import Note, NoteKind
 
-__all__ = [
-    "HISTORY",
-    "ITEM",
-    "MISSING",
-    "SEARCH_SHIFT",
-    "Copier",
-    "MacroEnvironment",
-    "SmartEnvironment",
-    "SmartSpent",
-    "copied",
-    "parse_path",
-    "plain_text",
-    "read_path",
-    "write_path",
-]
-
 MISSING: Final[Any] = object()
 """What `read_path` returns, unless told otherwise, where nothing is."""
 

@@ -38,18 +38,6 @@ from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note
 
-__all__ = [
-    "ANGLE",
-    "CURLY",
-    "condition_holds",
-    "condition_value",
-    "expand",
-    "expand_pieces",
-    "process",
-    "process_text",
-    "process_text_batch",
-]
-
 CURLY: Final = Grammar(title="smart")
 """``{{…}}``."""
 

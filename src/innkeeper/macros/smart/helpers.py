@@ -9,20 +9,6 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
-__all__ = [
-    "added",
-    "moment_text",
-    "num",
-    "number_of",
-    "roll",
-    "shifted_time",
-    "stepped",
-    "thrown",
-    "timediff",
-    "utc_offset",
-    "weekday_cn",
-]
-
 MAX_NUMBER_CHARS: Final = 4_200
 """Characters of a number (no error: a longer one is text). Reading a number takes longer than its length."""
 

@@ -21,8 +21,6 @@ from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["Keywords", "parse", "tokens_of"]
-
 Contains = Callable[[str], bool]
 
 _TOKEN: Final = re.compile(r"[&|!^(),]|[^&|!^(),]+")

@@ -15,30 +15,6 @@ from innkeeper.prompt.errors import FormatError
 if TYPE_CHECKING:
     from innkeeper.macros.smart.environment import SmartEnvironment
 
-__all__ = [
-    "CACHED_KEYWORDS",
-    "CACHED_KEYWORD_CHARS",
-    "FIXED",
-    "MAX_DEPTH",
-    "MAX_FORMAT_CHARS",
-    "MAX_MACROS",
-    "MAX_PARENTHESES",
-    "MAX_PATH_CHARS",
-    "MAX_PATH_PARTS",
-    "MAX_PYTHON_SECONDS",
-    "MAX_PYTHON_WORK",
-    "MAX_REPLACEMENTS",
-    "MAX_RUN_OUTPUT",
-    "MAX_TABLE",
-    "SMARTTAVERN",
-    "Chance",
-    "CustomMacro",
-    "MacroCompat",
-    "MacroOptions",
-    "Policy",
-    "StreamChance",
-    "seeded",
-]
 
 MAX_REPLACEMENTS: Final = 10_000
 """Macros replaced in one text where values are scanned again, as SmartTavern has it (a note; the rest stays as text)."""

@@ -11,8 +11,6 @@ import msgspec
 
 from innkeeper.macros.engine.ranges import MacroRange
 
-__all__ = ["Inner", "Made", "Value", "first_word", "inner_of", "made", "ranges_of"]
-
 _BLANK: Final = re.compile(r"\s*")
 _VEIL: Final = "\0"
 _SHORT: Final = 64

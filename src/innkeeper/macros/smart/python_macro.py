@@ -18,8 +18,6 @@ from innkeeper.macros.smart.pieces import Inner, Value
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.once import once
 
-__all__ = ["EnvironmentHost", "code_of", "run_python"]
-
 _READING: Final = 10
 """Work that a character of code counts for being read."""
 

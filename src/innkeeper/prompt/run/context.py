@@ -16,8 +16,6 @@ from innkeeper.prompt.data import FrozenDict, deep_merge, freeze, key_text, thaw
 from innkeeper.prompt.errors import ConfigError, UsageError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = ["Context", "read_config", "refuse_config", "section_of", "step_key", "underscore"]
-
 _ACRONYM: Final = re.compile(r"([A-Z])([A-Z][a-z])")
 _USUAL_TYPE: Final = "app"
 _TYPE_KEY: Final = "@type"

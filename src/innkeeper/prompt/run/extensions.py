@@ -18,21 +18,6 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameErro
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import shorten
 
-__all__ = [
-    "AWAIT",
-    "DEFAULT_DEPTH",
-    "Hook",
-    "HookContext",
-    "HookRegistry",
-    "InMemoryHooks",
-    "InMemoryInjections",
-    "Injection",
-    "InjectionPosition",
-    "InjectionRegistry",
-    "active_injections",
-    "settled",
-]
-
 DEFAULT_DEPTH: Final = 4
 """SillyTavern's default injection depth."""
 

@@ -19,8 +19,6 @@ from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import step_key
 from innkeeper.prompt.run.state import State
 
-__all__ = ["NoConfig", "Pipeline", "Step", "StepConfig", "run_step"]
-
 
 class StepConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of step configurations. Unknown keys and wrong types fail before the first step runs."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.extensions import HookRegistry, InjectionRegistry
     from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
 
-__all__ = ["ExplainedPlan", "Inputs", "PassageSearch", "Ports", "Result", "State", "TokenCounter"]
-
 
 class TokenCounter(Protocol):
     """Counts tokens. `count` never raises on any text.

@@ -13,8 +13,6 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import MAX_DEPTH, freeze, key_text, parse_json, thaw, to_json
 from innkeeper.prompt.errors import FormatError, LimitError
 
-__all__ = ["MAX_VARIABLES", "InMemoryVariables", "StagedVariables", "VariablesStore", "number_of"]
-
 MAX_VARIABLES: Final = 100_000
 """How many variables one scope may hold, and how many one build may write (`LimitError`)."""
 

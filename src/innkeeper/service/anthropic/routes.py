@@ -16,8 +16,6 @@ from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import Answering, Surface, failure, json_body, json_response
 
-__all__ = ["routes"]
-
 _MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id")
 
 

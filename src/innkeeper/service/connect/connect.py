@@ -23,8 +23,6 @@ from innkeeper.service.connect.messages import (
 from innkeeper.service.connect.status import code_of
 from innkeeper.service.settings import Settings
 
-__all__ = ["Event", "PromptRuns", "Reply", "connect_app"]
-
 LOG: Final = logging.getLogger("innkeeper.service")
 
 

@@ -30,8 +30,6 @@ from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings
 
-__all__ = ["GrpcServer", "grpc_served"]
-
 LOG: Final = logging.getLogger("innkeeper.service")
 
 SURFACE: Final = "run"

@@ -20,8 +20,6 @@ from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.prompt.once import once
 from innkeeper.service.errors import MAX_DEPTH
 
-__all__ = ["EVENT", "REQUEST", "RESPONSE", "SERVICE", "pool", "read_json", "read_proto", "write_json", "write_proto"]
-
 SERVICE: Final = "prompt.v1.PromptService"
 REQUEST: Final = "prompt.v1.PromptRunRequest"
 RESPONSE: Final = "prompt.v1.PromptRunResponse"

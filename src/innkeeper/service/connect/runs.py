@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.service.settings import Settings
 
-__all__ = ["Runs"]
-
 
 class Runs:
     """See `innkeeper.service.connect.connect.PromptRuns`. Nothing is opened before the first call.

@@ -7,8 +7,6 @@ from typing import Final
 
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = ["CODES", "code_of"]
-
 CODES: Final[Mapping[int, str]] = {
     400: "invalid_argument",
     401: "unauthenticated",

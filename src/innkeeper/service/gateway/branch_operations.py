@@ -14,8 +14,6 @@ from typing import Any, Final
 from innkeeper.service.gateway.engine import smart_options
 from innkeeper.service.gateway.state import Call, DataError, named, read_json, within, write_json, writing
 
-__all__ = ["Change", "Look", "settings", "update_variables", "variables"]
-
 _FOLDER: Final = "conversations"
 _VARIABLES: Final = "variables.json"
 _SETTINGS: Final = "settings.json"

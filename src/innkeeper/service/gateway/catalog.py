@@ -22,8 +22,6 @@ from innkeeper.service.gateway.state import (
     within,
 )
 
-__all__ = ["SECRET", "Detail", "Listing", "asset", "node", "supported_types", "without_secrets"]
-
 SECRET: Final = "[secret]"  # noqa: S105 - what stands in the place of one
 _SECRET_NAME: Final = re.compile(r"key|token|secret|passw|authorization|cookie|credential", re.IGNORECASE)
 _USER: Final = re.compile(r"://[^/?#\s]*@")

@@ -21,7 +21,6 @@ from innkeeper.service.gateway.state import AppState, Call
 if TYPE_CHECKING:
     from innkeeper.taverns.smart.compat import SmartOptions
 
-__all__ = ["Engine", "bound", "clear", "construct", "evaluate", "list_macros", "register", "smart_options", "warm"]
 
 _RESULTS: Final = ("text", "result")
 

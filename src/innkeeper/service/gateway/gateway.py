@@ -28,8 +28,6 @@ from innkeeper.service.gateway.state import AppState, Call
 from innkeeper.service.gateway.system import SYSTEM
 from innkeeper.service.settings import Settings
 
-__all__ = ["PREFIX", "Gateway", "NotJsonError", "answer", "arguments_of", "run"]
-
 FORM: Final = "application/x-www-form-urlencoded"
 """What ``curl -d`` announces, whatever it sends."""
 

@@ -20,7 +20,6 @@ from innkeeper.service.exchange import UnwritableError, encode, error_reply
 if TYPE_CHECKING:
     from innkeeper.service.gateway.gateway import Gateway
 
-__all__ = ["MESSAGE", "MESSAGES", "PING", "PONG", "converse", "failed"]
 
 MESSAGE: Final = "MESSAGE"
 """The method of a request that is a message."""

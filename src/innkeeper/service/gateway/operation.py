@@ -16,8 +16,6 @@ from innkeeper.prompt.data import Registry
 from innkeeper.prompt.once import convert
 from innkeeper.service.errors import Problem
 
-__all__ = ["Effect", "Operation", "Operations", "gives", "takes"]
-
 Effect = Literal["pure", "state", "reads", "writes"]
 """``pure``: a function of the request. ``state``: the application's macros. ``reads``, ``writes``: files of the data folder."""
 

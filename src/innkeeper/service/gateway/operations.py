@@ -21,8 +21,6 @@ from innkeeper.service.gateway import engine as custom_macros
 from innkeeper.service.gateway.engine import Engine, construct, evaluate
 from innkeeper.service.gateway.operation import Operation, Operations, gives, takes
 
-__all__ = ["OPERATIONS"]
-
 Object = dict[str, Any]
 Objects = list[dict[str, Any]]
 Array = list[Any]

@@ -26,8 +26,6 @@ from innkeeper.service.guard.guard import lower_headers, response
 from innkeeper.service.guard.work import Gate, Ticket, share
 from innkeeper.service.processes.pool import Pool
 
-__all__ = ["Sockets", "routes"]
-
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 

@@ -28,27 +28,6 @@ from innkeeper.service.settings import Settings
 if TYPE_CHECKING:
     from innkeeper.taverns.profiles.opened import Profiles
 
-__all__ = [
-    "EXPLAIN_HEADER",
-    "LIMITS_HEADER",
-    "MAIN_FILES",
-    "NOTES_HEADER",
-    "NOW_HEADER",
-    "PREFIX",
-    "SEED_HEADER",
-    "AppState",
-    "Call",
-    "CustomMacros",
-    "DataError",
-    "named",
-    "read_bytes",
-    "read_json",
-    "root_of",
-    "sweep",
-    "within",
-    "write_json",
-    "writing",
-]
 
 PREFIX: Final = "backend_projects/SmartTavern/data"
 """How the original names its data folder; replies name files from here."""

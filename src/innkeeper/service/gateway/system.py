@@ -20,8 +20,6 @@ from innkeeper.service.gateway.state import AppState, Call
 from innkeeper.service.openapi.document import Description, document, errors, named
 from innkeeper.service.openapi.pages import PROBLEM
 
-__all__ = ["SYSTEM", "gateway_description", "gateway_info", "list_apis", "openapi", "page"]
-
 TITLE: Final = "Innkeeper"
 
 

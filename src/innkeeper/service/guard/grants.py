@@ -24,7 +24,6 @@ from innkeeper.service.guard.surfaces import SURFACES
 if TYPE_CHECKING:
     from innkeeper.library.tier import Ceilings
 
-__all__ = ["OPEN", "Grant"]
 
 _MOST: Final = 10**12
 _LISTS: Final = ("scope", "route", "profile", "operation")

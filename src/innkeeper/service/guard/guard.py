@@ -49,22 +49,6 @@ from innkeeper.service.guard.work import Gate, Ticket
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings, is_loopback
 
-__all__ = [
-    "DECODING",
-    "RESERVED",
-    "BodyReader",
-    "Guard",
-    "announced",
-    "check_encoding",
-    "check_origin",
-    "check_size",
-    "is_preflight",
-    "lower_headers",
-    "missing",
-    "permissions",
-    "response",
-]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

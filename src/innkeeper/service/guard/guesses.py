@@ -15,8 +15,6 @@ from time import monotonic
 from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, GuessLimitError, KeyMissingError
 from innkeeper.service.settings import Keys, presented_key
 
-__all__ = ["Guesses", "origin_of"]
-
 
 class Guesses:
     """The addresses of one application, the latest `MAX_ADDRESSES`."""

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 from innkeeper.inference.response.response import Usage
 from innkeeper.prompt.errors import ConfigError
 
-__all__ = ["Price", "cost_of", "read_prices"]
-
 _MILLION: Final = 1_000_000
 
 

@@ -15,8 +15,6 @@ from typing import Final
 from innkeeper.service.errors import RateLimitError, TokenRateLimitError
 from innkeeper.service.guard.grants import Grant
 
-__all__ = ["MINUTE", "Bucket", "Quotas"]
-
 MINUTE: Final = 60.0
 """The time, in seconds, in which requests and tokens are counted."""
 

@@ -22,7 +22,6 @@ from innkeeper.service.guard.grants import Grant
 if TYPE_CHECKING:
     from innkeeper.library.log.spendings import Spendings
 
-__all__ = ["DAY", "Account", "DatabaseLedger", "Ledger", "MemoryLedger", "account_of", "afford"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 

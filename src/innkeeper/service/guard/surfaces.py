@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["ANSWERING", "PROBES", "SIGNED", "SURFACES", "surface_of"]
-
 SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "chat": ("/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/messages"),

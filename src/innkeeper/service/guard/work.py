@@ -30,8 +30,6 @@ from innkeeper.service.guard.surfaces import ANSWERING
 from innkeeper.service.record import CallRecord, Observer
 from innkeeper.service.settings import Keys
 
-__all__ = ["EVERYBODY", "Gate", "Lag", "Ticket", "Turn", "Turns", "current_ticket", "share"]
-
 
 def share(amount: int) -> int:
     """How much of an amount one caller may hold: less than all of it, but of one the one."""

@@ -18,8 +18,6 @@ from innkeeper.service.errors import KeyMissingError, OriginRefusedError, ScopeE
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.settings import is_loopback
 
-__all__ = ["HEADERS", "OWNER", "POLICY", "Access", "Visitor"]
-
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; font-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

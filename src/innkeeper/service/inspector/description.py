@@ -11,8 +11,6 @@ from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.views.schema import VIEWS
 from innkeeper.service.openapi.document import Description, document, errors, named, parameter, record
 
-__all__ = ["document_bytes"]
-
 _BYTES: Final = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _EVENTS: Final = {"text/event-stream": {"schema": {"type": "string"}}}
 _ASKED: Final = {

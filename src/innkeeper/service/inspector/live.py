@@ -24,8 +24,6 @@ from innkeeper.service.inspector.desk.frames import Call
 from innkeeper.service.inspector.views.exchanges import LiveFailure
 from innkeeper.service.inspector.views.workspace import problem_of
 
-__all__ = ["MAX_PENDING_BYTES", "QUIET_SECONDS", "Live"]
-
 LOG: Final = logging.getLogger("innkeeper.service")
 
 QUIET_SECONDS: Final = 0.3

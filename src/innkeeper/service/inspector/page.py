@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 
 from innkeeper.prompt.once import once
 
-__all__ = ["INDEX", "Asset", "assets"]
-
 PAGE: Final = Path(__file__).with_name("page")
 INDEX: Final = "index.html"
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.talking import Talk
 
-__all__ = ["SURFACE", "access_of", "entrance", "serve_inspector"]
 
 SURFACE: Final = "inspector"
 """What a key must be allowed to look at workspaces."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.talking import Talk
 
-__all__ = ["API", "MAX_LIVE", "MAX_UPLOAD", "PAGE", "Inspector"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 

@@ -22,8 +22,6 @@ from innkeeper.service.inspector.inspection.planning import Sending
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
 from innkeeper.service.inspector.views.workspace import problem_of
 
-__all__ = ["Talk"]
-
 CALLER: Final = "inspector"
 _OK: Final = 200
 

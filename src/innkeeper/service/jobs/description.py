@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record, text_reply
 
-__all__ = ["JOBS", "JOB_TYPES"]
-
 JOB_TYPES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("sdxl_image", "sdxl_image_fast", "sdxl_image_high", "image", "image_fast", "image_high"), "i"),
     **dict.fromkeys(("video", "video_fast", "video_high", "wan_video", "wan_video_fast", "wan_video_high"), "v"),

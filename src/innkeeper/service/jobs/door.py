@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.inference.jobs.runner import Runner
 
-__all__ = ["JobsDoor"]
 
 LOG: Final = logging.getLogger("innkeeper.jobs")
 

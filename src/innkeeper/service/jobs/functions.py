@@ -22,8 +22,6 @@ from innkeeper.service.jobs.description import JOB_TYPES
 from innkeeper.service.jobs.door import JobsDoor
 from innkeeper.service.jobs.routes import number, submitted
 
-__all__ = ["function_reply", "function_routes", "media_fields"]
-
 _STEPS: Final = {"fast": 15, "high": 30}
 _SECONDS: Final = 5
 

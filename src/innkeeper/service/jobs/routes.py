@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.job import Job
     from innkeeper.inference.jobs.media_jobs import MediaJobs
 
-__all__ = ["job_routes", "seconds_to_wait", "submitted", "waited"]
 
 _LONGEST: Final = 60.0
 _LOOK: Final = 0.25

@@ -34,8 +34,6 @@ from innkeeper.service.answers import (
 from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
 
-__all__ = ["routes"]
-
 _CHAT: Final = Surface("openai-chat", read_chat, CHAT, envelope)
 _RESPONSES: Final = Surface("openai-responses", read_responses, RESPONSES, envelope)
 _COMPLETION: Final = Surface("text-completion", read_completion, COMPLETION, envelope)

@@ -18,15 +18,6 @@ from innkeeper.prompt.message import Message, messages_of
 if TYPE_CHECKING:
     from innkeeper.library.log.stored_responses import StoredResponses
 
-__all__ = [
-    "MAX_STORED",
-    "MAX_STORED_BYTES",
-    "DatabaseResponses",
-    "MemoryResponses",
-    "ResponseMissingError",
-    "ResponseStore",
-    "StoredResponse",
-]
 
 MAX_STORED: Final = 1_000
 """Responses that are kept in memory (no error: the oldest goes)."""

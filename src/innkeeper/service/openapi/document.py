@@ -11,19 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper import __version__
 
-__all__ = [
-    "Description",
-    "closed",
-    "document",
-    "errors",
-    "listed",
-    "named",
-    "operation",
-    "parameter",
-    "record",
-    "text_reply",
-]
-
 TITLE: Final = "Innkeeper"
 
 Schema = Mapping[str, Any]

@@ -11,8 +11,6 @@ from typing import Any, Final
 from innkeeper.inference.requests.request import MAX_CHOICES
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
 
-__all__ = ["FUNCTION", "MODELS"]
-
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _FLAG: Final = {"type": ["boolean", "null"]}
 _NUMBER: Final = {"type": ["number", "null"]}

@@ -17,8 +17,6 @@ from innkeeper.service.openapi.document import (
 from innkeeper.service.openapi.models import FUNCTION
 from innkeeper.service.telemetry.metrics import CONTENT_TYPE
 
-__all__ = ["PAGES", "PROBLEM", "PROMPTS", "RUN"]
-
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _OBJECT: Final[dict[str, Any]] = {"type": "object"}
 _TAG: Final = "service"

@@ -16,8 +16,6 @@ from innkeeper.service.openapi.models import MODELS
 from innkeeper.service.openapi.pages import PAGES, PROMPTS, RUN
 from innkeeper.service.openapi.workers import WORKERS
 
-__all__ = ["DESCRIPTIONS", "described"]
-
 DESCRIPTIONS: Final = (PAGES, MODELS, PROMPTS, RUN, WORKERS)
 """One a surface."""
 

@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from innkeeper.service.openapi.document import Description, closed, listed, named, operation, record
 
-__all__ = ["WORKERS"]
-
 _TEXT: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 _OBJECT: Final[dict[str, Any]] = {"type": "object"}
 _FLAG: Final[dict[str, Any]] = {"type": "boolean"}

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-__all__ = ["ForkServer", "main"]
 
 _ORDER: Final = struct.Struct("<q")
 _END: Final = struct.Struct("<qi")

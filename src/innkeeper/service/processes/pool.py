@@ -26,8 +26,6 @@ from innkeeper.service.processes.fork_server import ForkServer
 from innkeeper.service.processes.spawner import Spawner
 from innkeeper.service.settings import Settings, default_start_method
 
-__all__ = ["Pool"]
-
 _OUT_OF_TIME: Final = -getattr(signal, "SIGPROF", 0) or None
 """The code of a worker that the timer of the processor's time has ended, where the system has one."""
 

@@ -26,8 +26,6 @@ from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import START_SECONDS
 from innkeeper.service.settings import SECRETS, Settings
 
-__all__ = ["Spawner", "main"]
-
 _TOKEN_SECONDS: Final = 1.0
 _TOKEN_BYTES: Final = 32
 _LOOPBACK: Final = "127.0.0.1"

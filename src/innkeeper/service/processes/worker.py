@@ -31,8 +31,6 @@ try:
 except ImportError:  # Windows: the system enforces neither limit, and a call ends with its time on the wall
     resource = None  # type: ignore[assignment]
 
-__all__ = ["confine", "receive", "work"]
-
 
 _GARBAGE: Final = 10_000
 """How many objects a worker makes before Python looks for those that nobody uses: as many as one or two builds make."""

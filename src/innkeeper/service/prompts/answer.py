@@ -34,8 +34,6 @@ from innkeeper.service.prompts.tasks import (
     turn_of,
 )
 
-__all__ = ["HIDDEN_HEADER", "PREFIX", "PROFILES_HEADER", "answer"]
-
 PREFIX: Final = "/v1/prompts/"
 """What the paths of this surface begin with."""
 

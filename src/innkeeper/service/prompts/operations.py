@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.dialect import Payload
     from innkeeper.service.gateway.state import AppState
 
-__all__ = ["OPERATIONS", "plan_facts"]
 
 MAX_DIFF_MESSAGES: Final = 2_000
 """Messages of a prompt that is compared with another (`LimitError`)."""

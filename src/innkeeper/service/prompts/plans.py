@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["MAX_PLANS", "KeptTurn", "PlanNotFoundError", "PlanStore"]
-
 MAX_PLANS: Final = 64 * 1024 * 1024
 """Bytes of all turns whose plans can be looked at (no error: the oldest are forgotten)."""
 

@@ -54,8 +54,6 @@ from innkeeper.taverns.profiles.state import (
 from innkeeper.taverns.reply import ReplyRules
 from innkeeper.taverns.reply_stream import ReplyStream
 
-__all__ = ["PLAN_PATH", "ProfileModels"]
-
 PLAN_PATH: Final = "/v1/prompts/plans/"
 """Where plans are looked at: the header ``x-innkeeper-plan`` has the whole path."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from innkeeper.library.profiles import ProfileRow, StoredProfile, StoredProfiles
     from innkeeper.service.settings import Settings
 
-__all__ = ["FOLLOW_SECONDS", "StoredFolders", "stored_folders"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 

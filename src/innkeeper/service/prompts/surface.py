@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from innkeeper.service.guard.work import Ticket
     from innkeeper.service.prompts.stored_profiles import StoredFolders
 
-__all__ = ["PromptSurface"]
-
 
 class PromptSurface:
     """Prompts of one application: the routes, and ``models``, which are those that are given with the profiles beside them.

@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.service.gateway.state import AppState
     from innkeeper.taverns.profiles import OpenProfile, ProfileTurn
 
-__all__ = [
-    "TURN",
-    "ProfileChangedError",
-    "ReplyMade",
-    "ReplyTask",
-    "TurnMade",
-    "TurnTask",
-    "error_of",
-    "failed",
-    "harmless",
-    "note_facts",
-    "notes_of",
-    "opened",
-    "read_profiles",
-    "turn_of",
-]
 
 TURN: Final = "TURN"
 """The method of requests that only the server makes to its workers."""

@@ -27,19 +27,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Ticket
 
-__all__ = [
-    "Endpoint",
-    "Media",
-    "Opened",
-    "Run",
-    "Served",
-    "TaskCall",
-    "flag_of",
-    "function",
-    "service",
-    "spent_on",
-    "text_of",
-]
 
 Endpoint = Callable[[WebRequest], Awaitable[Response]]
 Media = Callable[[], "MediaJobs"]

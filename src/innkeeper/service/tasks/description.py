@@ -7,8 +7,6 @@ from typing import Any, Final
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.service.openapi.document import Description, named, operation, record
 
-__all__ = ["OUTCOME", "TASKS", "function_path", "service_path"]
-
 _TAG: Final = "tasks"
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _OBJECT: Final[dict[str, Any]] = {"type": "object"}

@@ -18,8 +18,6 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.service.tasks.calls import Opened, TaskCall, flag_of, function, service, text_of
 
-__all__ = ["enhanced", "enhancement_fields", "enhancement_routes"]
-
 
 def enhancement_routes(opened: Opened) -> list[BaseRoute]:
     """The routes."""

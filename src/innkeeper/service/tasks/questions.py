@@ -15,8 +15,6 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.text import scalar_text
 from innkeeper.service.tasks.calls import Opened, TaskCall, service, text_of
 
-__all__ = ["question_routes"]
-
 
 def question_routes(opened: Opened) -> list[BaseRoute]:
     """The routes."""

@@ -7,8 +7,6 @@ from typing import Any, Final
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
 from innkeeper.service.tasks.description import function_path, service_path
 
-__all__ = ["SCENES"]
-
 _TAG: Final = "scenes"
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _MAYBE: Final[dict[str, Any]] = {"type": ["string", "null"]}

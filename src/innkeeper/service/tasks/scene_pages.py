@@ -14,9 +14,10 @@ import msgspec
 from starlette.requests import Request as WebRequest
 
 from innkeeper.inference.jobs.assets import ASSET, media_type_of
+from innkeeper.inference.tasks.scenes.composing import SceneTerms
 from innkeeper.inference.tasks.scenes.reply import composed_reply, made_reply, scene_facts, template_facts
 from innkeeper.inference.tasks.scenes.request import SceneRequest, scene_request
-from innkeeper.inference.tasks.scenes.scenes import Scenes, SceneTerms
+from innkeeper.inference.tasks.scenes.scenes import Scenes
 from innkeeper.inference.tasks.scenes.state import edited, read_state
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import NotFoundError
@@ -28,7 +29,6 @@ from innkeeper.service.tasks.calls import TaskCall, text_of
 if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
 
-__all__ = ["PAGES", "composed", "made", "picture"]
 
 _MOST: Final = 200
 _USUAL: Final = 50

@@ -21,8 +21,6 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import failure, json_body, json_response, ticket_of
 from innkeeper.service.tasks.calls import Media, Opened, TaskCall, function, service
 
-__all__ = ["composed", "made", "scene_routes"]
-
 
 def scene_routes(opened: Opened, media: Media) -> list[BaseRoute]:
     """The routes. ``media`` gives the jobs that make pictures."""

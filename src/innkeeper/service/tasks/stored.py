@@ -26,7 +26,6 @@ from innkeeper.service.tasks.calls import Opened, flag_of, text_of
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["stored_routes"]
 
 _MOST: Final = 200
 _USUAL: Final = 50

@@ -16,8 +16,6 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.text import scalar_text
 from innkeeper.service.tasks.calls import Opened, TaskCall, function, service, text_of
 
-__all__ = ["suggested", "suggestion_fields", "suggestion_routes"]
-
 
 def suggestion_routes(tasks: Opened) -> list[BaseRoute]:
     """The routes."""

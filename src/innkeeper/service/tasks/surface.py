@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.service.workers.routing import LibraryRouting
 
-__all__ = ["TaskSurface"]
-
 
 class TaskSurface:
     """Tasks of one application. Whoever made library and routing closes them.

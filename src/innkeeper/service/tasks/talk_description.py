@@ -10,8 +10,6 @@ from innkeeper.library.memory import SCOPES
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
 from innkeeper.service.tasks.description import OUTCOME, function_path, service_path
 
-__all__ = ["TALK"]
-
 _TAG: Final = "conversations"
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _MAYBE: Final[dict[str, Any]] = {"type": ["string", "null"]}

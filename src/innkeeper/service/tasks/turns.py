@@ -52,8 +52,6 @@ from innkeeper.service.tasks.scenes import made
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = ["opening_of", "owner_of", "played", "playground", "roleplay", "spoken", "turn_fields", "turn_routes"]
-
 
 def turn_routes(tasks: Opened, models: Models | None = None, media: Media | None = None) -> list[BaseRoute]:
     """The routes. ``models`` are what else answers, profiles among it; ``media`` the jobs that make pictures."""

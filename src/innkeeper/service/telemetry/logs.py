@@ -17,8 +17,6 @@ from innkeeper.prompt.text import printable, redact, shorten
 from innkeeper.service.guard.surfaces import PROBES
 from innkeeper.service.record import CallRecord
 
-__all__ = ["FORMATS", "LOG", "JsonFormatter", "facts_of", "log_call", "log_to_stderr"]
-
 LOG: Final = logging.getLogger("innkeeper.service")
 
 SERVER_LOG: Final = logging.getLogger("uvicorn.error")

@@ -13,7 +13,6 @@ from innkeeper.service.record import CallRecord
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = ["CONTENT_TYPE", "Metrics"]
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

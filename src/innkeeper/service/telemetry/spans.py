@@ -16,8 +16,6 @@ from typing import Any, Final
 from innkeeper import __version__
 from innkeeper.service.record import CallRecord, Observer
 
-__all__ = ["Spans", "model_attributes", "server_attributes", "spans"]
-
 _FAILED: Final = 500
 
 

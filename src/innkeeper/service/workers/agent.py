@@ -22,8 +22,6 @@ from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.once import decode
 from innkeeper.service.client import exchange, key_headers
 
-__all__ = ["Membership", "WorkerAgent", "enrol"]
-
 LOG: Final = logging.getLogger("innkeeper.worker")
 
 Post = Callable[[str, Mapping[str, Any]], tuple[int, Any]]

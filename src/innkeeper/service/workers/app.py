@@ -31,8 +31,6 @@ from innkeeper.service.guard.guard import Guard, missing
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.settings import Settings
 
-__all__ = ["TYPE", "worker_app"]
-
 TYPE: Final = "pure_inference_engine"
 
 _ENDPOINTS: Final = {

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.workers.store import WorkerStore
 
-__all__ = ["KINDS", "WorkerRegister"]
 
 KINDS: Final[Mapping[str, str]] = {"chat": "chat", "sdxl": "image", "wan": "video", "image": "image", "video": "video"}
 """The document's types of workers, and what they make. One for videos is never given a chat."""

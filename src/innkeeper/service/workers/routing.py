@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue
     from innkeeper.library.workers.store import WorkerStore
 
-__all__ = ["REFRESH_SECONDS", "LibraryRouting"]
 
 LOG: Final = logging.getLogger("innkeeper.service")
 

@@ -16,8 +16,6 @@ from innkeeper.service.settings import Keys, Settings
 from innkeeper.service.workers.agent import Membership, WorkerAgent
 from innkeeper.service.workers.app import worker_app
 
-__all__ = ["serve_worker"]
-
 
 def serve_worker(
     engine: WorkerEngine | MediaEngine,

@@ -14,8 +14,6 @@ from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.workers.register import WorkerRegister
 from innkeeper.service.workers.routing import LibraryRouting
 
-__all__ = ["WorkerSurface"]
-
 
 class WorkerSurface:
     """The routes, and ``models``: those that are given, with those of the router beside them.

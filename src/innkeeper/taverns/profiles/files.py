@@ -17,17 +17,6 @@ from innkeeper.content.errors import LIMITS
 from innkeeper.prompt.errors import LimitError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import shorten
 
-__all__ = [
-    "MAX_FILES",
-    "MAX_VOLUME",
-    "DocumentFiles",
-    "FileNameError",
-    "FolderFiles",
-    "ProfileFiles",
-    "Stamp",
-    "checked_parts",
-]
-
 MAX_FILES: Final = 256
 """Files that one profile may name (`LimitError`)."""
 

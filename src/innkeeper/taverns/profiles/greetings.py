@@ -20,8 +20,6 @@ from innkeeper.taverns.participants import cards_of, greetings_of
 from innkeeper.taverns.profiles.opened import OpenProfile
 from innkeeper.taverns.profiles.state import ConversationState
 
-__all__ = ["MAX_GREETINGS", "greetings_before"]
-
 MAX_GREETINGS: Final = 16 * 1024 * 1024
 """Bytes of all greetings that a process keeps (no error: those that nobody asks for are forgotten)."""
 

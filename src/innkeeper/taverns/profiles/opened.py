@@ -26,8 +26,6 @@ from innkeeper.taverns.profiles.files import MAX_FILES, MAX_VOLUME, DocumentFile
 from innkeeper.taverns.profiles.profile import Profile, parse_profile
 from innkeeper.taverns.reply import rewrites_replies
 
-__all__ = ["PROFILE_FILE", "OpenProfile", "Profiles", "is_profile", "open_profile", "profile_folders"]
-
 PROFILE_FILE: Final = "profile.toml"
 """The file that makes a folder a profile."""
 

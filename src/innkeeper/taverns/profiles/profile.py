@@ -20,8 +20,6 @@ from innkeeper.prompt.errors import ConfigError, FormatError, Where
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import MAX_TOKENS
 
-__all__ = ["MAX_NAME", "SYSTEM_POLICIES", "Profile", "SystemPolicy", "parse_profile"]
-
 MAX_NAME: Final = 64
 """Characters of a profile's name (`ConfigError`)."""
 

@@ -19,18 +19,6 @@ from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Message
 
-__all__ = [
-    "MAX_STATE",
-    "MAX_STATES",
-    "ConversationState",
-    "StateStore",
-    "StatesInMemory",
-    "StoredState",
-    "conversation_scope",
-    "prefix_keys",
-    "state_before",
-]
-
 MAX_STATE: Final = 1024 * 1024
 """Bytes of the state of one conversation (a note; a larger one is not kept)."""
 

@@ -29,7 +29,6 @@ from innkeeper.taverns.sending import RESERVE, request_of
 if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
 
-__all__ = ["CLIENT_OPTIONS", "ProfileTurn", "TurnInput", "profile_turn", "turn_answered"]
 
 _SYSTEM: Final = ("system", "developer")
 

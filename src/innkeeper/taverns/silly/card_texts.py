@@ -15,8 +15,6 @@ from innkeeper.taverns.silly.environment import environment_fields
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = ["ANY_TEXT", "CardTexts", "card_texts", "cleaned", "member_depth_prompts", "separator_of", "without_returns"]
-
 _NEWLINES: Final = re.compile(r"\n+")
 
 

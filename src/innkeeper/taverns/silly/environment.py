@@ -15,8 +15,6 @@ from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.typed import as_typed
 
-__all__ = ["SENT", "chat_of", "environment_fields", "environment_of"]
-
 INSTRUCT: Final[Mapping[str, Any]] = {"enabled": True, "wrap": True, "macro": True, "names_behavior": "force"}
 CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "***"}
 SYSPROMPT: Final[Mapping[str, Any]] = {"enabled": True, "content": ""}

@@ -17,8 +17,6 @@ from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.macros.silly.card import has_effects
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 
-__all__ = ["LINE_BREAK", "SEPARATOR", "Expander", "Pieces", "cut", "in_lines", "origin_of", "pieces_of", "text_of"]
-
 Pieces = tuple[Piece, ...]
 
 SEPARATOR: Final = Origin(OriginAsset.ENGINE, "separator")

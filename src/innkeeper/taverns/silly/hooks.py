@@ -34,9 +34,6 @@ from innkeeper.taverns.silly.scene import ReasoningFrame, Scene, reasoning_frame
 from innkeeper.taverns.silly.scripts.run import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
-__all__ = ["HOOKS", "recount"]
-
-
 _GREETING_STEPS: Final = 200
 """What it takes to expand one greeting once more, however short it is."""
 

@@ -23,22 +23,6 @@ from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
 from innkeeper.taverns.silly.settings import ROLES
 
-__all__ = [
-    "INJECTION",
-    "KNOWN_FIRST",
-    "NOTE_KEY",
-    "ROLE_ORDER",
-    "TEXT_INJECTION",
-    "InjectedText",
-    "Injections",
-    "Placed",
-    "joined_depths",
-    "known_rank",
-    "note_depths",
-    "persona_pieces",
-    "placed_texts",
-]
-
 NOTE_KEY: Final = "2_floating_prompt"
 SUMMARY_KEY: Final = "1_memory"
 KNOWN_FIRST: Final = (SUMMARY_KEY, NOTE_KEY, "3_vectors", "4_vectors_data_bank")

@@ -41,8 +41,6 @@ from innkeeper.taverns.silly.settings import (
     read_settings,
 )
 
-__all__ = ["INPUTS", "Group", "SillyInputs", "TextSettings", "inputs_with", "read_inputs"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 _ROLES: Final = frozenset(ROLES)

@@ -24,16 +24,6 @@ from innkeeper.macros.silly.modern import PACK
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.chat.prompts import DEFAULT_ORDER, MARKERS
 
-__all__ = [
-    "lint_book_macros",
-    "lint_macros",
-    "lint_preset",
-    "lint_slots",
-    "lint_story",
-    "macro_findings",
-    "story_findings",
-]
-
 _SLOTS: Final = {
     LorePosition.BEFORE_CHAR: "worldInfoBefore",
     LorePosition.AFTER_CHAR: "worldInfoAfter",

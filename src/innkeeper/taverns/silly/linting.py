@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from innkeeper.content.lorebook import Lorebook
     from innkeeper.content.preset import Preset
 
-__all__ = ["lint_fields"]
 
 CONTEXT: Final = 8192
 """The window lore budgets are a share of where no preset says one."""

@@ -32,18 +32,6 @@ from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of
 
-__all__ = [
-    "LORE",
-    "Carry",
-    "DepthLore",
-    "LoreExamples",
-    "LoreTexts",
-    "lore_texts",
-    "note_due",
-    "note_text",
-    "read_carry",
-]
-
 
 class DepthLore(msgspec.Struct, frozen=True):
     """Entries of one depth and role: their texts in order."""

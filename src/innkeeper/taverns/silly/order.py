@@ -19,8 +19,6 @@ from innkeeper.prompt.text import shorten
 if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
 
-__all__ = ["CHAT_ORDER", "TEXT_ORDER", "Order", "Stage"]
-
 
 class Stage(msgspec.Struct, frozen=True):
     """A moment of a build: the ``step`` it belongs to, and the texts that are expanded then, in this order."""

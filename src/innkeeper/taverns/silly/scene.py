@@ -25,15 +25,6 @@ from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.order import Order
 from innkeeper.taverns.silly.scripts.run import Scripts
 
-__all__ = [
-    "ReasoningFrame",
-    "Scene",
-    "depth_prompts",
-    "reasoned",
-    "reasoning_frames",
-    "scene_of",
-]
-
 Count = Callable[[Mapping[str, Any]], int]
 
 

@@ -23,28 +23,10 @@ from innkeeper.prompt.errors import ConfigError, UnknownNameError, Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.assets import AuthorsNote
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = [
-    "DEFAULT_PROFILE",
-    "PROFILES",
-    "ROLES",
-    "AuthorsNote",
-    "CharacterNote",
-    "Generation",
-    "GroupSettings",
-    "PowerUser",
-    "Quirks",
-    "ReasoningSettings",
-    "check_shapes",
-    "compat_of",
-    "listed",
-    "note_unused",
-    "read_settings",
-]
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -14,8 +14,6 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.scene import Scene
 
-__all__ = ["stored_by"]
-
 _NOTE: Final[Mapping[str, str]] = {
     "note_prompt": "text",
     "note_interval": "interval",

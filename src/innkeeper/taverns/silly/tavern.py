@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Plan
     from innkeeper.prompt.dialect import Payload
 
-__all__ = [
-    "PIPELINE",
-    "TAVERN",
-    "build",
-    "builder",
-    "substitute",
-    "to_endpoint",
-    "to_messages",
-    "to_provider",
-]
 
 PIPELINE: Final = Pipeline(
     HOOKS, LORE, ENTRIES, PINNED_GROUPS, INJECTION, COMPILATION, MACRO_EXPANSION, PLAN_ASSEMBLY, TRIMMING

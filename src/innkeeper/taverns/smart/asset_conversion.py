@@ -21,19 +21,6 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import Assets, raw_of
 from innkeeper.taverns.smart.assets_normalizer import list_in
 
-__all__ = [
-    "REQUEST_OPTIONS",
-    "convert_book",
-    "convert_character",
-    "convert_persona",
-    "convert_preset",
-    "greetings_of",
-    "is_smart_book",
-    "is_smart_character",
-    "is_smart_preset",
-    "people_variables",
-]
-
 _OWN: Final = frozenset({"message", "world_book", "regex_rules"})
 _FORGEABLE: Final = ("type", "id")
 

@@ -14,17 +14,6 @@ from innkeeper.content.json.values import copied, text_of
 from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 
-__all__ = [
-    "entries_of",
-    "extract_character_regex",
-    "extract_character_world_book",
-    "extract_preset_regex",
-    "list_in",
-    "merge_regex",
-    "merge_world_books",
-    "normalize",
-]
-
 MAX_BOOK_DEPTH: Final = 64
 """Arrays and objects inside one another around a world book's entries (no error: deeper ones are not seen)."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from innkeeper.macros.smart import MacroOptions
 
-__all__ = ["DEFAULT_PROFILE", "PROFILES", "Compat", "SmartOptions", "compat_of"]
-
 
 class Compat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The switches. Their defaults are those of the profile ``fixed``."""

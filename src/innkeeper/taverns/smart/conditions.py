@@ -26,18 +26,6 @@ from innkeeper.text.automaton import Automaton
 if TYPE_CHECKING:
     from innkeeper.macros.smart import MacroOptions
 
-__all__ = [
-    "CONDITIONAL",
-    "HISTORY_TEXT",
-    "Conditions",
-    "KeywordSearch",
-    "Rule",
-    "SmartLore",
-    "Verdict",
-    "is_conditional",
-    "shown",
-]
-
 
 class Rule(BaseReason):
     """The rules in the order in which they are asked; the first that stops an entry is its verdict."""

@@ -30,20 +30,6 @@ from innkeeper.taverns.smart.messages import (
     whole_number,
 )
 
-__all__ = [
-    "IN_CHAT",
-    "Candidate",
-    "Construction",
-    "Screen",
-    "candidate_of",
-    "construct",
-    "construct_explained",
-    "inserted",
-    "screen_entry",
-    "screen_preset",
-    "sorted_candidates",
-]
-
 PRESETS = "presets_in_chat"
 BOOKS = "world_books"
 

@@ -27,21 +27,6 @@ from innkeeper.taverns.smart.messages import (
     whole_number,
 )
 
-__all__ = [
-    "CHAT_HISTORY",
-    "DESCRIPTIONS",
-    "LORE_POSITIONS",
-    "assemble",
-    "assemble_full",
-    "framed_lore",
-    "framing_order",
-    "in_chat_prompts",
-    "is_said",
-    "relative_prompts",
-    "screen_framed",
-    "wrapped",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class _Parts:

@@ -15,26 +15,6 @@ from innkeeper.content.json.values import PLAIN, ShapeError, copied, text_of, wr
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.compat import Compat
 
-__all__ = [
-    "MAX_NUMBER",
-    "RANK",
-    "ROLES",
-    "ShapeError",
-    "document_source",
-    "entry_source",
-    "folded_role",
-    "framed_entry_source",
-    "framed_history",
-    "history_text",
-    "items_of",
-    "normalised_history",
-    "preset_source",
-    "prompt_source",
-    "role_or",
-    "shown_number",
-    "whole_number",
-]
-
 ROLES: Final = frozenset({"system", "user", "assistant", "thinking"})
 """Every role a message may have."""
 

@@ -48,20 +48,6 @@ from innkeeper.taverns.smart.messages import MAX_NUMBER, history_text
 if TYPE_CHECKING:
     from innkeeper.content.character import Character
 
-__all__ = [
-    "DEFAULT_PRESET",
-    "INPUTS",
-    "PREPARE",
-    "RESULT_ROLES",
-    "SmartInputs",
-    "SmartSettings",
-    "chat_variables",
-    "inputs_of",
-    "read_inputs",
-    "read_settings",
-    "window_of",
-]
-
 
 def run(state: State, _config: NoConfig) -> None:
     """Read the inputs, note what has no effect, take the options of the preset."""

@@ -22,8 +22,6 @@ from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.taverns.smart.compat import SmartOptions
 from innkeeper.text.pyregex import MAX_PATTERN_SECONDS, Deadline, PatternLimitError, PyPattern, compile_pattern
 
-__all__ = ["PLACEMENTS", "VIEWS", "apply_messages", "apply_text", "postprocess_apply"]
-
 MAX_RULES_SECONDS: Final = 3.0
 """Wall time the regex rules of one call may search together (`PatternLimitError`); one rule has ``MAX_PATTERN_SECONDS``."""
 

@@ -40,22 +40,6 @@ from innkeeper.taverns.tavern import Tavern
 if TYPE_CHECKING:
     from innkeeper.macros.smart import SmartEnvironment
 
-__all__ = [
-    "FRAMING",
-    "IN_CHAT_STEP",
-    "MACROS",
-    "PIPELINE",
-    "PLAN_ASSEMBLY",
-    "REGEX_AFTER",
-    "REGEX_BEFORE",
-    "TAVERN",
-    "TRIMMING",
-    "VIEW",
-    "build",
-    "builder",
-    "to_messages",
-]
-
 
 def _run_in_chat(state: State, _config: NoConfig) -> None:
     """Construct, and keep the verdicts."""

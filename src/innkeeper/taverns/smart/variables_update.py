@@ -17,7 +17,6 @@ from innkeeper.taverns.smart.compat import SmartOptions
 if TYPE_CHECKING:
     Merge = Callable[[list[Any], list[Any], str | None], list[Any]]
 
-__all__ = ["ARRAY_STRATEGIES", "apply_operation"]
 
 _SHALLOW: Final = frozenset({"shallow_merge", "shallow"})
 _ARRAYS_OF: Final = {"append": "concat", "concat": "concat", "union": "union", "union_all": "union"}

@@ -28,18 +28,6 @@ from innkeeper.prompt import (
     UsageError,
 )
 
-__all__ = [
-    "ALIASES",
-    "LANGUAGE_POLICY",
-    "VIBETAVERN_LANGUAGES",
-    "LanguagePolicyConfig",
-    "canonical_tag",
-    "check_context_policy",
-    "is_language",
-    "policy_text",
-    "with_policy",
-]
-
 _TRUE: Final = frozenset({"1", "true", "yes", "y", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "n", "off", ""})
 

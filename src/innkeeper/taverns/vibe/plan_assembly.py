@@ -31,8 +31,6 @@ from innkeeper.prompt import (
 from innkeeper.prompt.block import OriginAsset, join_pieces
 from innkeeper.taverns.vibe.prepare import prepared
 
-__all__ = ["PLAN_ASSEMBLY", "PlanAssemblyConfig", "default_system_pieces", "default_system_text"]
-
 _HISTORY: Final = FrozenDict({"source": "history"})
 _NOTHING: Final = FrozenDict()
 

@@ -30,8 +30,6 @@ from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.vibe.language_policy import check_context_policy
 
-__all__ = ["INPUTS", "PREPARE", "TOGGLE", "Prepared", "prepared", "preprocess_user_input"]
-
 TOGGLE: Final = "expand_user_input_macros"
 """The key in ``context.toggles`` that turns it on: exactly this spelling, and exactly ``True``."""
 

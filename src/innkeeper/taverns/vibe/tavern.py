@@ -11,8 +11,6 @@ from innkeeper.taverns.vibe.language_policy import LANGUAGE_POLICY
 from innkeeper.taverns.vibe.plan_assembly import PLAN_ASSEMBLY
 from innkeeper.taverns.vibe.prepare import INPUTS, PREPARE
 
-__all__ = ["PIPELINE", "TAVERN", "build", "builder", "to_messages"]
-
 PIPELINE: Final = Pipeline(PREPARE, PLAN_ASSEMBLY, LANGUAGE_POLICY, MAX_TOKENS)
 """The steps in order. The last only measures, and only where there is a window to fit into; it never trims."""
 

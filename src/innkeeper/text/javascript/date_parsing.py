@@ -10,8 +10,6 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
-__all__ = ["iso_moment", "read_moment", "read_send_date"]
-
 _ISO: Final = re.compile(
     r"\s*(?P<year>[+-]\d{6}|\d{4})(?:(?P<dash>-)?(?:W(?P<week>\d\d)(?:(?(dash)-)(?P<weekday>\d))?"
     r"|(?P<month>\d\d)(?:(?(dash)-)(?P<day>\d\d))|(?P<ordinal>\d{3})|(?P<only>\d\d))"

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from innkeeper.prompt.allowance import current_allowance, seconds_left
 
-__all__ = ["MAX_INTERPRETER_BYTES", "Interpreter", "compile_steps", "thread_interpreter"]
-
 MAX_INTERPRETER_BYTES: Final = 64 * 1024 * 1024
 """Bytes that one JavaScript interpreter may hold; an expression that needs more is not run (`TimeoutError`), with a note."""
 

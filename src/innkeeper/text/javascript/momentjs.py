@@ -13,8 +13,6 @@ from typing import Final
 
 from innkeeper.text.javascript.template_dates import MONTHS, WEEKDAYS
 
-__all__ = ["DEFAULT_FORMAT", "MAX_FORMAT_CHARS", "format_momentjs", "in_words"]
-
 DEFAULT_FORMAT: Final = "YYYY-MM-DDTHH:mm:ssZ"
 """What an empty format means."""
 

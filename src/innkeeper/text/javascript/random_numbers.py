@@ -20,8 +20,6 @@ import msgspec
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import Stream
 
-__all__ = ["Dice", "SeedRandom", "read_dice", "string_hash", "throw", "utf8_units", "word_chance", "word_chances"]
-
 _MASK: Final = 0xFFFFFFFF
 _BYTE: Final = 0xFF
 _WIDTH: Final = 256

@@ -14,8 +14,6 @@ from typing import Any, Final
 from innkeeper.prompt.determinism import EPOCH, Clock
 from innkeeper.prompt.run.variables import number_of
 
-__all__ = ["MAX_FORMAT", "MONTHS", "WEEKDAYS", "epoch_seconds", "format_moment", "moment_of", "strftime"]
-
 MAX_FORMAT: Final = 300
 """Characters of a format (no error: a longer one gives an empty text, TavernKit's rule)."""
 

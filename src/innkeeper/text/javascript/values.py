@@ -8,8 +8,6 @@ import re
 from bisect import bisect_left
 from typing import Any, Final
 
-__all__ = ["SPACES", "Offsets", "json_text", "number_text", "strip", "text_of", "to_number"]
-
 SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 r"""What ``\s`` and ``trim`` mean, as the inside of a character class."""
 

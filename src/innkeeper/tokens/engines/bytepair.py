@@ -29,8 +29,6 @@ from innkeeper.tokens.engines.engine import (
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-__all__ = ["MERGES", "BytePair", "Clip"]
-
 
 @dataclass(frozen=True, slots=True)
 class BytePair:

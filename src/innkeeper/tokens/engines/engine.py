@@ -23,19 +23,6 @@ import msgspec
 from innkeeper.prompt.allowance import Allowance, current_allowance
 from innkeeper.prompt.errors import UnavailableError
 
-__all__ = [
-    "CHUNK_CHARS",
-    "Engine",
-    "Foreign",
-    "Tokenization",
-    "TokenizerUnavailableError",
-    "chunks",
-    "count_by",
-    "paced",
-    "spans",
-    "threads_for",
-]
-
 
 class TokenizerUnavailableError(UnavailableError):
     """A tokenizer whose vocabulary, library or server is not here. ``tokenizer`` is its name."""

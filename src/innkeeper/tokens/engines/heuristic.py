@@ -16,8 +16,6 @@ from innkeeper.prompt.once import once
 from innkeeper.tokens.engines.engine import CHUNK_CHARS, Tokenization, paced
 from innkeeper.tokens.table.calibration import PROFILES, Profile
 
-__all__ = ["FEATURES", "CharsPerToken", "Estimate", "Utf8Bytes", "estimator", "features"]
-
 
 class _Counted:
     """What engines share that only count."""

@@ -21,8 +21,6 @@ from innkeeper.tokens.engines.engine import Engine, Foreign, TokenizerUnavailabl
 from innkeeper.tokens.engines.model_files import MAX_TOKENIZER_FILE_BYTES, check_size, sentence_pieces, tokenizer_of
 from innkeeper.tokens.table.vocabulary import Carrier, Vocabulary
 
-__all__ = ["available", "engine_of", "forget"]
-
 _LOADED: Final = 32
 _lock = threading.Lock()  # two threads that want the same vocabulary load it once
 

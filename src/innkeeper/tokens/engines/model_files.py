@@ -25,16 +25,6 @@ from innkeeper.tokens.engines.engine import (
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = [
-    "MAX_TOKENIZER_FILE_BYTES",
-    "FileTokenizer",
-    "FileTokenizers",
-    "SentencePieces",
-    "check_size",
-    "file_tokenizer",
-    "sentence_pieces",
-    "tokenizer_of",
-]
 
 MAX_TOKENIZER_FILE_BYTES: Final = 64 * 1024 * 1024
 """The largest tokenizer file that is read, in bytes (`LimitError`)."""

@@ -14,8 +14,6 @@ import msgspec
 
 from innkeeper.tokens.engines.engine import Tokenization, TokenizerUnavailableError
 
-__all__ = ["SERVER_RULES", "AskServer", "Fetch", "ServerRule"]
-
 Fetch = Callable[[str, Mapping[str, Any], float], Any]
 """``fetch(path, body, seconds)``: POST ``body`` as JSON to ``path`` of the server and return the decoded JSON reply."""
 

@@ -13,8 +13,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["PROFILES", "Profile"]
-
 
 class Profile(msgspec.Struct, frozen=True):
     """A heuristic's weights, one for each of `innkeeper.tokens.engines.heuristic.FEATURES`, and its measured error in percent."""

@@ -14,8 +14,6 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.tokens.table.calibration import PROFILES
 
-__all__ = ["FAMILIES", "MODELS", "Family", "Match", "ModelTable", "Way", "bare_model_id", "canonical_model_hint"]
-
 _MEASURED: Final = "measured on passages in 45 languages, 90th percentile"
 _BORROWED: Final = "not measured: counted as its nearest relative"
 

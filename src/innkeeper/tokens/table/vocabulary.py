@@ -10,8 +10,6 @@ import msgspec
 
 from innkeeper.prompt.data import Registry
 
-__all__ = ["VOCABULARIES", "Carrier", "Vocabularies", "Vocabulary"]
-
 
 class Carrier(msgspec.Struct, frozen=True):
     """One place a vocabulary can be read from: a file of an installed package.

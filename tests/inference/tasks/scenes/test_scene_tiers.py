@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from innkeeper.inference.jobs.assets import FolderAssets
 from innkeeper.inference.jobs.media_jobs import MediaJobs
+from innkeeper.inference.tasks.scenes.composing import ComposedScene, SceneTerms
 from innkeeper.inference.tasks.scenes.request import scene_request
-from innkeeper.inference.tasks.scenes.scenes import ComposedScene, Scenes, SceneTerms
+from innkeeper.inference.tasks.scenes.scenes import Scenes
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library

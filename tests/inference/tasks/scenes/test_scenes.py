@@ -13,9 +13,10 @@ from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.inference.jobs.assets import FolderAssets
 from innkeeper.inference.jobs.media_jobs import MediaJobs
 from innkeeper.inference.jobs.runner import Runner
+from innkeeper.inference.tasks.scenes.composing import ComposedScene, SceneTerms
 from innkeeper.inference.tasks.scenes.figures import numbers_in
 from innkeeper.inference.tasks.scenes.request import scene_request
-from innkeeper.inference.tasks.scenes.scenes import ComposedScene, MadeScene, Scenes, SceneTerms
+from innkeeper.inference.tasks.scenes.scenes import MadeScene, Scenes
 from innkeeper.inference.tasks.scenes.state import edited, read_state
 from innkeeper.inference.tasks.scenes.text import SceneRefusedError
 from innkeeper.library.db.owner import Owner

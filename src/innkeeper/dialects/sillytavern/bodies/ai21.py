@@ -10,8 +10,6 @@ from typing import Any
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
 from innkeeper.dialects.sillytavern.messages import lead, part_text
 
-__all__ = ["convert_ai21"]
-
 
 def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:
     """``{messages}``. Raises `FormatError`."""

@@ -13,17 +13,6 @@ from typing import Any, Final
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = [
-    "FIELDS",
-    "PENALTIES",
-    "chat_body",
-    "closed_tools",
-    "convert_text",
-    "is_text_model",
-    "mark_prefix",
-    "spoken_audio",
-]
-
 PENALTIES: Final = ("presence_penalty", "frequency_penalty")
 FIELDS: Final = (
     "temperature", "max_tokens", "max_completion_tokens", "stream", *PENALTIES, "top_p", "top_k", "stop", "logit_bias",

@@ -28,8 +28,6 @@ from innkeeper.dialects.sillytavern.messages import bad_message, part_text
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.data import deep_merge
 
-__all__ = ["Traits", "claude_body", "convert_claude"]
-
 _SHARES: Final = {"low": 0.1, "medium": 0.25, "high": 0.5, "max": 0.95}
 _EFFORTS: Final = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "max"}
 _LEAST_BUDGET: Final = 1024

@@ -13,8 +13,6 @@ from innkeeper.dialects.sillytavern.json_schema import schema_fields
 from innkeeper.dialects.sillytavern.messages import lead
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["cohere_body", "convert_cohere"]
-
 _LESS_SAFE: Final = "08-2024"
 """The models that may be told not to add instructions of their own."""
 

@@ -15,8 +15,6 @@ from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.note import NoteKind
 
-__all__ = ["included", "read_yaml", "without_excluded"]
-
 MAX_YAML_CHARS: Final = 32_768
 """Characters of a preset's text of fields (a note; it is not read)."""
 

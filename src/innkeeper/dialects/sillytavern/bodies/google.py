@@ -14,8 +14,6 @@ from innkeeper.dialects.sillytavern.json_schema import google_schema
 from innkeeper.dialects.sillytavern.messages import EXAMPLE_ASSISTANT, EXAMPLE_USER, lead, part_text
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["convert_google", "google_body"]
-
 _HARMS: Final = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY")
 _VERTEX_HARMS: Final = (
     "IMAGE_HATE", "IMAGE_DANGEROUS_CONTENT", "IMAGE_HARASSMENT", "IMAGE_SEXUALLY_EXPLICIT", "JAILBREAK",

@@ -12,8 +12,6 @@ from typing import Any, Final
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
 from innkeeper.dialects.sillytavern.messages import lead
 
-__all__ = ["convert_mistral"]
-
 _ID_CHARS: Final = 9
 
 

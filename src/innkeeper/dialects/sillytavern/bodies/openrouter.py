@@ -12,8 +12,6 @@ from innkeeper.dialects.sillytavern.conversion import RawMessage
 from innkeeper.dialects.sillytavern.effort import effort
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
-__all__ = ["cached_for_claude", "openrouter_fields", "openrouter_messages"]
-
 _HARMS: Final = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY")
 _TRANSFORMS: Final[dict[str, list[str]]] = {"on": ["middle-out"], "off": []}
 

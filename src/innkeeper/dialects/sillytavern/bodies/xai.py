@@ -9,8 +9,6 @@ from typing import Any
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
 
-__all__ = ["convert_xai"]
-
 
 def convert_xai(conversion: ChatConversion) -> dict[str, Any]:
     """``{messages}``. Raises `FormatError`."""

@@ -17,8 +17,6 @@ from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.limits import MAX_OUTPUTS
 from innkeeper.prompt.data import FrozenDict
 
-__all__ = ["A1111"]
-
 _BASE: Final = "http://127.0.0.1:7860"
 _SECONDS: Final = 900.0
 _NAMES: Final = {

@@ -19,8 +19,6 @@ from innkeeper.inference.jobs.limits import MAX_OUTPUTS
 from innkeeper.inference.jobs.media import MediaRequestError
 from innkeeper.prompt.data import FrozenDict, thaw
 
-__all__ = ["ComfyUI", "filled"]
-
 _BASE: Final = "http://127.0.0.1:8188"
 _KINDS: Final = ("images", "gifs", "videos")
 

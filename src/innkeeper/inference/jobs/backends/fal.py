@@ -30,8 +30,6 @@ from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import ProviderError
 
-__all__ = ["Fal"]
-
 _QUEUE: Final = "https://queue.fal.run"
 _SYNC: Final = "https://fal.run"
 KEYS: Final = "https://rest.alpha.fal.ai/.well-known/jwks.json"

@@ -11,8 +11,6 @@ from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.jobs.limits import MAX_OUTPUTS
 
-__all__ = ["flagged", "of_data", "outputs_in"]
-
 _PLACES: Final = ("video", "videos", "images", "image", "output", "outputs")
 """Where results stand, in the order in which they are looked for; the first that holds any counts."""
 

@@ -15,8 +15,6 @@ from innkeeper.inference.jobs.backends.wire import MediaWire
 from innkeeper.inference.jobs.backends.worker import MediaWorkers
 from innkeeper.prompt.machine import Secret
 
-__all__ = ["backend_of", "backends"]
-
 _NAMES: Final = {
     "fal.ai": "fal",
     "fal-ai": "fal",

@@ -20,8 +20,6 @@ from innkeeper.prompt.data import FrozenDict, parse_json
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.machine import Secret
 
-__all__ = ["Replicate"]
-
 _BASE: Final = "https://api.replicate.com"
 _VERSION: Final = re.compile(r"[0-9a-f]{32,64}")
 _SAFETY: Final = re.compile(r"nsfw|safety|sensitive|content policy|moderation|flagged", re.IGNORECASE)

@@ -17,8 +17,6 @@ from innkeeper.inference.jobs.backend import Call, Progress, Submitted, Webhook,
 from innkeeper.inference.jobs.job import Output
 from innkeeper.prompt.data import FrozenDict
 
-__all__ = ["MODEL", "NAME", "TinySeedPicture", "drawn"]
-
 NAME: Final = "tiny-seed-picture"
 """What the backend and its model are called, so that nobody takes its pictures for a model's."""
 

@@ -24,7 +24,6 @@ from innkeeper.prompt.machine import Secret
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["MediaWire"]
 
 LOG: Final = logging.getLogger("innkeeper.jobs")
 

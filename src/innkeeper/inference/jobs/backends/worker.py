@@ -18,8 +18,6 @@ from innkeeper.inference.jobs.job import Output
 from innkeeper.inference.worker.media_protocol import MediaAnswer, work_sha256
 from innkeeper.prompt.once import convert
 
-__all__ = ["MediaWorkers"]
-
 _SECONDS: Final = 900.0
 
 

@@ -38,8 +38,6 @@ from innkeeper.inference.response.views.view import (
     plain,
 )
 
-__all__ = ["CHAT", "DONE", "ChatView", "call_dict", "envelope", "finish_reason", "usage_dict"]
-
 _IMAGES: Final = frozenset({"image_url"})
 DONE: Final = ServerEvent("[DONE]")
 _FINISH: Final[Mapping[FinishReason, str]] = {"refusal": "stop"}

@@ -18,8 +18,6 @@ from innkeeper.inference.response.views.view import (
     others,
 )
 
-__all__ = ["COMPLETION", "CompletionView"]
-
 
 class CompletionView(View):
     """The view of ``/v1/completions``."""

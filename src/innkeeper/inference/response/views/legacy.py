@@ -19,8 +19,6 @@ from innkeeper.inference.response.response import (
 )
 from innkeeper.inference.response.views.view import others
 
-__all__ = ["left_out", "whole"]
-
 _FIGURES: Final = ("input_tokens", "output_tokens", "total_tokens")
 
 

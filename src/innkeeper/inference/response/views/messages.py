@@ -40,8 +40,6 @@ from innkeeper.inference.response.views.view import (
     others,
 )
 
-__all__ = ["MESSAGES", "MessagesView", "envelope"]
-
 _STOP: Final[Mapping[FinishReason | None, str | None]] = {
     "stop": "end_turn",
     "length": "max_tokens",

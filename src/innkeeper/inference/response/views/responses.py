@@ -31,8 +31,6 @@ from innkeeper.inference.response.views.sequence import Sequence
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, plain
 from innkeeper.prompt.data import FrozenDict
 
-__all__ = ["RESPONSES", "ResponsesView"]
-
 
 class ResponsesView(View):
     """The view of ``/v1/responses``. It has a place for everything."""

@@ -18,8 +18,6 @@ from innkeeper.inference.response.events import (
     TextDelta,
 )
 
-__all__ = ["Sequence"]
-
 _CONTENT: Final = (TextDelta, RefusalDelta, ReasoningDelta, CallDelta, OtherOutput)
 _SHORT: Final = 4096
 """Arguments that are looked at anew with each piece; longer ones when they have grown by an eighth."""

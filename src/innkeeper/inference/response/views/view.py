@@ -18,8 +18,6 @@ from innkeeper.inference.response.response import ModelResponse, OtherItem
 from innkeeper.prompt.data import plain_data
 from innkeeper.prompt.text import scalar_text
 
-__all__ = ["ErrorFacts", "ServerEvent", "StreamView", "View", "bare_id", "json_bytes", "noted", "others", "plain"]
-
 
 class ErrorFacts(NamedTuple):
     """An error as surfaces tell it: the HTTP ``status``, OpenAI's ``type`` and ``code``, a sentence, the field it is about."""

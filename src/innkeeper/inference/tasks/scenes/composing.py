@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.library.library import Library
 
-__all__ = ["ComposedScene", "Composing", "SceneTerms"]
-
 
 class SceneTerms(msgspec.Struct, frozen=True, kw_only=True):
     """For whom a scene is made, and how far it may go. None of it is read from what a client says of itself.

@@ -25,18 +25,6 @@ from innkeeper.library.prepare.budget import Budget, Dropped
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.prompt.text import shorten
 
-__all__ = [
-    "CastMember",
-    "Clothing",
-    "Composition",
-    "Omitted",
-    "SceneParts",
-    "SceneStyle",
-    "clothing_of",
-    "compose",
-    "people_of",
-]
-
 JOINER: Final = "; "
 """Between two parts: no word of one makes a figure of a number in the next."""
 

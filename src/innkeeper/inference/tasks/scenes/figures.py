@@ -16,17 +16,6 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 import msgspec
 
-__all__ = [
-    "Figure",
-    "FigureCandidate",
-    "FigurePlan",
-    "FigureRole",
-    "Rewrite",
-    "numbers_in",
-    "plan_figures",
-    "storage_key",
-]
-
 
 class FigureRole(StrEnum):
     """What a picture shows. In the order in which they are sent, and by which the document numbers them from 1."""

@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "MAX_ACTIONS",
-    "MAX_APPEARANCE",
-    "MAX_FACTS",
-    "MAX_FACT_CHARS",
-    "MAX_PROMPT_CHARS",
-    "MAX_SCENE_CHARS",
-    "MAX_SCENE_ITEMS",
-]
-
 MAX_FACTS: Final = 16
 """Persons, things or clothes in the state of a scene (`LimitError` by hand; what is extracted beyond is not applied)."""
 

@@ -16,8 +16,6 @@ from innkeeper.library.errors import FieldError
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import Where
 
-__all__ = ["STRENGTHS", "Consistency", "Environment", "SceneMode", "environment_of", "strength_of"]
-
 
 class SceneMode(StrEnum):
     """What a scene goes on from, the first that there is."""

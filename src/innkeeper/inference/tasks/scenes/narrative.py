@@ -14,8 +14,6 @@ import msgspec
 
 from innkeeper.library.prepare.budget import cut_text
 
-__all__ = ["Narrative", "SceneTags", "mended", "read_narrative", "repair_text", "taken_tags"]
-
 _LEAST: Final = 20
 """Characters of a narrative at least."""
 

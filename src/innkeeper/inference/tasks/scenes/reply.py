@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.inference.tasks.scenes.scenes import ComposedScene, MadeScene
+from innkeeper.inference.tasks.scenes.composing import ComposedScene
+from innkeeper.inference.tasks.scenes.scenes import MadeScene
 from innkeeper.prompt.data import thaw
-
-__all__ = ["composed_reply", "made_reply", "scene_facts", "template_facts"]
 
 _KEPT: Final = (
     *("id", "number", "conversation_id", "character_id", "user_character_id", "template_id", "scene_name"),

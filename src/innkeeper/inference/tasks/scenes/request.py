@@ -21,8 +21,6 @@ from innkeeper.prompt.data import EMPTY, check_depth, to_json
 from innkeeper.prompt.errors import LimitError, UsageError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = ["InlinePerson", "SceneRequest", "person_texts", "scene_request"]
-
 
 class InlinePerson(msgspec.Struct, frozen=True, kw_only=True):
     """A person who is told in the request and has no row: of the general tier."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 from innkeeper.inference.tasks.scenes.composing import ComposedScene, Composing, SceneTerms
 
-__all__ = ["ComposedScene", "MadeScene", "SceneTerms", "Scenes"]
-
 
 class MadeScene(msgspec.Struct, frozen=True, kw_only=True):
     """A scene that is stored, and its job. ``composed`` is None where the request was a repeat of an earlier one."""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.jobs.media_jobs import MediaJobs
     from innkeeper.library.library import Library
 
-__all__ = ["SceneSources", "read_sources", "scene_texts"]
 
 _MESSAGES: Final = 10
 """How many of the newest messages are read for a scene."""

@@ -19,19 +19,6 @@ from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.once import convert
 
-__all__ = [
-    "THRESHOLD",
-    "Applied",
-    "Fact",
-    "FactOrigin",
-    "Ignored",
-    "SceneState",
-    "StateChange",
-    "apply_changes",
-    "edited",
-    "read_state",
-]
-
 THRESHOLD: Final = 0.7
 """How sure a change must be to be applied."""
 

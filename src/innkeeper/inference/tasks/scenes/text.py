@@ -37,8 +37,6 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ProviderError, StrictModeError, UnavailableError, UsageError, Where
 from innkeeper.prompt.message import Message
 
-__all__ = ["Narrator", "SceneRefusedError", "SceneText", "narrator", "scene_text"]
-
 Source = Literal["override", "template", "composed", "narrative", "fallback"]
 Narrator = Callable[[SceneMode, SceneState, SceneContext, int], Awaitable["SceneText"]]
 """Has a model tell the moment of a scene in so many words at most."""

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 
 from innkeeper.library.limits import ADULT_AGE
 
-__all__ = ["BARE", "BORN_SINCE", "KINDS", "PERHAPS", "TAGGED", "Age", "YearRange", "has_figures", "years_of"]
-
 BORN_SINCE: Final = 2010
 """A year of birth from which on a person is taken for a minor: a detector has no clock, and errs on this side."""
 

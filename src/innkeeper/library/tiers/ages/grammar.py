@@ -21,8 +21,6 @@ from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocab
 from innkeeper.text.confusables import with_plain_signs
 from innkeeper.text.views import View
 
-__all__ = ["ages_in", "read_ages"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from innkeeper.library.tiers.ages.age import BARE, KINDS, TAGGED, Age, has_figur
 from innkeeper.library.tiers.languages import languages
 from innkeeper.prompt.once import once
 
-__all__ = ["read_signs"]
-
 _NAMED: Final = re.compile(
     r"(?:[(（\[]|, ?|(?<= )[-–—|/] )(?P<age>[1-9]\d?)(?: ?(?:f|m|w|yo))?(?:[)）\]]|[,;]| [-–—|/] |[.!?](?!\d)|$)"
 )

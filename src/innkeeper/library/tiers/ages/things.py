@@ -16,8 +16,6 @@ from innkeeper.library.tiers.vocabulary import Vocabulary
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import View
 
-__all__ = ["Things", "is_broken", "sentence_of", "text_between"]
-
 _NEAR: Final = 12
 """Characters between a thing and its years at most, in scripts without spaces."""
 

@@ -10,21 +10,6 @@ from innkeeper.macros.smart.sandbox.names import getvar, setvar
 from innkeeper.macros.smart.sandbox.operators import compared
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Variables, kind_of, measure
 
-__all__ = [
-    "Closure",
-    "call_any",
-    "call_named",
-    "call_one",
-    "call_two",
-    "comparisons",
-    "in_order",
-    "item_of",
-    "one_comparison",
-    "put_item",
-    "set_name",
-    "unpacked",
-]
-
 Closure: TypeAlias = Callable[[Frame], Any]
 """What an expression or statement becomes: a function of the run."""
 

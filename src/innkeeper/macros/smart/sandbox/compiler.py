@@ -46,8 +46,6 @@ from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.memo import Memo
 
-__all__ = ["Program", "program"]
-
 _CONSTANTS: Final = frozenset({int, float, str, bool, type(None)})
 _NO_FILE: Final = ""
 """What the parser takes for the file's name. It opens that file to show a wrong line, so it must be one that cannot exist."""

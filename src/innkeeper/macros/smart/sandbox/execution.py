@@ -23,8 +23,6 @@ from innkeeper.macros.smart.sandbox.values import Frame, Host, text_of
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import FormatError
 
-__all__ = ["evaluate", "run", "run_text"]
-
 _DEFAULT = MacroOptions()
 
 

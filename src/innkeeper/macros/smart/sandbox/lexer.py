@@ -12,8 +12,6 @@ from typing import Final
 from innkeeper.macros.smart.sandbox.limits import SandboxForbiddenError, SandboxLimits, SandboxSyntaxError
 from innkeeper.macros.smart.sandbox.values import limit
 
-__all__ = ["place", "prepared"]
-
 _TOKEN: Final = re.compile(
     r"""(?P<comment>\#[^\n]*)
     |(?P<text>(?P<prefix>[A-Za-z]{0,2})(?:'''(?:[^\\]|\\[\s\S])*?'''|\"\"\"(?:[^\\]|\\[\s\S])*?\"\"\"

@@ -12,20 +12,6 @@ import msgspec
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = [
-    "CACHED_CODE_CHARS",
-    "CACHED_PROGRAMS",
-    "FAILURES",
-    "SANDBOX_LIMITS",
-    "Place",
-    "SandboxError",
-    "SandboxForbiddenError",
-    "SandboxLimitError",
-    "SandboxLimits",
-    "SandboxRuntimeError",
-    "SandboxSyntaxError",
-]
-
 
 class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of one run of one piece of code (`SandboxLimitError`). Each is checked before the cost is paid."""

@@ -30,8 +30,6 @@ from innkeeper.macros.smart.sandbox.values import (
     text_of,
 )
 
-__all__ = ["DOTTED", "FUNCTIONS", "MODULES", "getvar", "setvar"]
-
 _NUMBERS: Final = frozenset({int, float, bool})
 _ABSENT: Final = object()
 _TIME_FORMAT: Final = "%H:%M:%S"

@@ -28,8 +28,6 @@ from innkeeper.macros.smart.sandbox.values import (
     text_of,
 )
 
-__all__ = ["BINARY", "COMPARE", "UNARY", "add", "compared", "formatted"]
-
 _WHOLE: Final = frozenset({int, bool})
 _NUMBERS: Final = frozenset({int, bool, float})
 _MOMENTS: Final = frozenset({date, datetime, time, timedelta})

@@ -20,7 +20,6 @@ from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, PyPatt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["findall", "fromtimestamp", "make", "match", "now", "search", "strptime", "sub", "today", "utcnow"]
 
 _READ: Final = frozenset("aAbBdfHIjmMpSUuVwWyYGz%")
 _DIRECTIVE: Final = re.compile(r"%([\s\S]?)")

@@ -16,27 +16,6 @@ from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimi
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
 
-__all__ = [
-    "Frame",
-    "Function",
-    "Host",
-    "Match",
-    "Module",
-    "Random",
-    "Variables",
-    "admit",
-    "article",
-    "boundary",
-    "bounded_text",
-    "items_of",
-    "kind_of",
-    "limit",
-    "measure",
-    "size_of",
-    "storable",
-    "text_of",
-]
-
 
 class Random(Protocol):
     """Where draws come from."""

@@ -21,8 +21,6 @@ from innkeeper.service.inspector.desk.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.workspace import FileView, Saved
 from innkeeper.service.inspector.workspace.saving import save_new, save_over
 
-__all__ = ["MAX_EDITS", "Desk", "DeskFile", "WorkspaceOptions"]
-
 MAX_EDITS: Final = 500
 """Edits that are kept apart (no error: the documents are kept as they are then)."""
 

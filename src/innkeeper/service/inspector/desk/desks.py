@@ -14,8 +14,6 @@ from typing import Final
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.inspector.desk.desk import Desk
 
-__all__ = ["IDLE_SECONDS", "MAX_WORKSPACES", "MAX_WORKSPACE_BYTES", "Desks"]
-
 MAX_WORKSPACES: Final = 16
 """Workspaces of keys in one service, beside that of whoever started it (`LimitError`)."""
 

@@ -37,8 +37,6 @@ from innkeeper.service.inspector.views.workspace import (
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["MAX_INSPECTION_SECONDS", "Engine"]
-
 MAX_INSPECTION_SECONDS: Final = 4.0
 """Seconds of the processor for one build of the inspector (`AllowanceError`)."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Answer", "Call", "OpenedFile", "Opening"]
-
 
 class Call(msgspec.Struct, frozen=True, array_like=True):
     """What is asked: the name of an operation, and what it is about."""

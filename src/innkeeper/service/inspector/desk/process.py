@@ -20,17 +20,6 @@ from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import LENGTHS, frame
 from innkeeper.service.inspector.desk.frames import Answer, Call
 
-__all__ = [
-    "MAX_DESK_CALL_SECONDS",
-    "MAX_DESK_CPU_SECONDS",
-    "MAX_ENGINE_MEMORY",
-    "OPEN_SECONDS",
-    "EngineHere",
-    "EngineProcess",
-    "Engines",
-    "main",
-]
-
 MAX_DESK_CALL_SECONDS: Final = 30.0
 """Seconds that one call of the inspector's process may take (`TimeBudgetError`)."""
 

@@ -21,7 +21,6 @@ from innkeeper.service.inspector.views.inspection import Inspection, MessageView
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["compared", "comparison"]
 
 _ALIKE: Final = 0.3
 """How alike two texts must be, from 0 to 1, to be one message that changed."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Note, Plan
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["inspected", "note_finding"]
 
 FRAMING: Final = "framing"
 """The group of what belongs to no message: the start of the reply, tools, marks between messages."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.working import WorkingFile
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["Origins"]
 
 _PALETTE: Final = {
     OriginAsset.CHARACTER: 0,

@@ -20,8 +20,6 @@ from innkeeper.taverns.sending import RESERVE
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["Sending", "planned", "sending"]
-
 
 def planned(workspace: OpenWorkspace, variation: Variation | None = None) -> Plan:
     """The plan. One that does not fit is made all the same, with a warning. Raises what building raises otherwise."""

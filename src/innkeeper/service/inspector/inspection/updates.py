@@ -11,8 +11,6 @@ from innkeeper.service.inspector.views.exchanges import InspectionUpdate, Messag
 from innkeeper.service.inspector.views.inspection import Inspection, InspectionFacts
 from innkeeper.service.inspector.views.workspace import FileView
 
-__all__ = ["Updates"]
-
 T = TypeVar("T")
 
 

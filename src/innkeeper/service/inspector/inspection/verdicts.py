@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.known import Known
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["verdict_views"]
 
 _FROM_END: Final = re.compile(r"message (\d+) from the end")
 _TIMED: Final = frozenset({"sticky", "cooldown", "delay"})

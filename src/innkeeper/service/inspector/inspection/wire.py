@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.source_map import SourceRange
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
-__all__ = ["wire_view"]
 
 INDENT: Final = 2
 

@@ -9,7 +9,8 @@ from innkeeper.library.catalogue.resolver import ResolveRequest as Wanted
 from innkeeper.library.catalogue.resolver import resolve
 from innkeeper.library.models.facts import ceilings_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
-from innkeeper.library.tiers.gate import ABSOLUTE, TextKind, TierPolicy, character_ceiling
+from innkeeper.library.tiers.evidence import ABSOLUTE
+from innkeeper.library.tiers.gate import TextKind, TierPolicy, character_ceiling
 from innkeeper.prompt.errors import LimitError, UnknownNameError
 from innkeeper.service.inspector.library.shelf import Shelf
 from innkeeper.service.inspector.views.answers import (
@@ -24,8 +25,6 @@ from innkeeper.service.inspector.views.answers import (
     TierSpan,
     TierView,
 )
-
-__all__ = ["MAX_TIER_TEXT", "resolution", "tier_of"]
 
 MAX_TIER_TEXT: Final = 200_000
 """Characters of a text whose tier is asked for in the inspector (`LimitError`)."""

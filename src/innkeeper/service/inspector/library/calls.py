@@ -37,25 +37,6 @@ from innkeeper.service.inspector.views.workspace import Changes
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = [
-    "draft",
-    "judge",
-    "publish",
-    "resolve",
-    "roll_back",
-    "see_budgets",
-    "see_changes",
-    "see_library",
-    "see_log",
-    "see_metrics",
-    "see_models",
-    "see_negatives",
-    "see_providers",
-    "see_template",
-    "see_templates",
-    "see_tools",
-    "see_vault",
-]
 
 Asked = Mapping[str, Any]
 

@@ -21,8 +21,6 @@ from innkeeper.service.inspector.views.records import (
     VaultNames,
 )
 
-__all__ = ["LOG_PAGE", "MAX_HOURS", "MAX_METRIC_CALLS", "log_page", "metrics", "vault_names"]
-
 LOG_PAGE: Final = 100
 """Calls of the log in one reply (no error: the next are asked for)."""
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.service.inspector.library.shelf import Shelf
 
-__all__ = ["LibraryRoom"]
 
 T = TypeVar("T")
 

@@ -20,8 +20,6 @@ from innkeeper.service.exchange import JSON
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library.room import LibraryRoom
 
-__all__ = ["MAX_LIBRARY_CALLS", "MAX_LIBRARY_SECONDS", "LibraryRoutes"]
-
 MAX_LIBRARY_CALLS: Final = 4
 """Calls of the library that are worked on at once (no error: others wait)."""
 

@@ -29,8 +29,6 @@ from innkeeper.service.inspector.views.library import (
 from innkeeper.service.inspector.views.workspace import problem_of
 from innkeeper.tokens import default_counter
 
-__all__ = ["budgets", "models", "negatives", "overview", "providers", "tools"]
-
 Row = Mapping[str, Any]
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.templates.store import LabelEvent
 
-__all__ = ["KeptShelf", "Shelf", "ShelfEntry", "Source", "StoredShelf"]
 
 Source = Literal["database", "snapshot", "builtin"]
 

@@ -37,17 +37,6 @@ from innkeeper.tokens import default_counter
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-__all__ = [
-    "MAX_LISTED",
-    "changes",
-    "checked_draft",
-    "draft_version",
-    "publish",
-    "reader_of",
-    "roll_back",
-    "summaries",
-    "template_view",
-]
 
 MAX_LISTED: Final = 2_000
 """Templates in one reply (no error: those after the last are asked for by its name)."""

@@ -8,19 +8,6 @@ import msgspec
 
 from innkeeper.service.inspector.views.library import TierName
 
-__all__ = [
-    "CategoryScore",
-    "PolicyRow",
-    "ResolutionStep",
-    "ResolutionView",
-    "ResolveRequest",
-    "TierCeiling",
-    "TierReason",
-    "TierRequest",
-    "TierSpan",
-    "TierView",
-]
-
 
 class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a template is wanted for. ``tier`` is what is asked for; what is granted depends on the operator."""

@@ -16,26 +16,6 @@ from innkeeper.service.inspector.views.inspection import (
 )
 from innkeeper.service.inspector.views.workspace import Edit, FileView, Problem, SettingsPatch, Variation
 
-__all__ = [
-    "CacheCost",
-    "CompareRequest",
-    "Comparison",
-    "InspectionUpdate",
-    "LiveFailure",
-    "LiveFiles",
-    "LiveReply",
-    "LiveRequest",
-    "MessageChanges",
-    "MessagePair",
-    "OriginChanges",
-    "PairTokens",
-    "TalkDelta",
-    "TalkEnd",
-    "TalkRequest",
-    "VerdictChanges",
-    "VerdictPair",
-]
-
 
 class MessageChanges(msgspec.Struct, frozen=True):
     """The messages as they differ from those before: how many there are, and those that are others, by index."""

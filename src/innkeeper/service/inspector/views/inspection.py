@@ -8,26 +8,6 @@ import msgspec
 
 from innkeeper.service.inspector.views.workspace import Finding, Path
 
-__all__ = [
-    "COLOURS",
-    "GroupContest",
-    "Inspection",
-    "InspectionFacts",
-    "KeyMatch",
-    "LoreView",
-    "MessageView",
-    "Origin",
-    "Piece",
-    "Roll",
-    "TimedEffect",
-    "TokenGroup",
-    "Tokens",
-    "Trim",
-    "Verdict",
-    "Wire",
-    "WireRange",
-]
-
 COLOURS: Final = 12
 """How many colours origins have."""
 

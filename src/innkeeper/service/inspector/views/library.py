@@ -8,18 +8,6 @@ import msgspec
 
 from innkeeper.service.inspector.views.workspace import Problem
 
-__all__ = [
-    "BudgetRow",
-    "LibraryCounts",
-    "LibraryRights",
-    "LibraryView",
-    "ModelRow",
-    "NegativeRow",
-    "ProviderRow",
-    "TierName",
-    "ToolRow",
-]
-
 TierName = Literal["sfw", "nsfw"]
 
 

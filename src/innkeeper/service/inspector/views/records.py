@@ -6,17 +6,6 @@ import msgspec
 
 from innkeeper.service.inspector.views.library import TierName
 
-__all__ = [
-    "CallFigures",
-    "LogPage",
-    "LogRow",
-    "MetricsBucket",
-    "MetricsView",
-    "TemplateFigures",
-    "VaultName",
-    "VaultNames",
-]
-
 
 class LogRow(msgspec.Struct, frozen=True, kw_only=True):
     """A call: what answered it, in which tier, how long it took and what it cost. No text is kept in the log."""

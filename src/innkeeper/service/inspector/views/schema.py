@@ -11,8 +11,6 @@ import msgspec
 
 from innkeeper.service.inspector.views import answers, exchanges, inspection, library, records, templates, workspace
 
-__all__ = ["VIEWS"]
-
 VIEWS: Final[tuple[type[msgspec.Struct], ...]] = tuple(
     view
     for module in (workspace, inspection, exchanges, library, templates, answers, records)

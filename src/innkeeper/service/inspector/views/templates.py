@@ -9,19 +9,6 @@ import msgspec
 from innkeeper.library.templates.template import Variable
 from innkeeper.service.inspector.views.library import TierName
 
-__all__ = [
-    "DraftRequest",
-    "LabelMove",
-    "PublishRequest",
-    "RollbackRequest",
-    "TemplateContent",
-    "TemplateFinding",
-    "TemplateSummary",
-    "TemplateVariable",
-    "TemplateVersionView",
-    "TemplateView",
-]
-
 
 class TemplateSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A template in the list: its key is that of the version in production, else of the latest. ``kind`` is its use case."""

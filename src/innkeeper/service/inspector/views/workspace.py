@@ -12,25 +12,6 @@ from msgspec import UNSET, UnsetType
 
 from innkeeper.prompt.errors import InnkeeperError
 
-__all__ = [
-    "Changes",
-    "Edit",
-    "FileContent",
-    "FileReply",
-    "FileView",
-    "Finding",
-    "Kind",
-    "Path",
-    "Problem",
-    "Saved",
-    "SettingsPatch",
-    "SettingsView",
-    "Variation",
-    "Workspace",
-    "problem_body",
-    "problem_of",
-]
-
 Kind = Literal["character", "lorebook", "preset", "persona", "chat", "request", "profile", "other"]
 """What a file holds."""
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.service.inspector.workspace.working import WorkingFile
 
-__all__ = ["MAX_CARRIED", "Carried", "is_same", "same_fields"]
 
 MAX_CARRIED: Final = 40
 """Turns before a cut that are built again for what they left (no error: a note says that there are more)."""

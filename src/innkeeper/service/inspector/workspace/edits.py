@@ -11,8 +11,6 @@ from innkeeper.content.json import ABSENT
 from innkeeper.content.json.text import decode_json, encode_json
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["MAX_EDIT_DEPTH", "differences", "edited", "existing", "inserted", "plain", "text_path"]
-
 MAX_EDIT_DEPTH: Final = 64
 """Keys and indexes in the path of an edit (`UsageError`)."""
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from innkeeper.content.preset import Preset
     from innkeeper.service.inspector.workspace.working import WorkingFile
 
-__all__ = ["Linted", "finding_view"]
 
 _SEVERITIES: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
 

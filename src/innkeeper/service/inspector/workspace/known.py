@@ -6,8 +6,6 @@ from typing import Any
 
 from innkeeper.service.inspector.views.inspection import Origin
 
-__all__ = ["Known"]
-
 
 class Known:
     """What `innkeeper.service.inspector.inspection` made last."""

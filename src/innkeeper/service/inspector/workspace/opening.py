@@ -11,8 +11,6 @@ from innkeeper.prompt.errors import InnkeeperError, LimitError, UnavailableError
 from innkeeper.service.inspector.workspace.workspace import MAX_FILE_BYTES, MAX_FILES
 from innkeeper.taverns.profiles.files import FolderFiles
 
-__all__ = ["SUFFIXES", "read_files", "read_folder"]
-
 SUFFIXES: Final = frozenset({".json", ".jsonl", ".png", ".apng", ".charx", ".byaf", ".toml"})
 """Endings of the files of a folder that are opened; what they hold decides what they are."""
 

@@ -24,8 +24,6 @@ from innkeeper.content.spellings.reading import read_entry
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import UsageError
 
-__all__ = ["CHAT_KEYS", "chat_tree", "read_tree", "reread"]
-
 CHAT_KEYS: Final = ("header", "messages")
 """The keys of a chat as a document: its first line, and its messages."""
 

@@ -11,8 +11,6 @@ from innkeeper.content.files.saving import save_bytes
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.taverns.profiles.files import checked_parts
 
-__all__ = ["ChangedFileError", "save_new", "save_over"]
-
 _MOST: Final = 1_000
 
 

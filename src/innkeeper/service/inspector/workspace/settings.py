@@ -12,8 +12,6 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError
 from innkeeper.service.inspector.views.workspace import Kind, SettingsPatch, SettingsView
 from innkeeper.service.inspector.workspace.working import WorkingFile
 
-__all__ = ["TAVERN", "patched", "settings_fields", "usual_settings", "with_request"]
-
 TAVERN: Final = "silly"
 """What builds where nobody says."""
 

@@ -32,8 +32,6 @@ from innkeeper.service.inspector.views.workspace import Edit, Kind
 from innkeeper.service.inspector.workspace.edits import differences, edited, existing, inserted, plain
 from innkeeper.service.inspector.workspace.rereading import chat_tree, reread
 
-__all__ = ["PNG", "WorkingFile"]
-
 PNG: Final = b"\x89PNG\r\n\x1a\n"
 """How a picture begins that a page may show."""
 

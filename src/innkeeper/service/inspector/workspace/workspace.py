@@ -32,8 +32,6 @@ from innkeeper.service.inspector.workspace.settings import (
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.taverns.asset_fields import AssetFields
 
-__all__ = ["MAX_FILES", "MAX_FILE_BYTES", "OpenWorkspace"]
-
 MAX_FILES: Final = 500
 """Files of one workspace of the inspector (`LimitError`)."""
 

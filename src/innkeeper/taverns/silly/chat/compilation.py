@@ -30,8 +30,6 @@ from innkeeper.taverns.silly.injection import (
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
-__all__ = ["COMPILATION", "Compiled", "Fixed", "example_dialogues", "headed", "turns_of"]
-
 
 class Fixed(msgspec.Struct, frozen=True):
     """A fixed message; ``first`` ones stand in front of what their slot already has."""

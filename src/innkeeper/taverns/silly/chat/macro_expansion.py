@@ -29,8 +29,6 @@ from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
 
-__all__ = ["MACRO_EXPANSION", "History", "again_expanded", "field_name", "named_text", "of_depth"]
-
 
 class History:
     """The history newest first, with texts at depths in their places, which fills the room there is.

@@ -29,19 +29,6 @@ from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
-__all__ = [
-    "FRAME",
-    "PLAN_ASSEMBLY",
-    "Assembly",
-    "Opened",
-    "bias_of",
-    "custom_stop_strings",
-    "opened_history",
-    "provider_options",
-    "resolve_greeting",
-    "set_options",
-]
-
 FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
 """The sources of what frames the history, which squashing leaves alone."""
 

@@ -33,20 +33,6 @@ from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.text.javascript.values import strip
 
-__all__ = [
-    "DEFAULT_ORDER",
-    "ENTRIES",
-    "FIXED_FIRST",
-    "IN_PROMPT",
-    "MARKERS",
-    "PINNED_GROUPS",
-    "Pinned",
-    "Prompt",
-    "PromptTurn",
-    "pinned_of",
-    "prompts_of",
-]
-
 MARKERS: Final = (
     "worldInfoBefore", "personaDescription", "charDescription", "charPersonality", "scenario", "worldInfoAfter",
     "dialogueExamples", "chatHistory",

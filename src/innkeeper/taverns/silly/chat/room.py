@@ -25,8 +25,6 @@ from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS, Framing, default_counter, framing
 
-__all__ = ["Counting", "NoRoomError", "Room", "counted", "is_empty", "message_block", "tokens_of", "tool_tokens"]
-
 REPLY_PRIMER: Final = 3
 """Tokens every chat prompt reserves for the beginning of the reply."""
 

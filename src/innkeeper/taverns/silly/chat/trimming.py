@@ -35,8 +35,6 @@ from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.stored import stored_by
 
-__all__ = ["FILL", "TRIMMING", "UNBOUNDED", "SillyTrimmingConfig", "cut", "finish_plan"]
-
 FILL: Final = Fill.name
 """The strategy's name in reports: SillyTavern fills prompts rather than trimming them (`sillytavern.md` 47, 69)."""
 

@@ -19,8 +19,6 @@ import msgspec
 
 from innkeeper.prompt.data import EMPTY
 
-__all__ = ["Guidance", "GuidanceLevel", "guidance_of", "is_missing"]
-
 
 class GuidanceLevel(IntEnum):
     """What guidance is for; the numbers are SillyTavern's."""

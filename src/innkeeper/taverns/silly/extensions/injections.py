@@ -8,8 +8,6 @@ from typing import Final
 from innkeeper.prompt.run.extensions import Injection, InjectionPosition
 from innkeeper.taverns.silly.settings import ROLES
 
-__all__ = ["filled", "injection_of"]
-
 _POSITIONS: Final = (-1, 0, 1, 2)
 
 

@@ -19,8 +19,6 @@ from innkeeper.prompt.run.extensions import Injection
 from innkeeper.taverns.silly.extensions.injections import filled, injection_of
 from innkeeper.taverns.silly.lines.line import Line
 
-__all__ = ["SUMMARY_KEY", "Builder", "MemorySettings", "SummaryRequest", "due", "summary_injection", "summary_request"]
-
 SUMMARY_KEY: Final = "1_memory"
 """The summary's key among injections."""
 

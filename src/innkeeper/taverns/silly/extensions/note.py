@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["character_note", "note_fields"]
-
 _FIELDS: Final[Mapping[str, tuple[str, str, Any]]] = {
     "text": ("note_prompt", "default", ""),
     "interval": ("note_interval", "defaultInterval", 1),

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.state import PassageSearch, State
     from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = ["NOTHING", "Recall", "Search", "recall", "search_of", "searched_lore", "shortened"]
 
 Lines = tuple[Line, ...]
 

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from innkeeper.lore.compiled import CompiledEntry
     from innkeeper.prompt.run.state import PassageSearch
 
-__all__ = [
-    "CHAT_KEY",
-    "DATA_BANK_KEY",
-    "BankFile",
-    "Recalled",
-    "VectorSettings",
-    "bank_files",
-    "chat_injection",
-    "chunks",
-    "data_bank",
-    "file_passages",
-    "lore_keys",
-    "query_of",
-    "recalled",
-]
 
 CHAT_KEY: Final = "3_vectors"
 DATA_BANK_KEY: Final = "4_vectors_data_bank"

@@ -11,8 +11,6 @@ from innkeeper.taverns.silly.install.files import UserFolder, list_of, mapping_o
 from innkeeper.taverns.silly.install.names import CardFile
 from innkeeper.taverns.silly.install.selected import Selected
 
-__all__ = ["lorebooks"]
-
 WORLDS: Final = "worlds"
 
 

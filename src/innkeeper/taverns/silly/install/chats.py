@@ -15,15 +15,6 @@ from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.install.files import UserFolder, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import CardFile, GroupFile
 
-__all__ = [
-    "OpenChat",
-    "chat_names",
-    "group_chat",
-    "one_to_one_chat",
-    "resolve_greeting",
-    "script_injections",
-]
-
 CHATS: Final = "chats"
 GROUP_CHATS: Final = "group chats"
 _LINES: Final = ".jsonl"

@@ -21,9 +21,6 @@ from innkeeper.prompt.errors import FormatError, InputError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import shorten
 
-__all__ = ["SETTINGS", "UserFolder", "list_of", "mapping_of", "text_of", "user_folder"]
-
-
 SETTINGS: Final = "settings.json"
 """The file that everything selected is in."""
 

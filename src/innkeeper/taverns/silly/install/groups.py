@@ -20,8 +20,6 @@ from innkeeper.taverns.silly.lines.line import lines_of
 from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import GroupSettings
 
-__all__ = ["OpenGroup", "greet", "open_group"]
-
 _NUMBERS: Final = ("activation_strategy", "generation_mode")
 _TEXTS: Final[Mapping[str, str]] = {
     "generation_mode_join_prefix": "join_prefix",

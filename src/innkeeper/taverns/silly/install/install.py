@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
     from innkeeper.prompt import Plan, Ports
 
-__all__ = ["Contents", "Install", "Prepared", "data_bank"]
-
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A request, its ``chat``, where that is or would be in the folder (``chat_file``), and what is to be said of the files."""

@@ -23,18 +23,6 @@ from innkeeper.prompt.once import decode
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, text_of
 
-__all__ = [
-    "AmbiguousNameError",
-    "CardFile",
-    "GroupFile",
-    "card_names",
-    "card_of",
-    "cards",
-    "find_card",
-    "find_group",
-    "groups",
-]
-
 CARDS: Final = "characters"
 GROUPS: Final = "groups"
 _PNG: Final = ".png"

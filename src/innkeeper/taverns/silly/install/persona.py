@@ -14,8 +14,6 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.selected import Selected
 
-__all__ = ["ActivePersona", "active_persona"]
-
 AVATARS: Final = "User Avatars"
 _NAMELESS: Final = "User"
 _FIELDS: Final = ("description", "position", "depth", "role", "lorebook")

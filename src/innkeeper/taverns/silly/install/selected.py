@@ -23,8 +23,6 @@ from innkeeper.taverns.silly.install.tokenizers import chat_tokenizer, text_toke
 from innkeeper.taverns.silly.settings import PowerUser
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
-__all__ = ["CHAT_API", "Selected", "selecting"]
-
 _JSON: Final = ".json"
 _CHAT: Final = ("OpenAI Settings", "reasoning")
 _TEXT: Final = ("TextGen Settings", "instruct", "context", "sysprompt", "reasoning")

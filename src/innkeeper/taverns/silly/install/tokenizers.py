@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["chat_tokenizer", "text_tokenizer"]
-
 DEFAULT: Final = "gpt-3.5-turbo"
 
 _BY_SOURCE: Final[Mapping[str, str]] = {

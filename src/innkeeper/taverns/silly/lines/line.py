@@ -22,8 +22,6 @@ from innkeeper.taverns.silly.lines.media import MessageMedia, media_of
 if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
 
-__all__ = ["Line", "line_of", "note_calls", "spoken_lines", "without_calls"]
-
 
 BESIDE_CALLS: Final = ("signature", "reasoning_content", "reasoning_details")
 """Facts of a message that calls tools which go to the provider with its calls."""

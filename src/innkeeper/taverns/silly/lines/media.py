@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import SillyInputs
     from innkeeper.taverns.silly.lines.line import Line
 
-__all__ = ["FileText", "MediaRoom", "MessageMedia", "media_of"]
 
 MAX_MEDIA: Final = 1_000
 """Media, files and titles of one message that are looked at (a note; further ones are left out)."""

@@ -12,8 +12,6 @@ from typing import Final
 
 from innkeeper.content.files.dimensions import picture_size, seconds_of
 
-__all__ = ["KINDS", "SOURCES", "accepted_kinds", "media_tokens"]
-
 KINDS: Final = ("image", "video", "audio")
 """The kinds of media that messages may have."""
 

@@ -17,7 +17,6 @@ from innkeeper.taverns.silly.lines.line import Line
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import Group
 
-__all__ = ["SpeakerStrategy", "choose_speakers"]
 
 _WORD: Final = re.compile(r"\w+")
 

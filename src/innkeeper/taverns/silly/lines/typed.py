@@ -17,8 +17,6 @@ from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.text.javascript.values import text_of as text_of_value
 
-__all__ = ["as_typed", "bias_text", "chat_lines", "expanded", "shown_lines", "untagged"]
-
 
 def as_typed(text: str) -> str:
     """A text as the text field of a page has it, where line breaks are of one kind."""

@@ -12,8 +12,6 @@ from innkeeper.content.regex_script import PatternMacros, RegexScript, RegexScri
 from innkeeper.taverns.silly.scripts.rules import Find, read_find
 from innkeeper.text.jsreplace import MAX_PATTERN, ReplaceRunner, valid
 
-__all__ = ["MAX_SECONDS", "lint_scripts"]
-
 
 def lint_scripts(scripts: RegexScripts, path: str) -> Iterator[Finding]:
     """Findings about the scripts that are on. ``path`` is where the list stands, as ``data.extensions.regex_scripts``."""

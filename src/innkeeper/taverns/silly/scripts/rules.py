@@ -17,8 +17,6 @@ from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.silly import is_plain
 from innkeeper.text.jsregex_needs import needs_of
 
-__all__ = ["Find", "ScriptExpander", "ScriptRule", "Template", "escaped", "read_find", "read_template", "rule_of"]
-
 
 class Find(msgspec.Struct, frozen=True):
     """What a script looks for: a JavaScript pattern and its flags."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.expansion import Expander
     from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = ["MAX_GROWTH", "MAX_SCRIPTS", "ScriptUse", "Scripts", "scripts_of"]
 
 MAX_SCRIPTS: Final = 2_000
 """Scripts of one build (a note; further ones are left out)."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.state import State
     from innkeeper.taverns.silly.inputs import SillyInputs
 
-__all__ = ["ScriptSource", "allowed_scripts"]
-
 
 class ScriptSource(msgspec.Struct, frozen=True):
     """The scripts of one source that may run; ``name`` is ``global``, ``preset`` or ``card``."""

@@ -19,8 +19,6 @@ from innkeeper.taverns.silly.expansion import Expander
 from innkeeper.taverns.silly.inputs import read_inputs
 from innkeeper.taverns.silly.scripts.run import ScriptUse, scripts_of
 
-__all__ = ["ScriptedText", "display_text", "stored_text"]
-
 Placement = ScriptPlacement | Literal["user_input", "ai_output", "slash_command", "world_info", "reasoning"]
 
 

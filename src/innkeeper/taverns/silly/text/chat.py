@@ -42,18 +42,6 @@ from innkeeper.taverns.silly.text.story import (
     settings_of,
 )
 
-__all__ = [
-    "TEXT_ASSEMBLY",
-    "TEXT_HISTORY",
-    "Guided",
-    "TextAssembly",
-    "TextHistory",
-    "TextLine",
-    "Utterance",
-    "banned_strings",
-    "stop_strings",
-]
-
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True):
     """Something that stands in the chat: a line of it, a text put into it, what follows the history."""

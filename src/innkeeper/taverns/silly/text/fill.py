@@ -31,8 +31,6 @@ from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.text.chat import Guided, TextAssembly, TextHistory, TextLine
 from innkeeper.taverns.silly.text.story import TextCompiled
 
-__all__ = ["TEXT_TRIMMING", "TextFill", "TextParts", "fill"]
-
 
 class TextFill(msgspec.Struct, frozen=True, kw_only=True):
     """What is in: ``lines`` by their places (0 is the newest), the first ``examples``, and the alignment message or not."""

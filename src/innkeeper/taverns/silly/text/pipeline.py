@@ -12,8 +12,6 @@ from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY
 from innkeeper.taverns.silly.text.fill import TEXT_TRIMMING
 from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES
 
-__all__ = ["TEXT_PIPELINE"]
-
 TEXT_PIPELINE: Final = Pipeline(
     HOOKS,
     LORE,

@@ -29,23 +29,6 @@ from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
 
-__all__ = [
-    "STORY_FIELDS",
-    "STORY_KEY",
-    "TEXT_COMPILATION",
-    "TEXT_ENTRIES",
-    "Example",
-    "InstructMode",
-    "SequenceTurn",
-    "StoryTexts",
-    "TextCompiled",
-    "instruct_of",
-    "post_history",
-    "settings_of",
-    "story_string",
-    "text_examples",
-]
-
 
 def settings_of(scene: Scene) -> TextSettings:
     """What text completion adds to the inputs. Raises `UsageError` in a chat build."""

@@ -20,8 +20,6 @@ from innkeeper.inference.tasks.scenes.state import THRESHOLD, Fact, FactOrigin, 
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
 
-__all__ = ["Person", "RuleMatch", "SceneContext", "analyse"]
-
 _STEPS_A_CHARACTER: Final = 40
 """What reading a character with all rules costs, in steps of the allowance."""
 

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 
 from innkeeper.inference.tasks.scenes.limits import MAX_SCENE_CHARS
 
-__all__ = ["Kind", "Passage", "passages"]
-
 
 class Kind(StrEnum):
     """What a passage is."""

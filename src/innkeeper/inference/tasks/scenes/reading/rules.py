@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.once import once
 
-__all__ = ["HALVED", "MOODS", "VERSION", "ReadingRule", "garments", "scene_rules"]
-
 VERSION: Final = "1"
 """Grows with every change of a rule, a word or a confidence; each find says by which version it was made."""
 
