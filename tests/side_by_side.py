@@ -136,7 +136,7 @@ LONGEST: Final = (
     "tests/service/guard/test_guard.py",
     "tests/test_imports.py",
     "tests/service/processes/test_spawner.py",
-    "tests/inference/jobs/test_routing.py",
+    "tests/jobs/test_routing.py",
     "tests/faults/test_adapters.py",
     "tests/library/db/test_engine.py",
     "tests/library/log/test_conversations.py",

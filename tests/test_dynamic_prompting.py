@@ -13,7 +13,7 @@ import pytest
 from tests.shared import ROOT, need
 
 _ENHANCED: Final = "service/tasks/test_enhancement.py::test_the_documents_example"
-_NEGATIVE: Final = "inference/jobs/test_media_jobs.py::test_negatives"
+_NEGATIVE: Final = "jobs/test_media_jobs.py::test_negatives"
 _STATEMENTS: Final = "library/db/test_schema.py::test_every_statement_of_the_document_runs"
 _FUNCTIONS: Final = (
     _ENHANCED,
@@ -26,7 +26,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "Dynamic Prompting System": ("service/tasks/test_document.py::test_the_examples_of_the_page",),
     "Overview": ("library/test_library.py::test_builtins_prepare",),
     "NEW ARCHITECTURE: Pure Inference Engine": (
-        "inference/worker/test_engine.py::test_nothing_is_added_or_changed",
+        "jobs/worker/test_engine.py::test_nothing_is_added_or_changed",
         "service/workers/test_routing.py::test_a_liar_is_quarantined",
     ),
     "Key Features": ("library/test_library.py::test_an_empty_library_answers", "properties/test_safety.py::*"),
@@ -52,12 +52,12 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "library/log/test_enhancements.py::test_texts_are_stored_only_where_that_is_wanted",
     ),
     "Pure Inference Engine Integration": (
-        "inference/worker/test_protocol.py::test_one_hash_on_both_sides",
+        "jobs/worker/test_protocol.py::test_one_hash_on_both_sides",
         "library/prepare/test_preparation.py::test_the_prompt_has_the_template_and_the_text_once",
     ),
-    "Data Flow Security": ("inference/worker/test_protocol.py::test_nothing_is_added",),
+    "Data Flow Security": ("jobs/worker/test_protocol.py::test_nothing_is_added",),
     "Third-Party API Integration": (
-        "inference/tasks/test_execution.py::test_every_attempt_is_planned_anew",
+        "operations/tasks/test_execution.py::test_every_attempt_is_planned_anew",
         "inference/routing/test_router.py::test_tiers_only_fall",
     ),
     "Performance": ("library/test_library.py::test_steady_hit_rate",),
@@ -94,7 +94,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "Usage in Edge Functions": (_NEGATIVE, "library/test_library.py::test_negative_prompts"),
     "Generation Mode Optimization": ("library/models/test_facts.py::test_an_image_takes_three",),
     "Model Type Mapping": ("library/models/test_facts.py::test_models_without_such_an_input_are_skipped",),
-    "Troubleshooting": ("inference/tasks/test_execution.py::test_without_a_template_no_model_is_asked",),
+    "Troubleshooting": ("operations/tasks/test_execution.py::test_without_a_template_no_model_is_asked",),
     "Common Issues": (
         "library/catalogue/test_resolver.py::test_tried_keys_are_told",
         "service/workers/test_routing.py::test_leases_run_out",
@@ -106,7 +106,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "January 3, 2026: Documentation Alignment": ("service/tasks/test_document.py::test_the_examples_of_the_page",),
     "Previous Updates (2024)": (
         "service/tasks/test_scenes.py::test_a_model_tells_the_moment",
-        "inference/tasks/test_turns.py::test_a_turn",
+        "operations/tasks/test_turns.py::test_a_turn",
     ),
     "Suggested Table Reference Docs": ("library/db/test_schema.py::test_view_has_the_columns_of_the_document",),
 }

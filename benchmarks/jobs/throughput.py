@@ -16,8 +16,8 @@ from pathlib import Path
 
 from sqlalchemy import func, select
 
-from innkeeper.inference.jobs.media import MediaRequest
-from innkeeper.inference.jobs.media_jobs import MediaJobs
+from innkeeper.jobs.media import MediaRequest
+from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.library.db.job_tables import jobs as table
 from innkeeper.library.library import Library
 

@@ -19,13 +19,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from innkeeper.inference.jobs import steps
-from innkeeper.inference.jobs.backend import Call, Submitted
-from innkeeper.inference.jobs.media import MediaRequest
-from innkeeper.inference.jobs.runner import Runner
+from innkeeper.jobs import steps
+from innkeeper.jobs.backend import Call, Submitted
+from innkeeper.jobs.media import MediaRequest
+from innkeeper.jobs.runner import Runner
 from innkeeper.library.tier import ScanFindings
 from innkeeper.prompt.errors import InnkeeperError
-from tests.inference.jobs.fakes import FakeProvider, House, house
+from tests.jobs.fakes import FakeProvider, House, house
 from tests.postgres import Server
 
 LONGEST = 0.25

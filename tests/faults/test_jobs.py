@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectionError, ProviderTimeoutError
-from innkeeper.inference.jobs.backend import Call, Failure, Progress, RefusedByProviderError, WebhookRefusedError
-from innkeeper.inference.jobs.job import NEXT, Job, JobChangedError, JobStateError, Output, State
-from innkeeper.inference.jobs.limits import MAX_ATTEMPTS
-from innkeeper.inference.jobs.media import MediaRequest
-from innkeeper.inference.jobs.media_jobs import Terms
+from innkeeper.jobs.backend import Call, Failure, Progress, RefusedByProviderError, WebhookRefusedError
+from innkeeper.jobs.job import NEXT, Job, JobChangedError, JobStateError, Output, State
+from innkeeper.jobs.limits import MAX_ATTEMPTS
+from innkeeper.jobs.media import MediaRequest
+from innkeeper.jobs.media_jobs import Terms
 from innkeeper.library.db.engine import Database
 from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.determinism import Clock
-from tests.inference.jobs.fakes import PICTURE, FakeProvider, House, hook, house
+from tests.jobs.fakes import PICTURE, FakeProvider, House, hook, house
 
 WANTED = MediaRequest(prompt="a red barn at dawn", model="fake/one", seed=0)
 
@@ -55,7 +55,7 @@ def at(
 ) -> Iterator[House]:
     """A house on a database."""
     monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("innkeeper.inference.jobs.steps.POLL_SECONDS", (0.02, 0.05))
+    monkeypatch.setattr("innkeeper.jobs.steps.POLL_SECONDS", (0.02, 0.05))
     with house(url, tmp_path, provider, outside=clock) as made:
         yield made
 
@@ -290,7 +290,7 @@ def test_kept_before_success(at: House, provider: FakeProvider) -> None:
 
 def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:
     """Workers that claim at the same time never hold the same job."""
-    from innkeeper.inference.jobs.store import JobStore
+    from innkeeper.jobs.store import JobStore
 
     ids = {at.jobs.submit(WANTED).id for _ in range(24)}
     with Database.open(url) as other, ThreadPoolExecutor(4) as pool:

@@ -16,11 +16,6 @@ from typing import Any, Final
 from innkeeper import content
 from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.response.fold import response_of
-from innkeeper.inference.tasks.scenes.figures import Figure, FigurePlan, FigureRole, numbers_in
-from innkeeper.inference.tasks.scenes.narrative import mended, read_narrative
-from innkeeper.inference.tasks.scenes.reading.context import Person, analyse
-from innkeeper.inference.tasks.scenes.request import scene_request
-from innkeeper.inference.tasks.scenes.state import SceneState, apply_changes, edited, read_state
 from innkeeper.library.templates.rendering import Programs, render
 from innkeeper.library.templates.template import TemplateKey, TemplateVersion, Variable, sealed
 from innkeeper.library.tier import TierDecision, effective_tier
@@ -33,6 +28,11 @@ from innkeeper.macros.silly import substitute
 from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
+from innkeeper.operations.scenes.figures import Figure, FigurePlan, FigureRole, numbers_in
+from innkeeper.operations.scenes.narrative import mended, read_narrative
+from innkeeper.operations.scenes.reading.context import Person, analyse
+from innkeeper.operations.scenes.request import scene_request
+from innkeeper.operations.scenes.state import SceneState, apply_changes, edited, read_state
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.taverns.profiles.profile import parse_profile

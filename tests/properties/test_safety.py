@@ -15,9 +15,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.inference.fake import EchoServer, FakeReply
-from innkeeper.inference.jobs.media import SAFETY, MediaRequest, MediaRequestError, build
 from innkeeper.inference.routing.deployment import Price
-from innkeeper.inference.tasks.execution import TextTask
+from innkeeper.jobs.media import SAFETY, MediaRequest, MediaRequestError, build
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest, resolve
 from innkeeper.library.db.engine import Database
@@ -28,12 +27,13 @@ from innkeeper.library.templates.template import Labelled
 from innkeeper.library.tier import Ceilings, Decision, Tier, effective_tier
 from innkeeper.library.tiers.detector import default_detector
 from innkeeper.library.tiers.gate import AgeVerification, TierPolicy
+from innkeeper.operations.tasks.execution import TextTask
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message
-from tests.inference.tasks.house import deployment, run
 from tests.library import drawing
 from tests.library.drafts import draft
 from tests.library.opening import ADULT, ask, opened, published
+from tests.operations.tasks.house import deployment, run
 
 ADULTS = TierPolicy(adult_enabled=True)
 FORBIDDEN = st.sampled_from(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.fake import EchoServer
-from innkeeper.inference.worker.protocol import messages_sha256
+from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.library.db.engine import Database
 from innkeeper.library.workers.store import WorkerStore
 from tests.cli.running import Run

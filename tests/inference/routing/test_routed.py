@@ -15,6 +15,7 @@ from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.fake import EchoServer, FakeReply, Fault
 from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import response_of
 from innkeeper.inference.routing.deployment import Deployment
@@ -23,7 +24,6 @@ from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Attempt, NoRouteError, Router, RouteRequest
-from innkeeper.inference.worker.protocol import messages_sha256
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError
 

@@ -235,7 +235,7 @@ def test_a_service_without_the_library() -> None:
     """A service whose extra ``library`` is not installed starts all the same."""
     code = (
         "import sys; sys.modules['sqlalchemy'] = None; from innkeeper.service import Settings, create_app\n"
-        "create_app(Settings(grpc_port=None)); print('made', 'innkeeper.inference.jobs.media_jobs' in sys.modules)"
+        "create_app(Settings(grpc_port=None)); print('made', 'innkeeper.jobs.media_jobs' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("made False\n", 0), done.stderr

@@ -13,7 +13,7 @@ import pytest
 
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Route, Routes
-from innkeeper.inference.worker.engine import WorkerEngine
+from innkeeper.jobs.worker.engine import WorkerEngine
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import call_key, digest
 from innkeeper.prompt.errors import UnavailableError, UsageError

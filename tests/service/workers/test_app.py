@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from innkeeper.inference.fake import EchoServer, FakeReply, Fault
+from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Route, Routes
-from innkeeper.inference.worker.engine import WorkerEngine
-from innkeeper.inference.worker.protocol import messages_sha256
+from innkeeper.jobs.worker.engine import WorkerEngine
 from innkeeper.service.settings import Keys, Settings
 from innkeeper.service.workers.app import worker_app
 

@@ -11,10 +11,10 @@ import pytest
 
 from innkeeper.inference.fake import EchoServer
 from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.inference.response.fold import response_of
 from innkeeper.inference.routing.models import EmbeddingsError
 from innkeeper.inference.routing.router import RouteRequest
-from innkeeper.inference.worker.protocol import messages_sha256
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ModelStore, ProviderStore, RoutePolicyStore
 from innkeeper.library.workers.states import WorkerState

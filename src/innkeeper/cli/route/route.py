@@ -88,9 +88,9 @@ def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[Mapping[
         from innkeeper.inference.routing.deployment import deployments_of, with_embedded
 
         return with_embedded(deployments_of(catalogue, workers, now))
-    from innkeeper.inference.jobs.backends.registry import backends
-    from innkeeper.inference.jobs.backends.wire import MediaWire
-    from innkeeper.inference.jobs.routing import media_deployments
+    from innkeeper.jobs.backends.registry import backends
+    from innkeeper.jobs.backends.wire import MediaWire
+    from innkeeper.jobs.routing import media_deployments
     from innkeeper.prompt.machine import Secret
 
     known = {one.name: one for one in backends(MediaWire(), lambda _: Secret(""))}

@@ -13,8 +13,8 @@ from innkeeper.cli.app.commands import examples
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table
 
 if TYPE_CHECKING:
-    from innkeeper.inference.jobs.job import Job
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.jobs.job import Job
+    from innkeeper.jobs.media_jobs import MediaJobs
 
 
 _FAILED: Final = 69
@@ -79,7 +79,7 @@ def video(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int
 
 @contextmanager
 def _jobs(url: str | None) -> Iterator[MediaJobs]:
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.jobs.media_jobs import MediaJobs
 
     with opened(url) as library:
         jobs = MediaJobs(library)
@@ -90,11 +90,11 @@ def _jobs(url: str | None) -> Iterator[MediaJobs]:
 
 
 def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[str, Any]) -> int:  # noqa: FBT001
-    from innkeeper.inference.jobs.job import Mode
-    from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
-    from innkeeper.inference.jobs.media import MediaRequest
-    from innkeeper.inference.jobs.media_jobs import Terms
-    from innkeeper.inference.jobs.runner import Runner
+    from innkeeper.jobs.job import Mode
+    from innkeeper.jobs.limits import DEADLINE_SECONDS
+    from innkeeper.jobs.media import MediaRequest
+    from innkeeper.jobs.media_jobs import Terms
+    from innkeeper.jobs.runner import Runner
 
     out, no_wait, max_cost = (options.pop(name) for name in ("out", "no_wait", "max_cost"))
     fields = {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
@@ -158,7 +158,7 @@ def job() -> None:
 @database_options
 def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> None:
     """List the newest jobs."""
-    from innkeeper.inference.jobs.job import State
+    from innkeeper.jobs.job import State
 
     if state is not None and state not in set(State):
         raise click.UsageError(f"{state!r} is no state; states: {', '.join(State)}")
@@ -200,7 +200,7 @@ def show(job_id: str, url: str | None, *, as_json: bool) -> None:
 @database_options
 def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
     """Cancel a job; its provider is told at once, and otherwise by whoever carries jobs out."""
-    from innkeeper.inference.jobs.runner import Runner
+    from innkeeper.jobs.runner import Runner
 
     with _jobs(url) as jobs:
         found = jobs.cancel(job_id)
@@ -223,7 +223,7 @@ def retry(job_id: str, url: str | None, *, as_json: bool) -> None:
 @database_options
 def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
     """List dead letters: messages about jobs that nobody took."""
-    from innkeeper.inference.jobs.deliveries import Deliveries
+    from innkeeper.jobs.deliveries import Deliveries
 
     names = ("id", "job_id", "url", "attempt", "error", "created_at")
     with _jobs(url) as jobs:
@@ -250,7 +250,7 @@ def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> N
     import signal
     import threading
 
-    from innkeeper.inference.jobs.runner import Runner
+    from innkeeper.jobs.runner import Runner
 
     with _jobs(url) as jobs:
         if until_idle:

@@ -12,7 +12,7 @@ from innkeeper.cli.app.commands import examples, json_option
 
 if TYPE_CHECKING:
     from innkeeper.inference.routing.route import Route
-    from innkeeper.inference.worker.media_engine import MediaPlace
+    from innkeeper.jobs.worker.media_engine import MediaPlace
     from innkeeper.service.workers.agent import Membership
 
 
@@ -77,8 +77,8 @@ def worker(  # noqa: PLR0913 - one argument an option
     from innkeeper.inference.local.shared import LocalModels
     from innkeeper.inference.routing.models import RouteModels
     from innkeeper.inference.routing.route import Routes
-    from innkeeper.inference.worker.engine import WorkerEngine
-    from innkeeper.inference.worker.media_engine import MediaEngine
+    from innkeeper.jobs.worker.engine import WorkerEngine
+    from innkeeper.jobs.worker.media_engine import MediaEngine
     from innkeeper.service.settings import Settings, read_keys
     from innkeeper.service.workers.serve import serve_worker
 
@@ -117,10 +117,10 @@ def _backends(said: tuple[str, ...], addresses: dict[str, str]) -> dict[str, Rou
 
 def _places(kind: str, said: tuple[str, ...]) -> dict[str, MediaPlace]:
     """The models of a worker for pictures or videos, at servers of one's own. Raises `ConfigError`."""
-    from innkeeper.inference.jobs.backends.registry import backend_of, backends
-    from innkeeper.inference.jobs.backends.tiny_seed_picture import NAME
-    from innkeeper.inference.jobs.backends.wire import MediaWire
-    from innkeeper.inference.worker.media_engine import MediaPlace
+    from innkeeper.jobs.backends.registry import backend_of, backends
+    from innkeeper.jobs.backends.tiny_seed_picture import NAME
+    from innkeeper.jobs.backends.wire import MediaWire
+    from innkeeper.jobs.worker.media_engine import MediaPlace
     from innkeeper.prompt.errors import ConfigError
     from innkeeper.prompt.machine import Secret
 

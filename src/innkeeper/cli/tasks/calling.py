@@ -19,7 +19,7 @@ import click
 from innkeeper.cli.keep.library import audience_options, database_options, print_json
 
 if TYPE_CHECKING:
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.service.guard.grants import Grant
     from innkeeper.service.tasks.calls import Run
 
@@ -62,7 +62,7 @@ def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, 
 
 
 async def _here(function: str, body: Mapping[str, Any], url: str | None, age_record: Path | None) -> dict[str, Any]:
-    from innkeeper.inference.tasks.execution import TextTasks
+    from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Gate, Ticket
     from innkeeper.service.record import CallRecord
     from innkeeper.service.settings import Settings
@@ -105,7 +105,7 @@ def _pictures(library: Any) -> Iterator[Callable[[], MediaJobs]]:
     opened: list[MediaJobs] = []
 
     def media() -> MediaJobs:
-        from innkeeper.inference.jobs.media_jobs import MediaJobs
+        from innkeeper.jobs.media_jobs import MediaJobs
 
         opened.append(MediaJobs(library))
         return opened[-1]

@@ -98,10 +98,10 @@ def _own(text: str | None) -> Mapping[str, Any]:
 
 def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The job in this machine's library, carried out here unless it is only to be queued."""
-    from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
-    from innkeeper.inference.jobs.media import MediaRequest
-    from innkeeper.inference.jobs.media_jobs import MediaJobs, Terms
-    from innkeeper.inference.jobs.runner import Runner
+    from innkeeper.jobs.limits import DEADLINE_SECONDS
+    from innkeeper.jobs.media import MediaRequest
+    from innkeeper.jobs.media_jobs import MediaJobs, Terms
+    from innkeeper.jobs.runner import Runner
     from innkeeper.prompt.once import convert
     from innkeeper.service.jobs.functions import function_reply, media_fields
 

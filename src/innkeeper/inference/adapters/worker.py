@@ -1,4 +1,4 @@
-"""worker: ``POST /chat`` of a pure-inference worker (`innkeeper.inference.worker.protocol`).
+"""worker: ``POST /chat`` of a pure-inference worker (`innkeeper.inference.requests.worker_protocol`).
 
 Its answers, and the first piece of its streams, repeat the hash of the messages: `vouched` passes on only what does.
 """

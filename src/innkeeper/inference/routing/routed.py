@@ -19,6 +19,7 @@ from innkeeper.inference.errors import ProviderTimeoutError
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.raw import refuse_raw
 from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.inference.response.events import ModelEvent, Started, UsageReport
 from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.deployment import Deployment
@@ -26,7 +27,6 @@ from innkeeper.inference.routing.failures import Failure, failure_of, retry_afte
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.router import Attempt, Journey, NoRouteError, Router, RouteRequest
 from innkeeper.inference.routing.trace import RouteTrace
-from innkeeper.inference.worker.protocol import messages_sha256
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.tokens import default_counter
 

@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Numeric, String, Table, Text, UniqueConstraint, text
 
 from innkeeper.library.db.columns import Moment, created, given_id, json_column, one_of, serial, text_column, tier
-from innkeeper.library.db.log_tables import metadata as metadata
+from innkeeper.library.db.log_tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 
 DUE: Final = "state IN ('queued', 'running', 'storing') AND lease IS NULL"
 """The condition of jobs that wait for a worker, word for word as the index has it that claims go by."""

@@ -35,7 +35,7 @@ from innkeeper.library.db.columns import (
     text_column,
     tier,
 )
-from innkeeper.library.db.tables import metadata as metadata
+from innkeeper.library.db.tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 
 # ------------------------------------------------------------------------------------------------- characters and messages
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from innkeeper.library.db.columns import BIG, created, given_id, json_column, one_of, text_column, tier
-from innkeeper.library.db.job_tables import metadata as metadata
+from innkeeper.library.db.job_tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 
 scenes: Final = Table(
     "scenes",

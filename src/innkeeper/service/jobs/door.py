@@ -21,8 +21,8 @@ from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 
 if TYPE_CHECKING:
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
-    from innkeeper.inference.jobs.runner import Runner
+    from innkeeper.jobs.media_jobs import MediaJobs
+    from innkeeper.jobs.runner import Runner
 
 
 LOG: Final = logging.getLogger("innkeeper.jobs")
@@ -47,7 +47,7 @@ class JobsDoor:
             if self._jobs is None:
                 self._jobs = self._opened()
                 if self._settings.job_threads and not self._closed:
-                    from innkeeper.inference.jobs.runner import Runner
+                    from innkeeper.jobs.runner import Runner
 
                     self._runner = Runner(self._jobs, threads=self._settings.job_threads)
                     self._runner.start()
@@ -93,8 +93,8 @@ class JobsDoor:
 
     def _opened(self) -> MediaJobs:
         library = self._library.get()
-        from innkeeper.inference.jobs.backends.wire import MediaWire
-        from innkeeper.inference.jobs.media_jobs import MediaJobs
+        from innkeeper.jobs.backends.wire import MediaWire
+        from innkeeper.jobs.media_jobs import MediaJobs
 
         wire = MediaWire(self._settings.egress)
         return MediaJobs(

@@ -25,8 +25,8 @@ from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.jobs.door import JobsDoor
 
 if TYPE_CHECKING:
-    from innkeeper.inference.jobs.job import Job
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.jobs.job import Job
+    from innkeeper.jobs.media_jobs import MediaJobs
 
 
 _LONGEST: Final = 60.0
@@ -73,9 +73,9 @@ async def submitted(door: JobsDoor, web: WebRequest, wanted: Mapping[str, Any], 
     ticket, key = ticket_of(web), web.headers.get("idempotency-key")
 
     def submit() -> Job:
-        from innkeeper.inference.jobs.limits import DEADLINE_SECONDS
-        from innkeeper.inference.jobs.media import MediaRequest
-        from innkeeper.inference.jobs.media_jobs import Terms
+        from innkeeper.jobs.limits import DEADLINE_SECONDS
+        from innkeeper.jobs.media import MediaRequest
+        from innkeeper.jobs.media_jobs import Terms
 
         jobs = door.jobs()
         try:
@@ -144,7 +144,7 @@ class _Pages:
         state = query.get("state")
 
         def rows() -> list[dict[str, Any]]:
-            from innkeeper.inference.jobs.job import State
+            from innkeeper.jobs.job import State
 
             if state is not None and state not in set(State):
                 raise UsageError(f"{state!r:.40} is no state", hint=f"states: {', '.join(State)}")

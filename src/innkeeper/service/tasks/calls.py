@@ -22,9 +22,9 @@ from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.error_facts import TOLD, error_headers, facts_of, function_facts
 
 if TYPE_CHECKING:
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
-    from innkeeper.inference.tasks.answer import TaskAnswer
-    from innkeeper.inference.tasks.execution import TextTasks
+    from innkeeper.jobs.media_jobs import MediaJobs
+    from innkeeper.operations.tasks.answer import TaskAnswer
+    from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Ticket
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from starlette.routing import BaseRoute, Route
 
-from innkeeper.inference.tasks.enhancement import COPY, MODIFY, Enhancement, enhance, enhancement_reply
-from innkeeper.inference.tasks.scene_texts import SCENE_TEXTS, scene_text, scene_text_reply
 from innkeeper.library.tier import Ceilings
+from innkeeper.operations.tasks.enhancement import COPY, MODIFY, Enhancement, enhance, enhancement_reply
+from innkeeper.operations.tasks.scene_texts import SCENE_TEXTS, scene_text, scene_text_reply
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.service.tasks.calls import Opened, TaskCall, flag_of, function, service, text_of

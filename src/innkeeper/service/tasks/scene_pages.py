@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from starlette.requests import Request as WebRequest
 
-from innkeeper.inference.jobs.assets import ASSET, media_type_of
-from innkeeper.inference.tasks.scenes.composing import SceneTerms
-from innkeeper.inference.tasks.scenes.reply import composed_reply, made_reply, scene_facts, template_facts
-from innkeeper.inference.tasks.scenes.request import SceneRequest, scene_request
-from innkeeper.inference.tasks.scenes.scenes import Scenes
-from innkeeper.inference.tasks.scenes.state import edited, read_state
+from innkeeper.jobs.assets import ASSET, media_type_of
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
+from innkeeper.operations.scenes.composing import SceneTerms
+from innkeeper.operations.scenes.reply import composed_reply, made_reply, scene_facts, template_facts
+from innkeeper.operations.scenes.request import SceneRequest, scene_request
+from innkeeper.operations.scenes.scenes import Scenes
+from innkeeper.operations.scenes.state import edited, read_state
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.service.jobs.routes import seconds_to_wait, waited
 from innkeeper.service.tasks.calls import TaskCall, text_of
 
 if TYPE_CHECKING:
-    from innkeeper.inference.jobs.media_jobs import MediaJobs
+    from innkeeper.jobs.media_jobs import MediaJobs
 
 
 _MOST: Final = 200

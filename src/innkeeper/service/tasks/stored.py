@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.views.chat import envelope
-from innkeeper.inference.tasks.opening import Opening, card_columns, opened
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.memory import NewMemory
+from innkeeper.operations.tasks.opening import Opening, card_columns, opened
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.service.answers import failure, json_body, json_response, ticket_of

@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 from starlette.routing import BaseRoute, Route
 
-from innkeeper.inference.tasks.suggestions import SuggestionRequest, Suggestions, suggestions_reply
 from innkeeper.library.tier import Ceilings
+from innkeeper.operations.tasks.suggestions import SuggestionRequest, Suggestions, suggestions_reply
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.text import scalar_text

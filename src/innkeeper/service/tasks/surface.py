@@ -25,8 +25,8 @@ from innkeeper.service.tasks.talk_description import TALK
 from innkeeper.service.tasks.turns import turn_routes
 
 if TYPE_CHECKING:
-    from innkeeper.inference.tasks.execution import TextTasks
     from innkeeper.library.library import Library
+    from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.workers.routing import LibraryRouting
 
 
@@ -64,7 +64,7 @@ class TaskSurface:
                 if self._tasks is None:
                     library = await asyncio.to_thread(_opened, self.library)
                     await self.routing.ready()
-                    from innkeeper.inference.tasks.execution import TextTasks
+                    from innkeeper.operations.tasks.execution import TextTasks
 
                     self._tasks = TextTasks(library, self.routing.routed)
         return self._tasks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from innkeeper.inference.tasks.suggestions import KEYS, SUGGESTION_TYPES
 from innkeeper.library.memory import SCOPES
+from innkeeper.operations.tasks.suggestions import KEYS, SUGGESTION_TYPES
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
 from innkeeper.service.tasks.description import OUTCOME, function_path, service_path
 

@@ -20,15 +20,15 @@ from starlette.routing import BaseRoute, Route
 from innkeeper.inference.response.response import Usage
 from innkeeper.inference.response.views.view import json_bytes
 from innkeeper.inference.routing.models import Models
-from innkeeper.inference.tasks.chat import playground_reply
-from innkeeper.inference.tasks.opening import Opening, opened
-from innkeeper.inference.tasks.roleplay import roleplay_reply, scene_of
-from innkeeper.inference.tasks.turn import TurnAnswer, TurnRequest
-from innkeeper.inference.tasks.turn_stream import TurnStream
-from innkeeper.inference.tasks.turns import Turns
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
+from innkeeper.operations.tasks.chat import playground_reply
+from innkeeper.operations.tasks.opening import Opening, opened
+from innkeeper.operations.tasks.roleplay import roleplay_reply, scene_of
+from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn_stream import TurnStream
+from innkeeper.operations.tasks.turns import Turns
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.service.answers import EventStream
@@ -172,7 +172,7 @@ async def _with_profile(
     call.ticket.grant.check("profile", profile)
     if models is None:
         raise UnavailableError("profiles answer in a service", hint="innkeeper serve --profile FOLDER")
-    from innkeeper.inference.tasks.profile_turn import take_with_profile
+    from innkeeper.operations.tasks.profile_turn import take_with_profile
 
     return await take_with_profile(turns, request, profile, models, call.ticket.caller)
 

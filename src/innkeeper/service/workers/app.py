@@ -18,11 +18,17 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from innkeeper.inference.requests.worker_protocol import (
+    PROTOCOL,
+    LegacyRequest,
+    WorkerAnswer,
+    WorkerRequest,
+    read_request,
+)
 from innkeeper.inference.response.views.chat import envelope
-from innkeeper.inference.worker.engine import Execution, WorkerEngine
-from innkeeper.inference.worker.media_engine import MediaEngine
-from innkeeper.inference.worker.media_protocol import MediaWork, read_work
-from innkeeper.inference.worker.protocol import PROTOCOL, LegacyRequest, WorkerAnswer, WorkerRequest, read_request
+from innkeeper.jobs.worker.engine import Execution, WorkerEngine
+from innkeeper.jobs.worker.media_engine import MediaEngine
+from innkeeper.jobs.worker.media_protocol import MediaWork, read_work
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import failure, json_response
 from innkeeper.service.cancelling import unless_gone

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.inference.worker.engine import WorkerEngine
-from innkeeper.inference.worker.media_engine import MediaEngine
+from innkeeper.jobs.worker.engine import WorkerEngine
+from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.service.app import address, library, listen, server_config
 from innkeeper.service.settings import Keys, Settings
 from innkeeper.service.workers.agent import Membership, WorkerAgent

@@ -1,0 +1,91 @@
+"""Deliveries: messages about jobs that have ended, signed, sent until they are taken, or else dead letters.
+
+A message is written in the transaction that ends its job (`JobStore.move`), so that none is lost, and none sent for what did not
+happen. Its identifier stays the same over all tries: whoever gets it twice can tell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, update
+
+from innkeeper.jobs.limits import LEASE_SECONDS, MAX_DELIVERIES
+from innkeeper.jobs.signatures import signed_headers
+from innkeeper.jobs.store import later
+from innkeeper.library.db.job_tables import job_deliveries as table
+from innkeeper.library.db.rows import frozen_rows
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.errors import InnkeeperError
+
+if TYPE_CHECKING:
+    from innkeeper.jobs.media_jobs import MediaJobs
+
+
+_TAKEN = range(200, 300)
+
+
+class Deliveries:
+    """The messages of one library's jobs. ``first`` are the seconds before the second try."""
+
+    def __init__(self, jobs: MediaJobs, first: float = 5.0) -> None:
+        self._jobs = jobs
+        self._db = jobs.store.db
+        self._first = first
+
+    def send_due(self, limit: int = 16) -> int:
+        """Send what is due; returns how many were taken."""
+        return sum(self._send(row) for row in self._claim(limit))
+
+    def of(self, job_id: str) -> tuple[FrozenDict, ...]:
+        """The messages about a job, with how they fared."""
+        with self._db.reading() as connection:
+            return frozen_rows(connection.execute(select(table).where(table.c.job_id == job_id).order_by(table.c.id)))
+
+    def dead(self) -> tuple[FrozenDict, ...]:
+        """The dead letters."""
+        with self._db.reading() as connection:
+            return frozen_rows(connection.execute(select(table).where(table.c.state == "dead").order_by(table.c.id)))
+
+    def send_again(self, *names: str) -> int:
+        """Have dead letters sent once more: those that are named, or all; returns how many there are."""
+        chosen = (table.c.id.in_(names),) if names else ()
+        values = {"state": "waiting", "attempt": 0, "due_at": self._db.now(), "error": ""}
+        with self._db.transaction() as connection:
+            return connection.execute(update(table).where(table.c.state == "dead", *chosen).values(values)).rowcount
+
+    def _claim(self, limit: int) -> tuple[FrozenDict, ...]:
+        """Take messages; each is put off before it is sent, so that who dies in the middle delays it and no more."""
+        now = self._db.now()
+        due = select(table.c.id).where(table.c.state == "waiting", table.c.due_at <= now).limit(limit)
+        with self._db.reading() as connection:
+            if connection.execute(due.limit(1)).first() is None:
+                return ()
+        locked = due.with_for_update(skip_locked=True) if self._db.dialect == "postgresql" else due
+        with self._db.transaction() as connection:
+            ids = list(connection.execute(locked).scalars())
+            values = {"attempt": table.c.attempt + 1, "due_at": later(now, LEASE_SECONDS)}
+            taken = update(table).where(table.c.id.in_(ids)).values(values).returning(table)
+            return frozen_rows(connection.execute(taken)) if ids else ()
+
+    def _send(self, row: FrozenDict) -> bool:
+        body = str(row["body"]).encode()
+        try:
+            at = self._db.outside.now().epoch_ms // 1000
+            headers = signed_headers(str(row["id"]), at, body, self._jobs.callback_secret())
+            status = self._jobs.wire.post(str(row["url"]), body, headers)
+            error = "" if status in _TAKEN else f"status {status}"
+        except InnkeeperError as failed:
+            error = failed.message[:300]
+        if not error:
+            self._change(row, state="delivered", error="")
+        elif row["attempt"] >= MAX_DELIVERIES:
+            self._change(row, state="dead", error=error)
+        else:
+            wait = self._first * 2.0 ** (row["attempt"] - 1)
+            self._change(row, due_at=later(self._db.now(), wait), error=error)
+        return not error
+
+    def _change(self, row: FrozenDict, **values: Any) -> None:
+        with self._db.transaction() as connection:
+            connection.execute(update(table).where(table.c.id == row["id"]).values(values))

@@ -1,0 +1,369 @@
+"""MediaJobs: pictures and videos to be made: accepted, looked at, cancelled, asked for again, and told of by providers.
+
+A request is judged by the library's gate before anything of it is kept, with all its texts; its model is one of the catalogue, or
+the tiny one in this process where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.inference.errors import BudgetError, PreflightError
+from innkeeper.inference.routing.router import NoRouteError
+from innkeeper.jobs.assets import ASSET, AssetStore, open_assets
+from innkeeper.jobs.backend import Backend
+from innkeeper.jobs.backends.registry import backends
+from innkeeper.jobs.backends.wire import MediaWire
+from innkeeper.jobs.calls import JobCalls
+from innkeeper.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobStateError, State
+from innkeeper.jobs.limits import DEADLINE_SECONDS
+from innkeeper.jobs.media import MediaRequest, MediaRequestError
+from innkeeper.jobs.planning import Plan, Planner
+from innkeeper.jobs.routing import MediaRoutes
+from innkeeper.jobs.store import JobStore, later
+from innkeeper.library.tier import Ceilings, Tier
+from innkeeper.prompt.data import thaw
+from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.machine import Secret
+from innkeeper.prompt.once import convert
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+
+WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
+"""The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""
+
+_CHANGED: Final = 8
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """For whom a job is made, and how far it may go. None of it is read from what a client says of itself.
+
+    ``tier`` is the one that is asked for, ``ceilings`` what lies above it. ``callback_url`` is told when the job has ended.
+    ``max_cost`` is in US dollars.
+    """
+
+    tenant: str = ""
+    owner: str = ""
+    tier: Any = None
+    ceilings: Ceilings = Ceilings()
+    idempotency_key: str | None = None
+    callback_url: str | None = None
+    deadline_seconds: float = DEADLINE_SECONDS
+    max_cost: float | None = None
+
+
+NO_TERMS: Final = Terms()
+"""For nobody in particular, in the general tier."""
+
+
+class MediaJobs:
+    """The jobs of one library. Threads may share it.
+
+    Args:
+        library: whose catalogue, gate and database count.
+        assets: where results are kept.
+        wire: how providers are called.
+        known: the backends by name; those of Innkeeper where left out.
+        secret: gives the secret of a name; the environment, then the library's vault, where left out.
+        public_url: where providers reach this service; without it they are polled.
+        daily_budget: US dollars that one owner may spend in a day.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        *,
+        assets: AssetStore | None = None,
+        wire: MediaWire | None = None,
+        known: Iterable[Backend] | None = None,
+        secret: Callable[[str], Secret] | None = None,
+        public_url: str = "",
+        daily_budget: float | None = None,
+    ) -> None:
+        self.library = library
+        self.store = JobStore(library.db)
+        self.assets = open_assets() if assets is None else assets
+        self.wire = MediaWire() if wire is None else wire
+        self.public_url = public_url.rstrip("/")
+        self.daily_budget = daily_budget
+        self.secret = secret or self._known_secret
+        listed = backends(self.wire, self.webhook_secret) if known is None else known
+        self.backends = {one.name: one for one in listed}
+        self.routes = MediaRoutes(library, self.backends)
+        self.planner = Planner(library, self.routes)
+        self.calls = JobCalls(self)
+        self.added: Callable[[], object] = lambda: None
+        """Called when a job was added here, so that a runner in this process looks at once."""
+
+    # ------------------------------------------------------------------------------------------------------------ accepted
+
+    def submit(
+        self,
+        request: MediaRequest,
+        terms: Terms = NO_TERMS,
+    ) -> Job:
+        """Accept a job: when this returns it is written, and will be carried out.
+
+        A request with the idempotency key of an earlier one gives that job again.
+
+        Raises:
+            TierBlockedError: the texts do not pass.
+            MediaRequestError, LimitError, UnknownNameError, ConfigError: what is wanted cannot be asked.
+            BudgetError: it would cost too much.
+            ConflictError: the idempotency key was used for another request.
+        """
+        wanted = request.checked()
+        self._require_picture(wanted)
+        if (before := self.store.asked(terms.tenant, terms.owner, terms.idempotency_key, wanted.sha256)) is not None:
+            return before
+        job_id, now = self.store.db.fresh_id(), self.store.db.now()
+        plan = self.planner.plan(
+            wanted, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner, money=terms.max_cost
+        )
+        self._afford(plan.estimate, terms, now)
+        if terms.callback_url is not None:
+            self.wire.egress.check(terms.callback_url)
+            self.callback_secret()
+        job = Job(
+            id=job_id,
+            tenant=terms.tenant,
+            owner=terms.owner,
+            idempotency_key=terms.idempotency_key,
+            request_sha256=wanted.sha256,
+            mode=wanted.mode,
+            request=msgspec.to_builtins(plan.request),
+            due_at=now,
+            deadline=later(now, terms.deadline_seconds),
+            **_planned(plan, self._route(plan, terms, wanted)),
+            callback_url=terms.callback_url,
+            created_at=now,
+            updated_at=now,
+        )
+        priced = bool(plan.estimate) and self.daily_budget is not None
+        kept, new = self.store.add(job, (lambda: self._afford(plan.estimate, terms, now)) if priced else None)
+        if new:
+            self.added()
+        return kept
+
+    def _route(self, plan: Plan, terms: Terms, wanted: MediaRequest) -> JobRoute:
+        return JobRoute(
+            deployment=plan.target.deployment.name,
+            policy=self.routes.policy_name(wanted),
+            pinned=wanted.model is not None,
+            money=terms.max_cost,
+            tier=plan.tier,
+        )
+
+    def _require_picture(self, request: MediaRequest) -> None:
+        """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
+        for said in request.pictures:
+            if said.startswith(ASSET):
+                self.assets.get(said.removeprefix(ASSET))
+            elif said and not said.startswith(("https://", "http://", "data:image/")):
+                hint = "https://…, asset:… of a result, or data:image/…"
+                raise MediaRequestError("the picture to start from is no address of one", hint=hint)
+            elif said.startswith("http"):
+                self.wire.egress.check(said)
+
+    def _afford(self, estimate: float | None, terms: Terms, now: str, less: float = 0.0) -> None:
+        """Refuse what costs too much; ``less`` is what was counted for it already. Raises `BudgetError`."""
+        max_cost = terms.max_cost
+        if estimate is not None and max_cost is not None and estimate > max_cost:
+            raise BudgetError("the job costs more than the request allows", estimate=estimate, left=max_cost)
+        if estimate and self.daily_budget is not None:
+            left = self.daily_budget - self.store.spent(terms.tenant, terms.owner, since=f"{now[:10]}T00:00:00.000000Z")
+            if estimate - less > left:
+                raise BudgetError("the budget of the day does not allow the job", estimate=estimate, left=left)
+
+    # -------------------------------------------------------------------------------------------------------------- attempts
+
+    def directed(self, job: Job) -> Job:
+        """A job as it is to be handed over now: judged again, and planned anew where its route is closed and another is open.
+
+        Raises `TierBlockedError`, `JobChangedError`.
+        """
+        route, decision = JobRoute.of(job), self.planner.judge_again(job)
+        if decision.effective.value != job.tier:
+            lowered = msgspec.structs.replace(job, tier=decision.effective.value)
+            plan = self._plan_for(lowered, route, ())
+        elif job.route is None or self.routes.is_open(route.deployment):
+            return job
+        elif (found := self._planned_anew(job, route, {*route.tried, route.deployment})) is None:
+            return job  # it rests, and there is no other: its own pauses spare it
+        else:
+            plan = found
+        return self.store.change(job, **_planned(plan, _next(route, plan)))
+
+    def elsewhere(self, job: Job, route: JobRoute) -> dict[str, Any] | None:
+        """The columns of a job whose next attempt goes to another deployment than those that were tried; None: there is none.
+
+        Raises `TierBlockedError`.
+        """
+        plan = self._planned_anew(job, route, route.tried)
+        return None if plan is None else _planned(plan, _next(route, plan))
+
+    def _planned_anew(self, job: Job, route: JobRoute, without: Iterable[str]) -> Plan | None:
+        try:
+            return self._plan_for(job, route, without)
+        except (PreflightError, NoRouteError, BudgetError, UnknownNameError, ConfigError):
+            return None
+
+    def _plan_for(self, job: Job, route: JobRoute, without: Iterable[str]) -> Plan:
+        """A plan for another deployment, in no higher tier, and for no more money than the job may cost."""
+        request, own = convert(thaw(job.request), MediaRequest), Ceilings(account=Tier.of(job.tier))
+        plan = self.planner.plan(
+            request, job.tier, own, request_id=job.id, actor=job.owner, money=route.money, without=without
+        )
+        terms = Terms(tenant=job.tenant, owner=job.owner, max_cost=route.money)
+        self._afford(plan.estimate, terms, self.store.db.now(), less=job.cost_estimate or 0.0)
+        return plan
+
+    # ------------------------------------------------------------------------------------------------------------- changed
+
+    def get(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """A job of this owner. Raises `JobMissingError`."""
+        return self.store.get(job_id, tenant=tenant, owner=owner)
+
+    def events(self, job: Job, after: int = 0) -> tuple[JobEvent, ...]:
+        """What happened to a job."""
+        return self.store.events(job.id, after)
+
+    def cancel(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """End a job that has not ended; its provider is told as soon as can be, and what it makes all the same is not taken.
+
+        Raises `JobMissingError`; `JobStateError` for a job that has ended in another way.
+        """
+        for _ in range(_CHANGED):
+            job = self.store.get(job_id, tenant=tenant, owner=owner)
+            if job.state is State.CANCELLED:
+                return job
+            if job.ended:
+                raise JobStateError(f"the job has {job.state} already")
+            told: dict[str, Any] = {} if job.reference is None else {"cancel_due": self.store.db.now()}
+            try:
+                cancelled = self.store.move(job, State.CANCELLED, **told)
+            except JobChangedError:
+                continue
+            self.added()
+            return cancelled
+        raise JobChangedError(f"the job {job_id} changes all the time")
+
+    def retry(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """Ask once more for a job that has failed, expired or was cancelled; its attempts count anew. Raises `JobStateError`."""
+        job = self.store.get(job_id, tenant=tenant, owner=owner)
+        if job.state not in {State.FAILED, State.EXPIRED, State.CANCELLED}:
+            raise JobStateError(f"a job that is {job.state} is not asked for again")
+        now = self.store.db.now()
+        fresh: dict[str, Any] = {**_NO_ERROR, "finished_at": None, "reference": None}
+        more: dict[str, Any] = {
+            "attempt": 0,
+            "outputs": (),
+            "results": (),
+            "progress": None,
+            "due_at": now,
+            "cancel_due": None,
+            "route": JobRoute.of(job).anew(job).to_dict(),
+        }
+        queued = self.store.move(
+            job, State.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
+        )
+        self.added()
+        return queued
+
+    def receive(self, backend: str, job_id: str, headers: Mapping[str, str], body: bytes) -> str:
+        """Take a webhook; what it says is asked of its provider, not believed. Tells what was made of it.
+
+        ``taken``: the job is looked at now. ``repeated``: it was taken before. ``ignored``: it is about no job that waits.
+
+        Raises:
+            WebhookRefusedError: no signature, one that does not hold, or one of another time.
+            JobMissingError: no such job.
+        """
+        job = self.store.get(job_id)
+        if job.backend != backend:
+            return "ignored"
+        now = self.store.db.outside.now().epoch_ms / 1000
+        found, call = self.calls.of(job)
+        hook = found.webhook(headers, body, now, call)
+        with self.store.db.transaction():
+            if not self.store.take_receipt(backend, hook.delivery):
+                return "repeated"
+            job = self.store.get(job_id)
+            outcome = self._hint(job, hook.reference)
+        if outcome == "taken":
+            self.added()
+        return outcome
+
+    def _hint(self, job: Job, reference: Mapping[str, Any]) -> str:
+        lost = job.state is State.FAILED and job.error_kind == "outcome_unknown"
+        if reference.get("id") in JobRoute.of(job).past:
+            self.store.tell(job.id, "webhook_late", job.state)
+            return "ignored"
+        if job.reference is None and (job.state in {State.DISPATCHED, State.RUNNING} or lost):
+            freed: dict[str, Any] = {"lease": None, "lease_until": None, "finished_at": None, **_NO_ERROR}
+            now = self.store.db.now()
+            details = {"reference": reference.get("id")}
+            self.store.move(
+                job, State.RUNNING, "webhook_first", details, reference=dict(reference), due_at=now, **freed
+            )
+            return "taken"
+        if job.reference is None or job.reference.get("id") != reference.get("id"):
+            self.store.tell(job.id, "webhook_ignored", job.state, {"reference": reference.get("id")})
+            return "ignored"
+        if job.state is not State.RUNNING:
+            self.store.tell(job.id, "webhook_late", job.state)
+            return "ignored"
+        self.store.change(job, due_at=self.store.db.now())
+        self.store.tell(job.id, "webhook", job.state)
+        return "taken"
+
+    # -------------------------------------------------------------------------------------------------------------- secrets
+
+    def webhook_secret(self, backend: str) -> Secret:
+        """The secret by which a provider signs its webhooks, where it shares one with us."""
+        return self.secret(f"{backend}_webhook")
+
+    def callback_secret(self) -> Secret:
+        """The secret that signs our messages. Raises `ConfigError` where there is none."""
+        secret = self.secret(WEBHOOK_SECRET)
+        if not secret:
+            hint = f"set ${WEBHOOK_SECRET}, or the secret of that name in the vault"
+            raise ConfigError("messages about jobs need a secret that signs them", hint=hint)
+        return secret
+
+    def _known_secret(self, name: str) -> Secret:
+        """The environment's, else the vault's, else none."""
+        said = os.environ.get(name) or os.environ.get(name.upper().replace("-", "_")) or ""
+        if said:
+            return Secret(said)
+        from innkeeper.library.vault.vault import Vault
+
+        vault = Vault(self.library.db)
+        is_set = any(entry.name == name and entry.is_set for entry in vault.list())
+        return vault.reveal(name, who="jobs", why="media job") if is_set else Secret("")
+
+
+def _planned(plan: Plan, route: JobRoute) -> dict[str, Any]:
+    """The columns of a job that its plan decides."""
+    return {
+        "backend": plan.target.backend,
+        "model_key": plan.target.key,
+        "body": dict(plan.built.body),
+        "notes": tuple(msgspec.to_builtins(note) for note in plan.built.notes),
+        "tier": plan.tier.value,
+        "cost_estimate": plan.estimate,
+        "route": route.to_dict(),
+    }
+
+
+def _next(route: JobRoute, plan: Plan) -> JobRoute:
+    return msgspec.structs.replace(route, deployment=plan.target.deployment.name)
+
+
+_NO_ERROR: Final[Mapping[str, Any]] = {"error_kind": None, "error_message": None, "retryable": None}

@@ -1,0 +1,223 @@
+"""Planner: what becomes of a media request before it is a job: who makes it, in which tier, with which body, for how much.
+
+All its texts are judged together before anything else is done with them, and go on as they are: nothing is reworded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from innkeeper.inference.routing.deployment import Price
+from innkeeper.jobs.backend import WORKER
+from innkeeper.jobs.backends.tiny_seed_picture import NAME
+from innkeeper.jobs.media import PICTURES, Built, MediaNote, MediaRequest, MediaRequestError, build
+from innkeeper.jobs.routing import MediaRoutes, Target
+from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
+from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
+from innkeeper.library.tiers.gate import TextKind
+from innkeeper.prompt.data import EMPTY, thaw
+from innkeeper.prompt.machine import fresh_seed
+from innkeeper.prompt.once import convert
+
+if TYPE_CHECKING:
+    from innkeeper.jobs.job import Job
+    from innkeeper.library.library import Library
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """A request as it will be carried out. ``request`` has the seed that is sent; ``estimate`` is in US dollars."""
+
+    request: MediaRequest
+    target: Target
+    tier: Tier
+    built: Built
+    estimate: float | None = None
+
+
+class Planner:
+    """Plans requests over the catalogue and the gate of a library, for where the router sends them."""
+
+    def __init__(self, library: Library, routes: MediaRoutes) -> None:
+        self.library = library
+        self.routes = routes
+
+    def plan(
+        self,
+        wanted: MediaRequest,
+        tier: Any,
+        ceilings: Ceilings,
+        *,
+        request_id: str = "",
+        actor: str = "",
+        money: float | None = None,
+        without: Iterable[str] = (),
+    ) -> Plan:
+        """The plan of a request that was `MediaRequest.checked`: for the first target that can be asked this, for this money.
+
+        Where none is cheap enough it is the plan of the cheapest. ``without`` names deployments that were tried.
+
+        Raises:
+            TierBlockedError: the texts do not pass.
+            NoRouteError: nobody may be asked.
+            MediaRequestError, UnknownNameError, ConfigError: what is wanted cannot be asked.
+        """
+        granted = effective_tier(tier, ceilings, policy=self.library.rules.policy).effective
+        dear: list[Plan] = []
+        refused: MediaRequestError | None = None
+        for target in self.routes.targets(wanted, granted, without):
+            try:
+                plan = self._planned(target, wanted, tier, ceilings, request_id=request_id, actor=actor)
+            except MediaRequestError as error:
+                refused = refused or error
+                continue
+            if money is None or plan.estimate is None or plan.estimate <= money:
+                return plan
+            dear.append(plan)
+        if dear:
+            return min(dear, key=lambda plan: plan.estimate or 0.0)
+        assert refused is not None  # noqa: S101 - no target at all is an error of the routes
+        raise refused
+
+    def judge_again(self, job: Job) -> TierDecision:
+        """The decision about a job's texts as they are about to be sent, by the rules that count now.
+
+        Raises `TierBlockedError`.
+        """
+        request = convert(thaw(job.request), MediaRequest)
+        own = Ceilings(account=Tier.of(job.tier))
+        texts = {**_texts(request), **_final_texts(job.body, _texts(request), Tier.of(job.tier))}
+        return self.library.judged(texts, job.tier, own, request_id=job.id, actor=job.owner).require()
+
+    def target(self, request: MediaRequest) -> Target:
+        """Where a request of the general tier goes. Raises what `MediaRoutes.targets` raises."""
+        return next(self.routes.targets(request, Tier.SFW))
+
+    def _planned(
+        self, target: Target, wanted: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
+    ) -> Plan:
+        """The plan for one target: everything is made anew for it, and judged in the form in which it is sent."""
+        above = self._ceilings(target, wanted, ceilings)
+        said = _texts(wanted)
+        decision = self.library.judged(said, tier, above, request_id=request_id, actor=actor).require()
+        self._require_fits(target, wanted)
+        while True:
+            built, seed = self._built(target, wanted, decision.effective)
+            more = _final_texts(built.body, said, decision.effective)
+            if not more:
+                break
+            again = self.library.judged({**said, **more}, decision.effective, above, request_id=request_id, actor=actor)
+            if again.require().effective is decision.effective:
+                break
+            decision = again
+        kept = msgspec.structs.replace(wanted, seed=_sent_seed(built.body, seed))
+        estimate = _estimate(target.model, wanted)
+        free = estimate is None and target.deployment.price == Price()
+        return Plan(kept, target, decision.effective, built, 0.0 if free else estimate)
+
+    def _ceilings(self, target: Target, wanted: MediaRequest, ceilings: Ceilings) -> Ceilings:
+        """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
+        if target.backend == NAME:
+            return ceilings
+        above = ceilings_of(self.library.catalogue, ceilings, (target.key,)) if target.provider else ceilings
+        if wanted.model is not None and not target.deployment.worker:
+            return above
+        own = target.deployment.tier
+        return msgspec.structs.replace(above, model=own if above.model is None else Tier.lowest(own, above.model))
+
+    def _built(self, target: Target, wanted: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
+        negative, dropped = self._negative(target, wanted, tier)
+        seed = wanted.seed if wanted.seed is not None else _seed(target)
+        sent = msgspec.structs.replace(wanted, seed=seed, negative_prompt=negative)
+        built = build(sent, target.model, tier)
+        more = _workflow(target.model) if target.backend in {"comfyui", WORKER} else {}
+        return Built({**built.body, **more}, (*dropped, *built.notes)), seed
+
+    def _require_fits(self, target: Target, request: MediaRequest) -> None:
+        """Refuse a prompt of which a model that reads CLIP's window would not see the end."""
+        spec = self._facts(target).measured(None) if target.provider else None
+        if spec is None or spec.kind != "clip" or spec.chunking == "compel":
+            return
+        size, allowed = spec.measure(self.library.counter).count(request.prompt), spec.limit_usable - spec.reserve
+        if size > allowed:
+            hint = "have it enhanced or compressed for this model first"
+            raise MediaRequestError(f"the prompt has {size} tokens, and the model reads {allowed}", hint=hint)
+
+    def _negative(self, target: Target, request: MediaRequest, tier: Tier) -> tuple[str, tuple[MediaNote, ...]]:
+        """The negative prompt: the rows of the model's family, then the request's own; and what of these did not fit."""
+        if not target.provider or request.mode.modality != "image":
+            return request.negative_prompt, ()
+        facts = self._facts(target)
+        mode = "i2i" if request.mode.takes_picture else "txt2img"
+        joined = self.library.negatives(facts.family or "", tier, mode, facts=facts, user_text=request.negative_prompt)
+        if joined.skipped:
+            return request.negative_prompt, ()
+        own = (one for one in joined.dropped if not one.fragment.row)
+        return joined.text, tuple(MediaNote("negative_prompt", one.fragment.text, None, one.reason) for one in own)
+
+    def _facts(self, target: Target) -> ModelFacts:
+        return facts_of(self.library.catalogue, target.key, job_type="image")
+
+
+def _texts(request: MediaRequest) -> dict[str, str]:
+    """Every text of a request that people wrote, by where it enters."""
+    found = {
+        TextKind.USER_TEXT.value: request.prompt,
+        f"{TextKind.USER_TEXT}:negative": request.negative_prompt,
+        **{f"{TextKind.USER_TEXT}:{name}": text for name, text in _strings("extra", request.extra)},
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _final_texts(body: Mapping[str, Any], said: Mapping[str, str], tier: Tier) -> dict[str, str]:
+    """Every text of a body that its request did not say, by where it stands: of rows, defaults and workflows.
+
+    In the general tier there are none: an operator's negative prompts name there what should not be seen.
+    """
+    if tier is Tier.SFW:
+        return {}
+    known, found = {*said.values()}, _strings("sent", {k: v for k, v in body.items() if k not in PICTURES})
+    new = {text: name for name, text in found if text not in known and any(map(str.isalpha, text))}
+    return {f"{TextKind.SYSTEM_PROMPT}:{name}": text for text, name in new.items()}
+
+
+def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _strings(f"{path}.{name}", inner)
+    elif isinstance(value, (list, tuple)):
+        for place, inner in enumerate(value):
+            yield from _strings(f"{path}[{place}]", inner)
+
+
+def _seed(target: Target) -> int | None:
+    """A fresh seed for a model that takes one, so that what was made can be made again."""
+    schema = (target.model.get("capabilities") or EMPTY).get("input_schema")
+    return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None
+
+
+def _workflow(model: Mapping[str, Any]) -> dict[str, Any]:
+    """The workflow of a model's row, and where in it values go: kept with the job, so that changes are for the next."""
+    capabilities = model.get("capabilities") or EMPTY
+    return {name: capabilities[name] for name in ("workflow", "inputs") if name in capabilities}
+
+
+def _sent_seed(body: Mapping[str, Any], asked: int | None) -> int | None:
+    sent = body.get("seed")
+    return sent if isinstance(sent, int) else asked
+
+
+def _estimate(model: Mapping[str, Any], request: MediaRequest) -> float | None:
+    """What a request will cost by the catalogue, in US dollars; None where nobody knows."""
+    if model.get("model_key") == NAME:
+        return 0.0
+    pricing = model.get("pricing") or EMPTY
+    for name, times in (("per_image", request.count), ("per_second", request.duration or 0)):
+        if isinstance(pricing.get(name), (int, float)) and times:
+            return float(pricing[name]) * times
+    each = next((pricing[name] for name in ("per_generation", "cost_per_use") if name in pricing), None)
+    return float(each) if isinstance(each, (int, float)) else None

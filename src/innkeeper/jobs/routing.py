@@ -1,0 +1,306 @@
+"""MediaRoutes: where pictures and videos can be made, and where an attempt goes: by the router, as requests of chats do.
+
+Deployments are the models of the catalogue whose provider is a backend, those of workers that hold a lease, and the tiny picture
+for what none of them does. What is known of failures is this process's own, as with chats; where a job has been is in its row
+(`innkeeper.jobs.job.JobRoute`), so that whoever goes on with it knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.inference.routing.deployment import Deployment, Price, model_deployments, worker_deployments
+from innkeeper.inference.routing.failures import CONSEQUENCES
+from innkeeper.inference.routing.failures import Failure as Kind
+from innkeeper.inference.routing.policy import RoutePolicy, policy_for, read_policies
+from innkeeper.inference.routing.route import Route
+from innkeeper.inference.routing.router import Journey, NoRouteError, Router, RouteRequest
+from innkeeper.jobs.backend import WORKER, Backend, Failure
+from innkeeper.jobs.backends.registry import backend_of
+from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
+from innkeeper.jobs.job import JobRoute
+from innkeeper.jobs.media import MediaRequest, MediaRequestError
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
+from innkeeper.prompt.machine import fresh_seed
+
+if TYPE_CHECKING:
+    from innkeeper.jobs.job import Job
+    from innkeeper.library.library import Library
+
+
+REFRESH_SECONDS: Final = 2.0
+"""How old at most what is known of workers and policies may be."""
+
+_MODALITIES: Final = ("image", "video")
+_RESTING: Final = frozenset({"cooldown", "breaker_open"})
+"""Why a deployment is not asked now that may be asked later: a job can wait."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Who makes it: the rows of a model and its provider, the name of a backend, and the deployment that they are."""
+
+    model: Mapping[str, Any]
+    provider: Mapping[str, Any]
+    backend: str
+    deployment: Deployment
+
+    @property
+    def key(self) -> str:
+        """The model's key."""
+        return str(self.model["model_key"])
+
+
+_TINY: Final = {"image": ("t2i", "i2i"), "video": ("t2v", "i2v")}
+
+
+def media_deployments(
+    catalogue: Catalogue, backends: Mapping[str, Backend], workers: Iterable[Mapping[str, Any]] = (), now: float = 0.0
+) -> list[Deployment]:
+    """Where pictures and videos can be made; of a provider that is no backend here as inactive.
+
+    ``now`` is the router's clock at the moment that the leases of ``workers`` are counted from.
+    """
+    rows = [_asked_by(one, backends) for one in model_deployments(catalogue) if one.modality in _MODALITIES]
+    leased = [one for one in worker_deployments(catalogue, workers, now) if one.modality in _MODALITIES]
+    known = [*rows, *leased]
+    served = {(one.modality, task) for one in known if one.active for task in one.tasks}
+    missing = {kind: {task for task in tasks if (kind, task) not in served} for kind, tasks in _TINY.items()}
+    return [*known, *(_tiny(kind, tasks) for kind, tasks in missing.items() if tasks)]
+
+
+def _asked_by(one: Deployment, backends: Mapping[str, Backend]) -> Deployment:
+    """A model as its backend makes it: on a server of one's own it costs nothing, where its row does not say otherwise."""
+    name = backend_of(one.route.provider, backends)
+    if name is None:
+        return msgspec.structs.replace(one, active=False)
+    free = one.price is None and backends[name].repeatable
+    return msgspec.structs.replace(one, price=Price()) if free else one
+
+
+def _tiny(modality: str, tasks: set[str]) -> Deployment:
+    name = NAME if modality == "image" else f"{NAME}/{modality}"
+    route = Route(name=name, model=NAME, provider=NAME)
+    return Deployment(
+        name=name, route=route, modality=modality, tasks=frozenset(tasks), tier=Tier.NSFW, price=Price(), priority=10**6
+    )
+
+
+class MediaRoutes:
+    """The deployments of one library and what is known of them. Threads may share it."""
+
+    def __init__(self, library: Library, backends: Mapping[str, Backend]) -> None:
+        self.library = library
+        self.backends = backends
+        self.router = Router(chance=lambda: fresh_seed() / 2**32)
+        self._lock = Lock()
+        self._catalogue: Catalogue | None = None
+        self._read = 0.0
+        self._known: tuple[list[Deployment], tuple[RoutePolicy, ...]] = ([], ())
+        self._named: dict[str, Deployment] = {}
+        self._workers: dict[str, Mapping[str, Any]] = {}
+        self._by_model: dict[str, Deployment] = {}
+        self._rows: dict[str, Mapping[str, Any]] = {}
+        self._by_id: dict[str, Mapping[str, Any]] = {}
+        self._owners: dict[str, Mapping[str, Any]] = {}
+
+    # ------------------------------------------------------------------------------------------------------------- choosing
+
+    def targets(self, request: MediaRequest, tier: Tier, without: Iterable[str] = ()) -> Iterator[Target]:
+        """Where a request may go, best first; behind those that can be asked now those that rest.
+
+        Raises:
+            NoRouteError: nowhere; its details count why.
+            UnknownNameError, MediaRequestError, ConfigError: the model that is named cannot be asked this.
+        """
+        self.refresh()
+        key = None if request.model is None else self._key(request)
+        if key == NAME:
+            yield Target(MODEL, EMPTY, NAME, _tiny(request.mode.modality, {request.mode.value}))
+            return
+        now = monotonic()
+        # Of a model that is named, the tier is lowered to what its row allows; of others only those come into question that
+        # may be asked for this tier.
+        named = self._by_model.get(key or "")
+        asked = RouteRequest(
+            modality=request.mode.modality if named is None else named.modality,
+            task="" if key else request.mode.value,
+            tier=Tier.SFW if key else tier,
+            model=key,
+            without=frozenset(without),
+        )
+        journey, some = self.router.journey(asked, now), False
+        for one in chain(self._open(journey, now), self._resting(asked, now)):
+            some = True
+            yield self.target(one)
+        if not some:
+            raise NoRouteError("nobody can be asked for this", journey.trace)
+
+    def target(self, one: Deployment) -> Target:
+        """The rows of a deployment."""
+        if one.route.provider == NAME:
+            return Target(MODEL, EMPTY, NAME, one)
+        row = self._rows.get(one.route.model)
+        if one.worker:
+            told = (self._workers.get(one.worker, EMPTY).get("capabilities") or EMPTY).get("models") or ()
+            own = next((dict(model) for model in told if model.get("key") == one.route.model), {})
+            made = {"model_key": one.route.model, "modality": one.modality, "capabilities": own, "tasks": [*one.tasks]}
+            return Target(row or made, EMPTY, WORKER, one)
+        model = row or EMPTY
+        owner = self._owners.get(str(model.get("provider_id")), EMPTY)
+        return Target(model, owner, backend_of(one.route.provider, self.backends) or "", one)
+
+    def of(self, name: str, key: str) -> Target:
+        """Where a job goes: to the deployment of this name, or whoever has its model, where that is not there any more."""
+        self.refresh()
+        owned = (one for one in self._named.values() if one.route.model == key and not one.worker)
+        one = self._named.get(name) or next(owned, None)
+        if one is not None:
+            return self.target(one)
+        return Target(self._rows.get(key, EMPTY), EMPTY, "", Deployment(name=name, route=Route(name=name, model=key)))
+
+    def policy_name(self, request: MediaRequest) -> str:
+        """The policy by which a request goes."""
+        return policy_for(self._known[1], request.mode.modality, request.mode.value).name
+
+    def is_open(self, name: str) -> bool:
+        """Whether a deployment may be asked now: it is there, it is not left alone, and a worker holds its lease."""
+        self.refresh()
+        one, now = self._named.get(name), monotonic()
+        if one is None or not one.active or (one.lease_until is not None and one.lease_until <= now):
+            return False
+        busy = bool(one.worker) and self.router.is_full(one)
+        return not busy and self.router.health(name).closed_to(now) is None
+
+    def is_there(self, job: Job) -> bool:
+        """Whether a job may be handed over at all: what is for a worker only while that holds its lease."""
+        one = self._named.get(JobRoute.of(job).deployment)
+        return job.backend != WORKER or (one is not None and (one.lease_until or 0.0) > monotonic())
+
+    def _open(self, journey: Journey, now: float) -> Iterator[Deployment]:
+        while (attempt := journey.next(now)) is not None:
+            journey.left(attempt)
+            yield attempt.deployment
+
+    def _resting(self, asked: RouteRequest, now: float) -> Iterator[Deployment]:
+        for candidate in self.router.explain(asked, now):
+            if candidate.refused in _RESTING:
+                yield self._named[candidate.deployment]
+
+    def _key(self, request: MediaRequest) -> str:
+        """The key of the model that is named, by key or id. Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`."""
+        name = str(request.model)
+        if name == NAME:
+            return NAME
+        row = self._rows.get(name) or self._by_id.get(name, EMPTY)
+        key = str(row.get("model_key") or name)
+        made = self._by_model.get(key)
+        if not row and made is None:
+            raise UnknownNameError("model", name, {*self._rows, *self._by_model, NAME})
+        tasks = tuple(row.get("tasks") or (() if made is None else made.tasks))
+        if tasks and request.mode.value not in tasks:
+            raise MediaRequestError(f"{name} does not do {request.mode}", hint=f"it does {', '.join(tasks)}")
+        if made is None:
+            raise ConfigError(
+                f"the provider of {name} makes no pictures or videos that are known here",
+                hint=f"backends: {', '.join(sorted(self.backends))}",
+            )
+        return key
+
+    # ---------------------------------------------------------------------------------------------------- while it is asked
+
+    def enter(self, name: str) -> Deployment | None:
+        """An attempt is handed over. Tell `leave`."""
+        one = self._named.get(name)
+        if one is not None:
+            self.router.enter(one)
+        return one
+
+    def leave(self, one: Deployment | None, failure: Failure | None = None) -> None:
+        """It is over: ``failure`` is why, None where it was answered."""
+        if one is None:
+            return
+        if failure is None:
+            self.router.end(one, lambda health, _: health.succeeded())
+            return
+        kind, now, policy = kind_of(failure), monotonic(), policy_for(self._known[1], one.modality, "")
+        self.router.end(one, lambda health, chance: health.failed(kind, now, policy, failure.retry_after, chance))
+        if kind is Kind.TAMPERED:
+            self._quarantine(one)
+
+    # ------------------------------------------------------------------------------------------------------------ following
+
+    def refresh(self) -> None:
+        """Know what there is. A database that fails leaves what is known: leases run out by themselves."""
+        catalogue, now = self.library.catalogue, monotonic()
+        if catalogue is self._catalogue and now - self._read < REFRESH_SECONDS:
+            return
+        if self._lock.acquire(blocking=catalogue is not self._catalogue):  # one reads; who can go on goes on
+            try:
+                self._refresh(catalogue, now)
+            finally:
+                self._lock.release()
+
+    def _refresh(self, catalogue: Catalogue, now: float) -> None:
+        policies = self._known[1]
+        try:
+            self._workers, policies = self._told()
+        except InnkeeperError:
+            if self._catalogue is None:
+                raise
+        told = (media_deployments(catalogue, self.backends, self._workers.values(), now), policies)
+        if self._workers or told != self._known:
+            self._known, self._named = told, {one.name: one for one in told[0]}
+            self._by_model = {one.route.model: one for one in told[0] if one.active}
+            self.router.update(*told)
+        if catalogue is not self._catalogue:
+            self._rows = {str(row["model_key"]): row for row in catalogue.models}
+            self._by_id = {str(row.get("id")): row for row in catalogue.models}
+            self._owners = {str(row.get("id")): row for row in catalogue.providers}
+        self._catalogue, self._read = catalogue, now
+
+    def _quarantine(self, one: Deployment) -> None:
+        """Put a worker into quarantine for everybody who has this database."""
+        from innkeeper.library.workers.states import WorkerState
+        from innkeeper.library.workers.store import WorkerStore
+
+        with suppress(InnkeeperError):
+            store = WorkerStore(self.library.db)
+            store.move(one.worker, WorkerState.QUARANTINED, reason="made something else than it was sent", who="jobs")
+
+    def _told(self) -> tuple[dict[str, Mapping[str, Any]], tuple[RoutePolicy, ...]]:
+        from innkeeper.library.models.stores import RoutePolicyStore
+        from innkeeper.library.workers.store import WorkerStore
+
+        db = self.library.db
+        alive = WorkerStore(db).alive()
+        workers: dict[str, Mapping[str, Any]] = {str(row["id"]): row for row in alive if row["kind"] in _MODALITIES}
+        return workers, read_policies(RoutePolicyStore(db).list())
+
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    **{kind.value: kind for kind in Kind},
+    "bad_answer": Kind.UNAVAILABLE,
+    "bad_result": Kind.UNAVAILABLE,
+    "provider_policy_refusal": Kind.POLICY_REFUSAL,
+    "too_large": Kind.INVALID_REQUEST,
+}
+
+
+def kind_of(failure: Failure) -> Kind:
+    """A failure of a job as the router has it."""
+    return _KINDS.get(failure.kind, Kind.UNKNOWN)
+
+
+def may_go_elsewhere(failure: Failure) -> bool:
+    """Whether another deployment may be asked after a failure: never after a refusal, nor where the request or a key is wrong."""
+    return CONSEQUENCES[kind_of(failure)].fallback

@@ -1,0 +1,381 @@
+"""Steps: what one worker does with one job that it holds: hand it over, look how it stands, keep what came of it.
+
+Whatever happens between two lines here, the row says enough for somebody else to go on: a job whose fate at a paid provider is
+not known is not asked a second time by itself, and says so; everything else is done again at no cost. What the provider has said
+is written as soon as the database takes it, so that a server which restarts loses nothing of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from innkeeper.inference.errors import RequestCancelledError
+from innkeeper.jobs.assets import whole_or_refused
+from innkeeper.jobs.backend import Backend, Call, Failure, Progress, Submitted, failure_of
+from innkeeper.jobs.job import Job, JobChangedError, JobRoute, Output, State, Stored
+from innkeeper.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, POLL_SECONDS
+from innkeeper.jobs.media_jobs import MediaJobs
+from innkeeper.jobs.routing import may_go_elsewhere
+from innkeeper.jobs.store import Step, later
+from innkeeper.library.errors import DatabaseError, TierBlockedError
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
+from innkeeper.prompt.once import convert
+
+LOG: Final = logging.getLogger("innkeeper.jobs")
+_T = TypeVar("_T")
+
+_UNKNOWN: Final = (
+    "the connection was lost before the provider answered: it may have the job, and charge for it; "
+    "`retry` asks it once more"
+)
+_TAKEN: Final = frozenset({"not_found", "bad_answer"})
+"""Failures of a job that a provider has taken and may charge for: it is not asked for again by itself."""
+
+_DATABASE_SECONDS: Final = 60.0
+_LONGEST_ABSENCE: Final = 30.0
+"""Seconds between two looks whether there is a worker."""
+_FREE: Final[Mapping[str, Any]] = {"lease": None, "lease_until": None}
+
+
+def backoff(job_id: str, attempt: int, first: float = 1.0, most: float = 300.0) -> float:
+    """Seconds before the next attempt: twice as long each time, and not the same for all jobs at once."""
+    chance = int.from_bytes(hashlib.sha256(f"{job_id}:{attempt}".encode()).digest()[:4]) / 2**32
+    return min(most, first * 2.0 ** min(attempt - 1, 20)) * (0.5 + chance)
+
+
+class Steps:
+    """What a worker does. ``first`` are the seconds before the second attempt; ``sleep`` is for tests."""
+
+    def __init__(self, jobs: MediaJobs, *, first: float = 1.0, sleep: Callable[[float], object] = time.sleep) -> None:
+        self.jobs = jobs
+        self.store = jobs.store
+        self._first = first
+        self._sleep = sleep
+
+    def run(self, job: Job) -> None:
+        """Go as far with a job as can be gone now. The job is one that was claimed."""
+        try:
+            self._run(job)
+        except JobChangedError:
+            LOG.debug("%s: changed by somebody else", job.id)
+
+    def _run(self, job: Job) -> None:
+        step = _step_of(job)
+        try:
+            held = self._surely(lambda: self.jobs.directed(job)) if step is Steps.submit else job
+            if step is Steps.submit and not self.jobs.routes.is_there(held):
+                self._wait_for_worker(held)
+                return
+            backend, call = self.jobs.calls.of(held)
+        except (DatabaseError, JobChangedError):
+            raise
+        except TierBlockedError as error:
+            self._end(job, Failure("safety_block", error.message))
+            return
+        except InnkeeperError as error:
+            self._end(job, Failure("configuration", error.message, retryable=True))
+            return
+        step(self, held, backend, call)
+
+    def _wait_for_worker(self, job: Job) -> None:
+        """Put a job back that no worker can take now. That is no attempt."""
+        now = self.store.db.now()
+        wait = min(_LONGEST_ABSENCE, max(self._first, (_seconds(job.created_at, now) or 0) / 10))
+        self._queue(job, "waits_for_worker", EMPTY, due_at=later(now, wait), attempt=job.attempt - 1)
+
+    # ------------------------------------------------------------------------------------------------------------ hand over
+
+    def submit(self, job: Job, backend: Backend, call: Call) -> None:
+        """Hand a job over."""
+        held = self.store.move(job, State.RUNNING) if backend.waits and job.state is State.DISPATCHED else job
+        began = msgspec.structs.replace(JobRoute.of(job), began=self.store.db.now())
+        held = msgspec.structs.replace(held, route=began.to_dict())
+        asked = self.jobs.routes.enter(began.deployment)
+        try:
+            said = backend.submit(call)
+        except InnkeeperError as error:
+            failure = failure_of(error)
+            self.jobs.routes.leave(asked, failure)
+            self._failed(held, backend, failure)
+            return
+        except BaseException:
+            self.jobs.routes.leave(asked, Failure("unknown", ""))
+            raise
+        self.jobs.routes.leave(asked)
+        if said.outputs is not None:
+            self._finish(held, backend, call, said.outputs, said.cost_usd)
+        else:
+            self._adopt(held, said)
+
+    def _adopt(self, job: Job, said: Submitted) -> None:
+        """Write the provider's reference: whatever has become of the job here meanwhile, it is not lost."""
+        now = self.store.db.now()
+        due = {"due_at": later(now, POLL_SECONDS[0]), "route": dict(job.route or EMPTY)}
+        known = {"reference": dict(said.reference or EMPTY), **due, **_FREE}
+        try:
+            self._surely(lambda: self.store.move(job, State.RUNNING, details={"reference": _id(said)}, **known))
+        except JobChangedError:
+            self._surely(lambda: self._adopt_late(job, said, known))
+
+    def _adopt_late(self, job: Job, said: Submitted, known: Mapping[str, Any]) -> None:
+        fresh = self.store.get(job.id)
+        if fresh.reference is not None and fresh.reference.get("id") == _id(said):
+            return  # a webhook was quicker than the answer
+        lost = fresh.state is State.FAILED and fresh.error_kind == "outcome_unknown"
+        same = fresh.reference is None and (fresh.backend, fresh.model_key) == (job.backend, job.model_key)
+        if same and (fresh.state in {State.DISPATCHED, State.RUNNING} or lost):
+            cleared = {"error_kind": None, "error_message": None, "retryable": None, "finished_at": None}
+            self.store.move(fresh, State.RUNNING, "late_reference", {"reference": _id(said)}, **known, **cleared)
+        elif same and fresh.ended:
+            told = {"reference": known["reference"], "cancel_due": self.store.db.now()}
+            self.store.change(fresh, **told)
+            self.store.tell(job.id, "late_reference", fresh.state, {"reference": _id(said)})
+        else:
+            self.store.tell(job.id, "second_at_provider", fresh.state, {"reference": _id(said)})
+
+    # ----------------------------------------------------------------------------------------------------------------- look
+
+    def poll(self, job: Job, backend: Backend, call: Call) -> None:
+        """Look how a job stands that was handed over."""
+        try:
+            stands = backend.status(call, job.reference or EMPTY)
+        except InnkeeperError as error:
+            failure = failure_of(error)
+            stands = Progress("running") if failure.retryable else Progress("failed", failure=failure)
+        if stands.stage == "done":
+            self._finish(job, backend, call, stands.outputs, stands.cost_usd)
+        elif stands.stage in {"failed", "lost"}:
+            gone = Failure("not_found", "the provider does not know the job any more", retryable=True)
+            self._failed(job, backend, stands.failure or gone)
+        elif stands.stage == "cancelled":
+            self.store.move(job, State.CANCELLED, "cancelled_by_provider")
+        else:
+            self._wait(job, stands)
+
+    def _wait(self, job: Job, stands: Progress) -> None:
+        now = self.store.db.now()
+        least, most = POLL_SECONDS
+        age = (_seconds(job.created_at, now) or 0) / 10
+        told = {} if stands.share is None else {"progress": stands.share}
+        waiting = self.store.change(job, due_at=later(now, min(most, max(least, age))), **told, **_FREE)
+        if stands.share is not None and stands.share != job.progress:
+            self.store.tell(waiting.id, "progress", waiting.state, {"share": stands.share})
+
+    # ----------------------------------------------------------------------------------------------------------------- keep
+
+    def _finish(self, job: Job, backend: Backend, call: Call, outputs: tuple[Output, ...], cost: float | None) -> None:
+        """Keep results. Where all of them are here already, ``storing`` and ``succeeded`` are written together."""
+        if not outputs:
+            self._failed(job, backend, Failure("bad_answer", "the provider gave no result", retryable=True))
+            return
+        offered = tuple({k: v for k, v in msgspec.to_builtins(one).items() if k != "data"} for one in outputs)
+        known: dict[str, Any] = {
+            "outputs": offered,
+            "cost_usd": job.cost_estimate if cost is None else cost,
+            "progress": 1.0,
+            "route": JobRoute.of(job).after(job, "answered", self.store.db.now()).to_dict(),
+        }
+        if any(not one.data for one in outputs):
+            self.keep(self._surely(lambda: self.store.move(job, State.STORING, **known)), backend, call)
+            return
+        try:
+            results = self._kept_all(outputs, 1 if backend.repeatable else MAX_ATTEMPTS)
+        except (InnkeeperError, OSError) as error:
+            if backend.repeatable:
+                self._failed(job, backend, _storage(error))
+            else:  # it is paid: asking anew is not for us to say
+                self._end(job, msgspec.structs.replace(_storage(error), retryable=True))
+            return
+        both = (Step(State.STORING), _succeeded(results))
+        self._surely(lambda: self._succeed(job, both, results, known))
+
+    def keep(self, job: Job, backend: Backend, call: Call) -> None:
+        """Fetch and keep results that are known."""
+        offered = [convert({k: v for k, v in one.items() if k != "tries"}, Output) for one in job.outputs]
+        try:
+            results = tuple(self._kept(msgspec.structs.replace(one, data=backend.fetch(call, one))) for one in offered)
+        except (InnkeeperError, OSError) as error:
+            self._store_later(job, _storage(error))
+            return
+        self._surely(lambda: self._succeed(job, (_succeeded(results),), results, {}))
+
+    def _kept_all(self, outputs: tuple[Output, ...], tries: int) -> tuple[Stored, ...]:
+        """Keep results that are here; a store that refuses is asked again so often. Raises what it raises at last."""
+        for number in range(1, tries):
+            try:
+                return tuple(self._kept(one) for one in outputs)
+            except OSError:
+                self._sleep(self._first * 2.0 ** (number - 1))
+        return tuple(self._kept(one) for one in outputs)
+
+    def _kept(self, output: Output) -> Stored:
+        whole_or_refused(output.data, sha256=output.sha256, size=output.size)
+        return self.jobs.assets.put(output.data, output.media_type)
+
+    def _succeed(
+        self, job: Job, steps: tuple[Step, ...], results: tuple[Stored, ...], known: Mapping[str, Any]
+    ) -> None:
+        stored = tuple(msgspec.to_builtins(one) for one in results)
+        usage = _usage(job, self.store.db.now(), known.get("cost_usd", job.cost_usd))
+        self.store.pass_through(job, steps, usage, results=stored, **known)
+
+    def _store_later(self, job: Job, failure: Failure) -> None:
+        tries = max([int(one.get("tries", 0)) for one in job.outputs], default=0) + 1
+        if tries >= MAX_ATTEMPTS or not failure.retryable:
+            self._end(job, msgspec.structs.replace(failure, retryable=True))
+            return
+        wait = backoff(job.id, tries, self._first)
+        offered = tuple({**one, "tries": tries} for one in job.outputs)
+        due = later(self.store.db.now(), wait)
+        self.store.move(job, State.STORING, "store_later", {"kind": failure.kind}, outputs=offered, due_at=due, **_FREE)
+
+    # ---------------------------------------------------------------------------------------------------------------- fail
+
+    def _failed(self, job: Job, backend: Backend, failure: Failure) -> None:
+        """Ask another, ask again later, or end: what may already be with a provider that charges is asked of nobody by itself."""
+        route = JobRoute.of(job).after(job, failure.kind, self.store.db.now())
+        paid = not backend.repeatable
+        if failure.unknown and paid and job.reference is None:
+            unknown = Failure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True)
+            self._end(job, unknown, JobRoute.of(job).after(job, unknown.kind, self.store.db.now()))
+        elif (failure.kind in _TAKEN and paid and job.reference is not None) or job.attempt >= job.max_attempts:
+            self._end(job, failure, route)
+        elif may_go_elsewhere(failure) and (job.reference is None or not paid) and self._elsewhere(job, failure, route):
+            LOG.debug("%s: goes elsewhere", job.id)
+        elif failure.retryable:
+            wait = max(backoff(job.id, job.attempt, self._first), min(failure.retry_after or 0.0, LONGEST_WAIT))
+            due = later(self.store.db.now(), wait)
+            # Whoever was tried may be asked again then.
+            anew = route.anew(job).to_dict()
+            details = {"kind": failure.kind, "attempt": job.attempt}
+            self._queue(job, "retry_later", details, due_at=due, route=anew)
+        else:
+            self._end(job, failure, route)
+
+    def _elsewhere(self, job: Job, failure: Failure, route: JobRoute) -> bool:
+        """Have another deployment asked; whether there is one."""
+        try:
+            planned = self.jobs.elsewhere(job, msgspec.structs.replace(route, ended=""))
+        except TierBlockedError as error:
+            self._end(job, Failure("safety_block", error.message), route)
+            return True
+        if planned is not None:
+            details = {"kind": failure.kind, "from": route.deployment, "to": planned["route"]["deployment"]}
+            self._queue(job, "fallback", details, due_at=self.store.db.now(), **planned)
+        return planned is not None
+
+    def _queue(self, job: Job, event: str, details: Mapping[str, Any], **changes: Any) -> None:
+        again = {"reference": None, "progress": None, "outputs": (), **_FREE}
+        self._surely(lambda: self.store.move(job, State.QUEUED, event, details, **again, **changes))
+
+    def recover(self, job: Job, backend: Backend | None) -> None:
+        """Go on with a job whose worker has gone away in the middle of it."""
+        now = self.store.db.now()
+        if job.reference is not None or job.state is State.STORING:
+            self.store.move(job, job.state, "lease_lost", due_at=now, **_FREE)
+        elif backend is not None and backend.repeatable and job.attempt < job.max_attempts:
+            self.store.move(job, State.QUEUED, "lease_lost", due_at=now, **_FREE)
+        elif backend is not None and backend.repeatable:
+            self._end(job, Failure("worker_lost", "its workers went away each time", retryable=True))
+        else:
+            self._end(job, Failure("outcome_unknown", _UNKNOWN, retryable=True))
+
+    def tell_provider(self, job: Job) -> None:
+        """Tell a provider that a job is no longer wanted, until it has heard it or is asked too often."""
+        from innkeeper.jobs.limits import MAX_CANCEL_TRIES
+
+        backend, call = self.jobs.calls.of(job)
+        try:
+            backend.cancel(call, job.reference or EMPTY)
+        except (ProviderError, RequestCancelledError) as error:
+            if job.cancel_tries >= MAX_CANCEL_TRIES or not failure_of(error).retryable:
+                self.store.change(job, cancel_due=None)
+                self.store.tell(job.id, "provider_cancel_failed", job.state, {"kind": failure_of(error).kind})
+            return
+        self.store.change(job, cancel_due=None)
+        self.store.tell(job.id, "provider_cancelled", job.state)
+
+    def _end(self, job: Job, failure: Failure, route: JobRoute | None = None) -> None:
+        facts: dict[str, Any] = {
+            "error_kind": failure.kind,
+            "error_message": _storable(failure.message),
+            "retryable": failure.retryable,
+            **({} if route is None else {"route": route.to_dict()}),
+        }
+        details = {"kind": failure.kind, "retryable": failure.retryable}
+        self._surely(lambda: self.store.move(job, State.FAILED, details=details, **facts))
+
+    def _surely(self, write: Callable[[], _T]) -> _T:
+        """Write what must not be lost, also where the database is away for a while."""
+        until, wait = time.monotonic() + _DATABASE_SECONDS, 0.05
+        while True:
+            try:
+                return write()
+            except DatabaseError:
+                if time.monotonic() > until:
+                    raise
+                self._sleep(wait)
+                wait = min(wait * 2, 2.0)
+
+
+def _succeeded(results: tuple[Stored, ...]) -> Step:
+    return Step(State.SUCCEEDED, details={"results": [one.name for one in results]})
+
+
+def _usage(job: Job, now: str, cost: float | None) -> dict[str, Any]:
+    """The row of the log of uses: what it cost, by whom it was made, for whom."""
+    return {
+        "provider": job.backend,
+        "model_key": job.model_key,
+        "user_id": job.owner,
+        "request_id": job.id,
+        "request_type": job.mode.modality,
+        "cost_usd": cost,
+        "cost_source": "catalogue",
+        "response_time_ms": (_seconds(job.created_at, now) or 0.0) * 1000,
+    }
+
+
+def _storable(words: str) -> str:
+    """What a provider said, without what no database takes as text: NUL, and halves of characters."""
+    return words[:500].replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _storage(error: InnkeeperError | OSError) -> Failure:
+    if isinstance(error, OSError):
+        return Failure(
+            "storage", f"the result could not be kept: {error.strerror or type(error).__name__}", retryable=True
+        )
+    if isinstance(error, FormatError):
+        return Failure("bad_result", error.message, retryable=True)
+    return failure_of(error)
+
+
+def _id(said: Submitted) -> Any:
+    return (said.reference or EMPTY).get("id")
+
+
+def _seconds(since: str, now: str) -> float | None:
+    from datetime import datetime
+
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds() if since else None
+
+
+_STEPS: Final[Mapping[State, Callable[[Steps, Job, Backend, Call], None]]] = {
+    State.DISPATCHED: Steps.submit,
+    State.RUNNING: Steps.poll,
+    State.STORING: Steps.keep,
+}
+
+
+def _step_of(job: Job) -> Callable[[Steps, Job, Backend, Call], None]:
+    """What is to be done with a job that was claimed: one that runs and has no reference is one to wait for."""
+    waited_for = job.state is State.RUNNING and job.reference is None
+    return Steps.submit if waited_for else _STEPS[job.state]

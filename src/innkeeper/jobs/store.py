@@ -1,0 +1,369 @@
+"""JobStore: the rows of jobs, changed by compare-and-set, with an event for each change in the same transaction.
+
+Workers take jobs by lease. On SQLite a claim holds the write lock for its two statements, on PostgreSQL rows that another
+worker looks at are passed over (``SKIP LOCKED``), so that any number of workers may share one database. Jobs that threads of one
+process add at the same time are committed together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from innkeeper.jobs.assets import ASSET
+from innkeeper.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, State
+from innkeeper.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
+from innkeeper.library.db.columns import moment_text
+from innkeeper.library.db.engine import Database
+from innkeeper.library.db.group_commit import GroupCommit
+from innkeeper.library.db.job_tables import DUE, job_deliveries, job_events, jobs, webhook_receipts
+from innkeeper.library.db.rows import checked, frozen_row, insert_many
+from innkeeper.library.errors import ConflictError
+from innkeeper.library.log.logs import LogStore
+from innkeeper.prompt.data import EMPTY, freeze, to_json
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
+
+
+_HELD = (State.DISPATCHED, State.RUNNING, State.STORING)
+_UNPAID = (State.FAILED, State.CANCELLED, State.EXPIRED)
+_MANY = 1_000
+
+
+_BEGUN = (State.CREATED, State.QUEUED)
+_ADD_ALL = text("""
+WITH added AS (
+  INSERT INTO jobs SELECT * FROM json_populate_recordset(NULL::jobs, CAST(:rows AS json))
+  ON CONFLICT DO NOTHING RETURNING id, created_at
+), told AS (
+  INSERT INTO job_events (job_id, created_at, event, state)
+  SELECT id, created_at, state, state FROM added, unnest(ARRAY['created', 'queued']) WITH ORDINALITY AS begun (state, place)
+  ORDER BY id, place
+)
+SELECT id FROM added
+""")
+"""Jobs and their first events by one statement with one parameter: the driver takes its time for each of both."""
+
+
+class Step(NamedTuple):
+    """A state that a job comes to, and the event that tells of it: named like the state where left out."""
+
+    to: State
+    event: str = ""
+    details: Mapping[str, Any] = EMPTY
+
+
+def later(moment: str, seconds: float) -> str:
+    """The moment so many seconds after another one."""
+    return moment_text(datetime.fromisoformat(moment) + timedelta(seconds=seconds))
+
+
+class JobStore:
+    """The jobs of one database; threads and processes may share it."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        insert_into = (sqlite.insert if db.dialect == "sqlite" else postgresql.insert)(jobs)
+        self._insert = insert_into.on_conflict_do_nothing().returning(jobs.c.id)
+        self._log = LogStore(db)
+        self._added = GroupCommit(self._add_all)
+
+    # ---------------------------------------------------------------------------------------------------------- for callers
+
+    def add(self, job: Job, afford: Callable[[], object] | None = None) -> tuple[Job, bool]:
+        """Add a job, and tell whether it is new: one of the same owner with the same idempotency key is given back instead.
+
+        ``afford`` raises where the job costs its owner too much; it is asked while nobody else adds one for this owner.
+
+        Raises:
+            ConflictError: the key was used for another request.
+        """
+        values = checked(jobs, _values(job))
+        if afford is not None:
+            new = self._add_affordable(values, afford)
+        else:
+            new = self._add_all([values])[0] if self.db.in_transaction else self._added(values)
+        if new:
+            return job, True
+        found = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
+        return found or job, False
+
+    def _add_affordable(self, row: dict[str, Any], afford: Callable[[], object]) -> bool:
+        with self.db.transaction() as connection:  # of a SQLite file the only one that writes
+            if self.db.dialect == "postgresql":
+                owner = f"{row['tenant']} {row['owner']}"
+                connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(owner, 0))))
+            afford()
+            return self._add_all([row])[0]
+
+    def _add_all(self, rows: Sequence[dict[str, Any]]) -> list[bool]:
+        """Add rows in one transaction; tells of each whether it is new."""
+        with self.db.transaction() as connection:
+            written = to_json(rows).decode()
+            if self.db.dialect == "postgresql" and "\\u0000" not in written:
+                new = set(connection.execute(_ADD_ALL, {"rows": written}).scalars())
+            else:
+                new = {row.id for row in connection.execute(self._insert, list(rows))}
+                begun = ((row["id"], row["created_at"], to) for row in rows if row["id"] in new for to in _BEGUN)
+                insert_many(connection, job_events, [_event(name, at, Step(to)) for name, at, to in begun])
+        return [row["id"] in new for row in rows]
+
+    def asked(self, tenant: str, owner: str, key: str | None, sha256: str) -> Job | None:
+        """The job of an owner with this idempotency key.
+
+        Raises:
+            ConflictError: the key was used for another request.
+        """
+        if key is None:
+            return None
+        query = select(jobs).where(jobs.c.tenant == tenant, jobs.c.owner == owner, jobs.c.idempotency_key == key)
+        with self.db.reading() as connection:
+            row = connection.execute(query).mappings().first()
+        if row is not None and row["request_sha256"] != sha256:
+            raise ConflictError(
+                "the idempotency key was used for another request", hint="use a new key for a new request"
+            )
+        return None if row is None else Job.of(frozen_row(row))
+
+    def get(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
+        """The job, where it is of this tenant and owner. Raises `JobMissingError`, also for one of somebody else."""
+        query = select(jobs).where(jobs.c.id == job_id, *_mine(tenant, owner))
+        with self.db.reading() as connection:
+            row = connection.execute(query).mappings().first()
+        if row is None:
+            raise JobMissingError(f"there is no job {job_id!r:.80}")
+        return Job.of(frozen_row(row))
+
+    def list(
+        self, *, tenant: str | None = None, owner: str | None = None, state: str | None = None, limit: int = 50
+    ) -> tuple[Job, ...]:
+        """The newest jobs, newest first."""
+        wanted = [] if state is None else [jobs.c.state == State(state)]
+        query = select(jobs).where(*_mine(tenant, owner), *wanted)
+        with self.db.reading() as connection:
+            rows = connection.execute(query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit))
+            return tuple(Job.of(frozen_row(row)) for row in rows.mappings())
+
+    def events(self, job_id: str, after: int = 0) -> tuple[JobEvent, ...]:
+        """What happened to a job, oldest first; ``after`` is the last one that was seen."""
+        query = select(job_events).where(job_events.c.job_id == job_id, job_events.c.id > after)
+        with self.db.reading() as connection:
+            rows = connection.execute(query.order_by(job_events.c.id)).mappings()
+            return tuple(
+                JobEvent(row["id"], row["created_at"], row["event"], row["state"], row["details"]) for row in rows
+            )
+
+    def spent(self, tenant: str, owner: str, since: str) -> float:
+        """What jobs cost that an owner has asked for since a moment, in US dollars; of those under way the estimate."""
+        cost = func.coalesce(jobs.c.cost_usd, jobs.c.cost_estimate, 0)
+        unpaid = and_(jobs.c.reference.is_(None), jobs.c.state.in_(_UNPAID))
+        mine = (*_mine(tenant, owner), jobs.c.created_at >= since, not_(unpaid))
+        with self.db.reading() as connection:
+            return float(connection.execute(select(func.coalesce(func.sum(cost), 0)).where(*mine)).scalar_one())
+
+    # ------------------------------------------------------------------------------------------------------------- changes
+
+    def move(self, job: Job, to: State, event: str = "", details: Mapping[str, Any] = EMPTY, **changes: Any) -> Job:
+        """Change a job's state and columns, if it is still as it was read.
+
+        Raises:
+            JobChangedError: somebody else has changed it.
+        """
+        return self.pass_through(job, (Step(to, event, details),), **changes)
+
+    def pass_through(
+        self, job: Job, steps: Sequence[Step], usage: Mapping[str, Any] | None = None, **changes: Any
+    ) -> Job:
+        """Change a job's state by way of several, each with its event, as one change; ``usage`` is a row of the log of uses.
+
+        Raises:
+            JobChangedError: somebody else has changed it.
+        """
+        before = job.state
+        for step in steps:
+            if step.to not in NEXT[before]:
+                raise JobChangedError(f"a job that is {before} does not become {step.to}")
+            before = step.to
+        now = self.db.now()
+        ended = {"finished_at": now, "lease": None, "lease_until": None} if before in ENDED else {}
+        values = {"state": before, "updated_at": now, **ended, **changes}
+        with self.db.transaction() as connection:
+            moved = self._changed(connection, job, values)
+            insert_many(connection, job_events, [_event(job.id, now, step) for step in steps])
+            if usage is not None:
+                self._log.insert_usage(connection, {"created_at": now, **usage})
+            if before in ENDED:
+                _settle_scene(connection, moved, now)
+                if moved.callback_url:
+                    self._announce(connection, moved, now)
+        return moved
+
+    def _announce(self, connection: Connection, job: Job, now: str) -> None:
+        """Leave the message about a job that has ended for whoever sends it."""
+        body = to_json({"type": f"job.{job.state}", "job": job.to_dict()}).decode()
+        row = {"id": self.db.fresh_id(), "job_id": job.id, "url": job.callback_url, "body": body, "due_at": now}
+        connection.execute(insert(job_deliveries), checked(job_deliveries, row))
+
+    def change(self, job: Job, **changes: Any) -> Job:
+        """Change columns of a job in its state, without an event. Raises `JobChangedError`."""
+        with self.db.transaction() as connection:
+            return self._changed(connection, job, {"updated_at": self.db.now(), **changes})
+
+    def tell(self, job_id: str, event: str, state: State, details: Mapping[str, Any] = EMPTY) -> None:
+        """Add an event that changes nothing."""
+        with self.db.transaction() as connection:
+            connection.execute(insert(job_events), _event(job_id, self.db.now(), Step(state, event, details)))
+
+    def take_receipt(self, backend: str, delivery: str) -> bool:
+        """Note that a webhook is taken; tells whether it is the first time. In the transaction of what it changes."""
+        values = {"backend": backend, "delivery": delivery, "received_at": self.db.now()}
+        insert_into = (sqlite.insert if self.db.dialect == "sqlite" else postgresql.insert)(webhook_receipts)
+        taken = insert_into.values(values).on_conflict_do_nothing().returning(webhook_receipts.c.delivery)
+        with self.db.transaction() as connection:
+            return connection.execute(taken).first() is not None
+
+    def forget_receipts(self, before: str) -> None:
+        """Let go of webhooks that were taken before a moment: a repeat is refused by its time."""
+        with self.db.transaction() as connection:
+            connection.execute(delete(webhook_receipts).where(webhook_receipts.c.received_at < before))
+
+    def remove_ended(self, before: str) -> int:
+        """Delete jobs that ended before a moment, with their events; returns how many."""
+        with self.db.transaction() as connection:
+            return connection.execute(delete(jobs).where(jobs.c.finished_at < before)).rowcount
+
+    # --------------------------------------------------------------------------------------------------------- for workers
+
+    def is_anything_due(self) -> bool:
+        """Whether a job waits for a worker. Cheap: nothing is locked."""
+        with self.db.reading() as connection:
+            return connection.execute(select(jobs.c.id).where(_due(self.db.now())).limit(1)).first() is not None
+
+    def claim(
+        self, worker: str, limit: int, seconds: float = LEASE_SECONDS, *, waiting: Collection[str] = ()
+    ) -> tuple[Job, ...]:
+        """Take up to ``limit`` jobs that are due, those longest due first; queued ones are ``dispatched`` from here on.
+
+        Those of the backends ``waiting``, which are asked and waited for, are ``running`` at once.
+        """
+        now = self.db.now()
+        due = select(jobs.c.id).where(_due(now)).order_by(jobs.c.due_at, jobs.c.id).limit(limit)
+        if self.db.dialect == "postgresql":
+            due = due.with_for_update(skip_locked=True)
+        taken = due.cte("taken")  # looked at once, whatever a planner makes of it
+        queued = jobs.c.state == State.QUEUED.value
+        begun = case((jobs.c.backend.in_(sorted(waiting)), State.RUNNING.value), else_=State.DISPATCHED.value)
+        values = {
+            "state": case((queued, begun), else_=jobs.c.state),
+            "attempt": jobs.c.attempt + case((queued, 1), else_=0),
+            "version": jobs.c.version + 1,
+            "lease": worker,
+            "lease_until": later(now, seconds),
+            "updated_at": now,
+        }
+        change = update(jobs).where(jobs.c.id.in_(select(taken.c.id))).values(values).returning(jobs)
+        with self.db.transaction() as connection:
+            claimed = [Job.of(frozen_row(row)) for row in connection.execute(change).mappings()]
+            insert_many(connection, job_events, [event for job in claimed for event in _begun(job, now)])
+        return tuple(sorted(claimed, key=lambda job: (job.due_at, job.id)))
+
+    def renew(self, worker: str, held: Iterable[str], seconds: float = LEASE_SECONDS) -> None:
+        """Say that a worker is still at these jobs."""
+        values = {"lease_until": later(self.db.now(), seconds)}
+        with self.db.transaction() as connection:
+            connection.execute(update(jobs).where(jobs.c.id.in_(list(held)), jobs.c.lease == worker).values(values))
+
+    def leases(self) -> dict[str, str]:
+        """Until when workers hold jobs, by the jobs' ids."""
+        query = select(jobs.c.id, jobs.c.lease_until).where(jobs.c.lease.is_not(None), jobs.c.state.in_(_HELD))
+        with self.db.reading() as connection:
+            return {row.id: row.lease_until or "" for row in connection.execute(query.limit(_MANY))}
+
+    def overdue(self) -> tuple[Job, ...]:
+        """The jobs whose deadline has passed."""
+        return self._all(jobs.c.deadline < self.db.now(), jobs.c.finished_at.is_(None))
+
+    def to_cancel(self, limit: int) -> tuple[Job, ...]:
+        """Take jobs that have ended here and whose provider is still to be told; each is put off before it is tried."""
+        now = self.db.now()
+        wanted = select(jobs.c.id).where(jobs.c.cancel_due <= now).order_by(jobs.c.cancel_due).limit(limit)
+        if self.db.dialect == "postgresql":
+            wanted = wanted.with_for_update(skip_locked=True)
+        with self.db.reading() as connection:
+            if connection.execute(select(jobs.c.id).where(jobs.c.cancel_due <= now).limit(1)).first() is None:
+                return ()
+        values = {
+            "cancel_due": later(now, LEASE_SECONDS),
+            "cancel_tries": jobs.c.cancel_tries + 1,
+            "version": jobs.c.version + 1,
+        }
+        with self.db.transaction() as connection:
+            ids = list(connection.execute(wanted).scalars())
+            taken = update(jobs).where(jobs.c.id.in_(ids)).values(values).returning(jobs)
+            return tuple(Job.of(frozen_row(row)) for row in connection.execute(taken).mappings()) if ids else ()
+
+    # ------------------------------------------------------------------------------------------------------ for its own parts
+
+    def _all(self, *conditions: Any) -> tuple[Job, ...]:
+        with self.db.reading() as connection:
+            rows = connection.execute(select(jobs).where(*conditions).order_by(jobs.c.id).limit(_MANY)).mappings()
+            return tuple(Job.of(frozen_row(row)) for row in rows)
+
+    def _changed(self, connection: Connection, job: Job, values: Mapping[str, Any]) -> Job:
+        whole = {**checked(jobs, values, whole=False), "version": job.version + 1}
+        seen = (jobs.c.id == job.id, jobs.c.version == job.version)
+        if connection.execute(update(jobs).where(*seen).values(whole)).rowcount != 1:
+            raise JobChangedError(f"the job {job.id} was changed by somebody else")
+        return Job.of({**_fields(job), **freeze(whole)})
+
+
+def _event(job_id: str, at: str, step: Step) -> dict[str, Any]:
+    event, state = step.event or step.to.value, step.to.value
+    return {"job_id": job_id, "created_at": at, "event": event, "state": state, "details": dict(step.details)}
+
+
+def _begun(job: Job, at: str) -> list[dict[str, Any]]:
+    """What is told of a job that was claimed: nothing of one that its provider has already."""
+    if job.state is not State.DISPATCHED and (job.state is not State.RUNNING or job.reference is not None):
+        return []
+    ways = (State.DISPATCHED,) if job.state is State.DISPATCHED else (State.DISPATCHED, State.RUNNING)
+    return [_event(job.id, at, Step(to, details={"attempt": job.attempt})) for to in ways]
+
+
+def _fields(job: Job) -> dict[str, Any]:
+    """A job as its row."""
+    rows = {name: getattr(job, name) for name in job.__struct_fields__}
+    return {**rows, "results": [msgspec.structs.asdict(one) for one in job.results]}
+
+
+def _values(job: Job) -> dict[str, Any]:
+    return dict(msgspec.to_builtins(job))
+
+
+def _settle_scene(connection: Connection, job: Job, now: str) -> None:
+    """Write to the scene what became of its job. What scenes need is imported for their jobs alone."""
+    key = job.idempotency_key or ""
+    if not key.startswith(SCENE_KEY):
+        return
+    from innkeeper.library.log.scenes import settle_scene
+
+    image = f"{ASSET}{job.results[0].name}" if job.results else None
+    facts = {name: getattr(job, name) for name in ("id", "tenant", "owner", "error_kind")}
+    settle_scene(connection, key.removeprefix(SCENE_KEY), {**facts, "state": job.state.value, "image": image}, now)
+
+
+def _mine(tenant: str | None, owner: str | None) -> list[Any]:
+    conditions = [] if tenant is None else [jobs.c.tenant == tenant]
+    return conditions if owner is None else [*conditions, jobs.c.owner == owner]
+
+
+def _due(now: str) -> Any:
+    """Waiting, in nobody's hands, and due: now, or so late that the clock must have been set back since."""
+    when = or_(jobs.c.due_at <= now, jobs.c.due_at > later(now, LONGEST_WAIT + 60))
+    return and_(text(DUE), when)

@@ -1,0 +1,377 @@
+"""Composing: one scene on its way from a request to a prompt with its figures, and to a request for its picture.
+
+Everything is read and judged first; what a model then tells is judged again. Nothing here is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.jobs.job import Mode
+from innkeeper.jobs.media import MediaRequest, pictures_read
+from innkeeper.library.db.owner import Owner
+from innkeeper.library.models.facts import Measure, ModelFacts, TokenizerSpec, facts_of
+from innkeeper.library.prepare.budget import Budget, budget_of
+from innkeeper.library.prepare.request import tier_facts
+from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
+from innkeeper.library.tiers.gate import TextKind
+from innkeeper.operations.scenes.composition import (
+    CastMember,
+    Composition,
+    SceneParts,
+    SceneStyle,
+    clothing_of,
+    compose,
+    people_of,
+)
+from innkeeper.operations.scenes.figures import FigureCandidate, FigurePlan, FigureRole, plan_figures
+from innkeeper.operations.scenes.limits import MAX_PROMPT_CHARS, MAX_SCENE_CHARS
+from innkeeper.operations.scenes.modes import (
+    Consistency,
+    Environment,
+    Method,
+    SceneMode,
+    environment_of,
+    strength_of,
+)
+from innkeeper.operations.scenes.reading.context import Person, SceneContext, analyse
+from innkeeper.operations.scenes.request import SceneRequest
+from innkeeper.operations.scenes.sources import SceneSources, read_sources, scene_texts
+from innkeeper.operations.scenes.state import Applied, SceneState, StateChange, apply_changes
+from innkeeper.operations.scenes.text import Narrator, SceneText, narrator
+from innkeeper.prompt.allowance import allowed
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import StrictModeError
+
+if TYPE_CHECKING:
+    from innkeeper.jobs.media_jobs import MediaJobs
+    from innkeeper.library.library import Library
+    from innkeeper.operations.tasks.execution import TextTasks
+
+
+class SceneTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """For whom a scene is made, and how far it may go. None of it is read from what a client says of itself.
+
+    ``text`` are fields of the `TextTask` that may tell the moment: ``routes``, ``money`` (US dollars).
+    """
+
+    owner: Owner
+    ceilings: Ceilings = Ceilings()
+    text: Mapping[str, Any] = EMPTY
+    idempotency_key: str | None = None
+    callback_url: str | None = None
+    max_cost: float | None = None
+
+
+class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
+    """A scene, ready to be made, and everything that was decided on the way to it."""
+
+    request: SceneRequest
+    sources: SceneSources
+    tier: TierDecision
+    ceilings: Ceilings
+    environment: Environment
+    context: SceneContext
+    changes: Applied
+    text: SceneText
+    composition: Composition
+    media: MediaRequest
+    style: SceneStyle
+    model: str
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> SceneState:
+        """The state that it is made with."""
+        return self.changes.state
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready facts, the texts among them."""
+        answer = self.text.answer
+        return {
+            "scene_prompt": self.composition.prompt,
+            "negative_prompt": self.media.negative_prompt,
+            "scene_name": self.name,
+            "scene_description": self.description,
+            "scene_text": self.text.tags.text,
+            "text_source": self.text.source,
+            "faults": list(self.text.faults),
+            "scene_mode": self.environment.mode.value,
+            "generation_mode": self.media.mode.value,
+            "model": self.model,
+            "seed": self.media.seed,
+            "strength": self.media.strength,
+            "figures": [figure.to_dict() for figure in self.composition.figures.figures],
+            "scene_context": self.context.to_dict(),
+            "state": self.state.to_dict(),
+            "changes": {
+                "applied": msgspec.to_builtins(self.changes.applied),
+                "ignored": msgspec.to_builtins(self.changes.ignored),
+            },
+            "previous_scene_id": None if self.sources.before is None else self.sources.before["id"],
+            **self.composition.to_dict(),
+            "tier": tier_facts(self.tier),
+            "degraded": bool(self.reasons),
+            "reasons": list(self.reasons),
+            "narrative": None if answer is None else {**answer.to_dict(), "text": None},
+        }
+
+    @property
+    def name(self) -> str:
+        """Its name: the request's, else that of tags or of the template."""
+        return self.request.scene_name or self.text.tags.name
+
+    @property
+    def description(self) -> str:
+        """Its description: the request's, else that of tags or of the template."""
+        return self.request.scene_description or self.text.tags.description
+
+
+class Composing:
+    """One scene while it is composed: what is known, in which tier, what it goes on from, and who could make it."""
+
+    def __init__(
+        self, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms, sources: SceneSources
+    ) -> None:
+        self.library, self.jobs, self.request, self.terms = library, jobs, request, terms
+        self.read = sources
+        self.ceilings = self._ceilings()
+        self.tier = self._judged(scene_texts(request, sources)).require()
+        with allowed():
+            self.context, changes = self._analysed()
+        self.changes = apply_changes(sources.state, changes)
+        self.sources = msgspec.structs.replace(sources, state=self.changes.state)
+        self.environment = environment_of(
+            changed=None if sources.changed is None else sources.changed["image_url"],
+            before=None if sources.before is None else sources.before["image_url"],
+            template=self._preview(),
+            override=request.scene_prompt_override,
+        )
+
+    @classmethod
+    def begun(cls, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms) -> Composing:
+        """The work on a request, once everything that it needs is read and judged."""
+        return cls(library, jobs, request, terms, read_sources(library, jobs, request, terms.owner))
+
+    def narrator(self, tasks: TextTasks | None) -> Narrator | None:
+        """What has a model tell the moment."""
+        if tasks is None:
+            return None
+        model = {} if self.request.enhancer_model is None else {"model": self.request.enhancer_model}
+        terms = {**self.terms.text, **model, "strict": self.request.strict}
+        facts = self._facts(self._pictures()[1])
+        return narrator(tasks, self.request, self.sources, self.ceilings, facts, terms)
+
+    def composed(self, text: SceneText) -> ComposedScene:
+        """The scene with its text."""
+        tier = self.tier
+        if text.answer is not None:
+            tier = self._judged(
+                {**scene_texts(self.request, self.read), TextKind.MODEL_OUTPUT.value: text.tags.text}
+            ).require()
+        asked, target_model, plan = self._pictures()
+        budget, measure, apart = self._room(self._facts(target_model), target_model)
+        composition = compose(self._parts(text, plan), budget, measure, apart=apart)
+        media = self._media(asked, plan, composition)
+        reasons = tuple(dict.fromkeys(self._reasons(text, composition, tier)))
+        if self.request.strict and reasons:
+            hint = "leave strict out to take what there is"
+            raise StrictModeError(f"only a makeshift answers: {', '.join(reasons)}", hint=hint, reasons=list(reasons))
+        return ComposedScene(
+            request=self.request,
+            sources=self.sources,
+            tier=tier,
+            ceilings=self.ceilings,
+            environment=self.environment,
+            context=self.context,
+            changes=self.changes,
+            text=text,
+            composition=composition,
+            media=media,
+            style=self.style,
+            model=str(target_model["model_key"]),
+            reasons=reasons,
+        )
+
+    # ------------------------------------------------------------------------------------------------------------ what is read
+
+    def _ceilings(self) -> Ceilings:
+        sources, given = self.read, self.terms.ceilings
+        character = Tier.lowest(sources.ceiling(), *(() if given.character is None else (given.character,)))
+        row = sources.template
+        scene = given.scene if row is None else Tier.of(row["content_rating"])
+        return msgspec.structs.replace(given, character=character, scene=scene)
+
+    def _judged(self, texts: Mapping[str, str]) -> TierDecision:
+        who = self.terms.owner.user
+        return self.library.judged(texts, self.request.content_tier, self.ceilings, actor=who)
+
+    @property
+    def style(self) -> SceneStyle:
+        """Who is seen, and by whom: as it is asked for, else as the template has it."""
+        row = self.read.template or EMPTY
+        return self.request.scene_style or (
+            SceneStyle.POV if row.get("perspective_hint") == "pov" else SceneStyle.CHARACTER_ONLY
+        )
+
+    def _analysed(self) -> tuple[SceneContext, list[StateChange]]:
+        """What the moment that is shown tells, and the changes that messages propose which were not read before.
+
+        It is the request's message, else the newest reply, else the newest message.
+        """
+        sources, own = self.read, self.request.message
+        said = [("assistant", own, "", True)] if own.strip() else []
+        rows = reversed(sources.messages)
+        said += [(row["role"], row["content"], row["id"], row["seq"] > sources.stored.seq) for row in rows]
+        shown = next((one for one in said if one[0] == "assistant"), said[0] if said else None)
+        changes: list[StateChange] = []
+        moment, left = SceneContext(), MAX_SCENE_CHARS
+        for one in said:
+            role, content, message, is_new = one
+            if one is not shown and not (is_new and left > 0):
+                continue
+            size = MAX_SCENE_CHARS if one is shown else left
+            context = analyse(content[-size:], self._persons(role), message=message)
+            moment = context if one is shown else moment
+            changes[:0] = context.changes if is_new else ()
+            left -= len(content)
+        return moment, changes
+
+    def _persons(self, role: str) -> tuple[Person, ...]:
+        speaks = {"assistant": FigureRole.CHARACTER, "user": FigureRole.USER}.get(role)
+        return tuple(
+            Person(str(row["name"]), "character" if one is FigureRole.CHARACTER else "user", speaks=one is speaks)
+            for one, row in self.read.people
+        )
+
+    def _preview(self) -> str | None:
+        row = self.read.template
+        return self.request.scene_preview_image_url if row is None else row["preview_image_url"]
+
+    # ---------------------------------------------------------------------------------------------------------- what is sent
+
+    def _consistency(self) -> Consistency:
+        asked = self.request.consistency_settings
+        row = self.sources.character or EMPTY
+        if asked is not None:
+            return asked
+        method = row.get("consistency_method")
+        return Consistency(method=Method(method)) if method else Consistency()
+
+    def _candidates(self) -> Iterator[FigureCandidate]:
+        if self.environment.picture is not None:
+            yield FigureCandidate(FigureRole.ENVIRONMENT, self.environment.picture)
+        if self.environment.mode is SceneMode.MODIFICATION or not self._consistency().sends_reference:
+            return
+        for role, row in self.sources.people:
+            picture = row.get("reference_image_url") or row.get("image_url")
+            seen = role is FigureRole.CHARACTER or self.style is SceneStyle.BOTH_CHARACTERS
+            if picture and seen:
+                yield FigureCandidate(role, str(picture), str(row["name"]))
+
+    def _pictures(self) -> tuple[MediaRequest, Mapping[str, Any], FigurePlan]:
+        """Who makes it, and which pictures are sent there: as many as that model reads."""
+        request, wanted = self.request, [*self._candidates()]
+        mode = Mode.I2I if wanted else Mode.T2I
+        model = request.selected_i2i_model if wanted else request.selected_image_model
+        asked = MediaRequest(prompt="a scene", mode=mode, model=model, image=wanted[0].picture if wanted else None)
+        target = self.jobs.planner.target(asked)
+        capabilities = target.model.get("capabilities") or EMPTY
+        plan = plan_figures(wanted, pictures_read(capabilities))
+        several = len(plan.figures) > 1  # another model might read fewer than the text speaks of
+        return msgspec.structs.replace(asked, model=target.key if several else model), target.model, plan
+
+    def _facts(self, model: Mapping[str, Any]) -> ModelFacts:
+        return facts_of(self.library.catalogue, str(model["model_key"]), job_type="image")
+
+    def _room(self, facts: ModelFacts, model: Mapping[str, Any]) -> tuple[Budget, Measure, bool]:
+        """The room for the prompt, what measures it, and whether what must not be seen is said beside it."""
+        own = (model.get("capabilities") or EMPTY).get("char_limit")
+        most = own if type(own) is int and own > 0 else MAX_PROMPT_CHARS
+        spec = facts.measured(facts.window) or TokenizerSpec("chars", "", most)
+        measure = spec.measure(self.library.counter)
+        apart = spec.kind == "clip" and facts.negative
+        return budget_of(spec, char_limit=most, measure=measure), measure, apart
+
+    def _parts(self, text: SceneText, plan: FigurePlan) -> SceneParts:
+        sources = self.sources
+        persona = sources.persona or EMPTY
+        first = self.context.actions[0] if self.context.actions else ""
+        atmosphere = (sources.template or EMPTY).get("atmosphere") or EMPTY
+        return SceneParts(
+            text=text.tags.text,
+            style=self.style,
+            mode=self.environment.mode,
+            plan=plan,
+            people=people_of(self.style, [*self._members()]),
+            viewer=str(persona.get("name") or ""),
+            action=first,
+            mood=self.context.mood or str(atmosphere.get("mood") or ""),
+            state=self.changes.state,
+            before=sources.state_before(),
+        )
+
+    def _members(self) -> Iterator[CastMember]:
+        request, row = self.request, self.sources.template or EMPTY
+        overrides = {**_worn(row.get("character_clothing_overrides")), **request.scene_clothing_overrides}
+        default = request.scene_default_clothing or str(row.get("default_clothing") or "")
+        for role, person in self.sources.people:
+            member = CastMember(
+                name=str(person["name"]),
+                role=role,
+                appearance=_tags(person.get("appearance_tags")),
+                id=str(person.get("id") or ""),
+            )
+            worn = clothing_of(member, self.changes.state, overrides, default, _tags(person.get("clothing_tags")))
+            yield msgspec.structs.replace(member, clothing=worn)
+
+    def _media(self, asked: MediaRequest, plan: FigurePlan, composition: Composition) -> MediaRequest:
+        request, consistency = self.request, self._consistency()
+        known = (
+            None if self.sources.character is None else self.sources.character.get("seed_locked"),
+            None if self.sources.before is None else self.sources.before["seed"],
+        )
+        negative = ", ".join(part for part in (request.negative_prompt.strip(), composition.negative) if part)
+        pictures = plan.pictures
+        return msgspec.structs.replace(
+            asked,
+            prompt=composition.prompt,
+            negative_prompt=negative,
+            seed=consistency.seed(*known),
+            strength=strength_of(self.environment.mode, consistency) if len(pictures) == 1 else None,
+            image=pictures[0] if pictures else None,
+            references=pictures[1:],
+            mode=Mode.I2I if pictures else Mode.T2I,
+            width=request.width,
+            height=request.height,
+            aspect_ratio=request.aspect_ratio,
+        )
+
+    def _reasons(self, text: SceneText, composition: Composition, tier: TierDecision) -> Iterator[str]:
+        yield from self.sources.reasons
+        yield from text.reasons
+        if tier.effective.rank < tier.requested.rank or tier.decision is Decision.REVIEW:
+            yield from tier.reasons
+        if any(one.reason in _LOST for one in composition.dropped):
+            yield "shortened"
+        if any(one.reason == "model_limit" for one in composition.figures.dropped):
+            yield "figure_not_sent"
+        row = self.sources.template
+        if row is not None and not row["min_characters"] <= len(composition.people) <= row["max_characters"]:
+            yield "persons_of_template"
+
+
+_LOST: Final = frozenset({"budget", "tail", "cut"})
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    return tuple(str(tag) for tag in value if str(tag).strip()) if isinstance(value, (list, tuple)) else ()
+
+
+def _worn(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {str(who): worn for who, worn in value.items() if isinstance(worn, str)}

@@ -1,0 +1,81 @@
+"""Replies: a scene as those are told who own it: by the document's names, without a stored picture's inner name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.operations.scenes.composing import ComposedScene
+from innkeeper.operations.scenes.scenes import MadeScene
+from innkeeper.prompt.data import thaw
+
+_KEPT: Final = (
+    *("id", "number", "conversation_id", "character_id", "user_character_id", "template_id", "scene_name"),
+    *("scene_description", "scene_text", "text_source", "scene_prompt", "scene_type", "scene_mode", "generation_mode"),
+    *("previous_scene_id", "job_id", "status", "error_kind", "seed", "tier", "state", "context", "figures"),
+    *("generation_metadata", "created_at", "updated_at"),
+)
+
+
+def scene_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored scene, JSON-ready. Its picture is named by the path that shows it."""
+    found = {name: thaw(row[name]) for name in _KEPT}
+    return {
+        **found,
+        "object": "scene",
+        "image_url": _path(row),
+        "negative_prompt": row["request"].get("negative_prompt", ""),
+    }
+
+
+def _path(row: Mapping[str, Any]) -> str | None:
+    return None if row["image_url"] is None else f"/v1/scenes/{row['id']}/image"
+
+
+def template_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A template, JSON-ready."""
+    hidden = {"tenant", "user_id"}
+    return {**{name: thaw(value) for name, value in row.items() if name not in hidden}, "object": "scene_template"}
+
+
+def composed_reply(scene: ComposedScene) -> dict[str, Any]:
+    """A scene that is composed and not made."""
+    return {"success": True, **thaw(scene.to_dict())}
+
+
+def made_reply(made: MadeScene) -> dict[str, Any]:
+    """A scene with its job, under all names by which the document's clients look for it; a repeat is told in the same words."""
+    row, job = made.scene, made.job
+    facts = scene_facts(row)
+    metadata, context = facts.pop("generation_metadata"), facts.pop("context")
+    return {
+        **facts,
+        **metadata,
+        "object": "scene",
+        "success": job.error_kind is None,
+        "scene_id": row["id"],
+        "scene_context": context,
+        "jobId": job.id,
+        "job_id": job.id,
+        "id": job.id,
+        "status": _STATUS.get(job.state.value, job.state.value),
+        "imageUrl": facts["image_url"],
+        "model": job.model_key,
+        "seed": job.request.get("seed"),
+        "contentType": job.tier,
+        "notes": thaw(job.notes),
+        "degraded": bool(metadata.get("reasons")),
+        "route_trace": job.to_dict()["route_trace"],
+        "error": job.error_message,
+        "statusUrl": f"/v1/scenes/{row['id']}",
+        "message": f"the scene's job is {job.state}",
+    }
+
+
+_STATUS: Final = {
+    "succeeded": "completed",
+    "dispatched": "processing",
+    "running": "processing",
+    "storing": "processing",
+}
+"""The document's words for the states of a job."""

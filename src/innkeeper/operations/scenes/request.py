@@ -1,0 +1,198 @@
+"""SceneRequest: what a scene is wanted for, by the document's names.
+
+What a client says decides nothing that is known here: the picture of the scene before, the mode, the tier and the owner come from
+records. Its texts and lists are bounded, so that no request costs more than another (dynamic-prompting reference 3.7, S4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.library.errors import FieldError, need_texts
+from innkeeper.library.limits import ADULT_AGE
+from innkeeper.operations.scenes.composition import SceneStyle
+from innkeeper.operations.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS
+from innkeeper.operations.scenes.modes import Consistency
+from innkeeper.prompt.data import EMPTY, check_depth, to_json
+from innkeeper.prompt.errors import LimitError, UsageError, Where
+from innkeeper.prompt.once import convert
+
+
+class InlinePerson(msgspec.Struct, frozen=True, kw_only=True):
+    """A person who is told in the request and has no row: of the general tier."""
+
+    name: str
+    description: str = ""
+    gender: str | None = None
+    mood: str | None = None
+    appearance_tags: tuple[str, ...] = ()
+    clothing_tags: tuple[str, ...] = ()
+    declared_age: int | None = None
+    reference_image_url: str | None = None
+    seed_locked: int | None = None
+
+
+class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A scene that is wanted.
+
+    ``message`` is the text whose moment is shown, where no conversation tells it; ``scene_context`` what a template says of the
+    scene. ``current_scene_id`` (or ``current_scene_image_url``, where it is one of the caller's own scenes or results) is the
+    scene whose picture ``scene_prompt_override`` changes. Without a ``scene_style`` the template says it, else
+    ``character_only``. ``strict``: what is less than what was asked for is an error.
+    """
+
+    conversation_id: str | None = None
+    character_id: str | None = None
+    user_character_id: str | None = None
+    character: InlinePerson | None = None
+    user_character: InlinePerson | None = None
+    message: str = ""
+    scene_style: SceneStyle | None = None
+    scene_template_id: str | None = None
+    scene_name: str = ""
+    scene_description: str = ""
+    scene_context: str = ""
+    scene_preview_image_url: str | None = None
+    scene_default_clothing: str = ""
+    scene_clothing_overrides: Mapping[str, str] = EMPTY
+    scene_prompt_override: str = ""
+    scene_continuity_enabled: bool = True
+    previous_scene_id: str | None = None
+    previous_scene_image_url: str | None = None
+    current_scene_id: str | None = None
+    current_scene_image_url: str | None = None
+    consistency_settings: Consistency | None = None
+    selected_image_model: str | None = None
+    selected_i2i_model: str | None = None
+    enhancer_model: str | None = None
+    negative_prompt: str = ""
+    width: int | None = None
+    height: int | None = None
+    aspect_ratio: str | None = None
+    content_tier: Any = None
+    strict: bool = False
+
+    def texts(self) -> dict[str, str]:
+        """Every text that the client wrote, by its field; what says where something is stored is none."""
+        found = {name: value for name in _TEXTS if (value := getattr(self, name))}
+        for who, worn in self.scene_clothing_overrides.items():
+            found[f"scene_clothing_overrides.{who[:40]}"] = f"{who}: {worn}"
+        for name in ("character", "user_character"):
+            person: InlinePerson | None = getattr(self, name)
+            if person is not None:
+                found[name] = "\n".join(person_texts(msgspec.structs.asdict(person)))
+        return found
+
+    @property
+    def sha256(self) -> str:
+        """The hash by which two requests are the same."""
+        return hashlib.sha256(to_json(msgspec.to_builtins(self))).hexdigest()
+
+
+_TEXTS: Final = (
+    *("message", "scene_name", "scene_description", "scene_context", "scene_default_clothing"),
+    *("scene_prompt_override", "negative_prompt"),
+)
+_PLACES: Final = (
+    *(
+        "conversation_id",
+        "character_id",
+        "user_character_id",
+        "scene_template_id",
+        "previous_scene_id",
+        "current_scene_id",
+    ),
+    *("selected_image_model", "selected_i2i_model", "enhancer_model", "aspect_ratio"),
+)
+_PICTURES: Final = ("scene_preview_image_url", "previous_scene_image_url", "current_scene_image_url")
+_LONGEST_ID: Final = 300
+
+
+def person_texts(row: Mapping[str, Any]) -> list[str]:
+    """The texts of a person, its age in words where that is below adulthood."""
+    names = ("name", "description", "gender", "mood")
+    listed = [str(row[name]) for name in names if row.get(name)]
+    listed += [str(tag) for name in ("appearance_tags", "clothing_tags") for tag in row.get(name) or ()]
+    age = row.get("declared_age")
+    young = isinstance(age, int) and age < ADULT_AGE
+    return [*listed, *([f"{age} years old"] if young else [])]
+
+
+def scene_request(body: Mapping[str, Any]) -> SceneRequest:
+    """The request in a body; names that there are not are left aside, as the document's functions leave them.
+
+    Raises `UsageError`, `FieldError`, `LimitError`.
+    """
+    known = {name: body[name] for name in SceneRequest.__struct_fields__ if body.get(name) is not None}
+    check_depth(known)
+    try:
+        request = convert(known, SceneRequest)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the request does not fit: {error}") from error
+    _check(request)
+    return request
+
+
+def _check(request: SceneRequest) -> None:
+    need_texts(request, _TEXTS, (*_PLACES, *_PICTURES))
+    for name in _TEXTS:
+        _bound(name, len(getattr(request, name)), MAX_SCENE_CHARS, "characters")
+    for name in _PLACES:
+        _bound(name, len(getattr(request, name) or ""), _LONGEST_ID, "characters")
+    clothes = request.scene_clothing_overrides
+    _bound("scene_clothing_overrides", len(clothes), MAX_SCENE_ITEMS, "items")
+    for who, worn in clothes.items():
+        _plain("scene_clothing_overrides", (who, worn))
+    for name in ("character", "user_character"):
+        person: InlinePerson | None = getattr(request, name)
+        if person is not None:
+            _check_person(name, person)
+    for name in ("width", "height"):
+        if (value := getattr(request, name)) is not None and not 1 <= value <= _SIDE:
+            raise FieldError(f"{name} is between 1 and {_SIDE:,} pixels", where=Where(path=name))
+
+
+_SIDE: Final = 16_384
+
+
+def _check_person(name: str, person: InlinePerson) -> None:
+    for tags in (person.appearance_tags, person.clothing_tags):
+        _bound(name, len(tags), MAX_SCENE_ITEMS, "items")
+        _plain(name, tags)
+    _plain(
+        name,
+        (person.name, person.description, person.gender or "", person.mood or "", person.reference_image_url or ""),
+    )
+    _bound(f"{name}.name", len(person.name), _LONGEST_ID, "characters")
+    if not person.name.strip():
+        raise FieldError("a person has a name", where=Where(path=f"{name}.name"))
+    if person.declared_age is not None and not 0 <= person.declared_age < _AGES:
+        raise FieldError("an age is a number of years", where=Where(path=f"{name}.declared_age"))
+    if person.seed_locked is not None and not 0 <= person.seed_locked < 2**63:
+        raise FieldError("a seed is 0 or more", where=Where(path=f"{name}.seed_locked"))
+
+
+_AGES: Final = 100_000
+
+
+class _Text(msgspec.Struct):
+    text: str
+
+
+def _plain(path: str, texts: tuple[str, ...]) -> None:
+    for text in texts:
+        try:
+            need_texts(_Text(text), ("text",), ())
+        except FieldError as error:
+            raise error.at(path=path) from None
+        _bound(path, len(text), MAX_SCENE_CHARS, "characters")
+
+
+def _bound(path: str, found: int, allowed: int, what: str) -> None:
+    if found > allowed:
+        limit = "MAX_SCENE_ITEMS" if what == "items" else "MAX_SCENE_CHARS"
+        raise LimitError(f"{what} of {path}", limit=limit, allowed=allowed, found=found)

@@ -1,0 +1,224 @@
+"""SceneSources: what is known of a scene before it is made: conversation, persons, template, the scene before, its state.
+
+Everything is read from records that belong to whoever asks; what a client says of them is left aside. A scene to go on from has a
+picture that is really there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from innkeeper.jobs.assets import ASSET
+from innkeeper.library.db.owner import Owner
+from innkeeper.library.errors import ConflictError, NotFoundError
+from innkeeper.library.log.conversations import CharacterStore, card_texts
+from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore, StoredSceneState
+from innkeeper.library.tier import Tier
+from innkeeper.library.tiers.gate import TextKind, character_ceiling
+from innkeeper.library.tiers.moderation import row_texts
+from innkeeper.operations.scenes.figures import FigureRole
+from innkeeper.operations.scenes.request import InlinePerson, SceneRequest, person_texts
+from innkeeper.operations.scenes.state import Fact, FactOrigin, SceneState, read_state
+from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.errors import InnkeeperError
+
+if TYPE_CHECKING:
+    from innkeeper.jobs.media_jobs import MediaJobs
+    from innkeeper.library.library import Library
+
+
+_MESSAGES: Final = 10
+"""How many of the newest messages are read for a scene."""
+
+
+class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known. Rows are as their tables have them; ``reasons`` are why less is known than was asked for."""
+
+    owner: Owner
+    conversation: FrozenDict | None = None
+    character: Mapping[str, Any] | None = None
+    persona: Mapping[str, Any] | None = None
+    template: FrozenDict | None = None
+    messages: tuple[FrozenDict, ...] = ()
+    before: FrozenDict | None = None
+    changed: FrozenDict | None = None
+    stored: StoredSceneState = StoredSceneState()
+    state: SceneState = SceneState()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def people(self) -> tuple[tuple[FigureRole, Mapping[str, Any]], ...]:
+        """Who may be seen, by role."""
+        found = ((FigureRole.CHARACTER, self.character), (FigureRole.USER, self.persona))
+        return tuple((role, row) for role, row in found if row is not None)
+
+    def ceiling(self) -> Tier:
+        """The highest tier for which all persons may be shown."""
+        rated = [character_ceiling(row.get("content_rating"), row.get("declared_age")) for _, row in self.people]
+        return Tier.lowest(*rated) if rated else Tier.SFW
+
+    def state_before(self) -> SceneState | None:
+        """The state that the scene before was made with."""
+        return None if self.before is None else _state_of(self.before["state"])
+
+
+def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner: Owner) -> SceneSources:
+    """What is known for a request.
+
+    Raises:
+        NotFoundError: a conversation, character, template or scene that is not there, or somebody else's.
+        ConflictError: a scene that is named to go on from has no picture yet.
+    """
+    scenes, templates = SceneStore(library.db, owner), SceneTemplateStore(library.db)
+    conversation = None
+    if request.conversation_id is not None:
+        conversation = library.conversations_of(owner).get(request.conversation_id)
+    before, reasons = _before(scenes, jobs, request)
+    stored = StoredSceneState() if conversation is None else scenes.state(conversation["id"])
+    template = None if request.scene_template_id is None else templates.seen_by(owner, request.scene_template_id)
+    return SceneSources(
+        owner=owner,
+        conversation=conversation,
+        character=_person(library, owner, request.character_id, request.character, conversation, "character_id"),
+        persona=_person(
+            library, owner, request.user_character_id, request.user_character, conversation, "user_character_id"
+        ),
+        template=template,
+        messages=() if conversation is None else library.conversations_of(owner).newest(conversation["id"], _MESSAGES),
+        before=before,
+        changed=_changed(scenes, jobs, request),
+        stored=stored,
+        state=_known(_state_of(stored.state), conversation, template if before is None else None),
+        reasons=reasons,
+    )
+
+
+def _person(
+    library: Library,
+    owner: Owner,
+    named: str | None,
+    told: InlinePerson | None,
+    conversation: FrozenDict | None,
+    column: str,
+) -> Mapping[str, Any] | None:
+    """Who is named, else who is told, else who is in the conversation. A person who is only told is of the general tier."""
+    if named is None and told is not None:
+        return FrozenDict(msgspec.to_builtins(told))
+    key = named if named is not None else None if conversation is None else conversation[column]
+    return None if key is None else CharacterStore(library.db).seen_by(owner, key)
+
+
+def _before(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> tuple[FrozenDict | None, tuple[str, ...]]:
+    """The scene to go on from: the one that is named, or the newest of the conversation that has a picture."""
+    here = request.conversation_id
+    if not request.scene_continuity_enabled:
+        return None, ()
+    if request.previous_scene_id is not None:
+        row = scenes.get(request.previous_scene_id)
+        if here is not None and row["conversation_id"] != here:
+            raise NotFoundError(f"there is no scene {request.previous_scene_id!r:.100} in this conversation")
+        return _with_picture(jobs, row), ()
+    newest = None if here is None else scenes.newest_with_image(here)
+    if newest is None:
+        return None, ()
+    return (newest, ()) if _is_there(jobs, newest["image_url"]) else (None, ("previous_picture_missing",))
+
+
+def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> FrozenDict | None:
+    """The scene whose picture is to be changed. Raises `NotFoundError` for a picture that is none of the caller's scenes."""
+    if request.current_scene_id is not None:
+        return _with_picture(jobs, scenes.get(request.current_scene_id))
+    said = request.current_scene_image_url
+    if said is None or not request.scene_prompt_override.strip():
+        return None
+    row = scenes.with_image(said)
+    if row is None:
+        raise NotFoundError(
+            "the picture to change is that of no scene of yours",
+            hint="send current_scene_id, or the picture's address as the scene has it",
+        )
+    return _with_picture(jobs, row)
+
+
+def _with_picture(jobs: MediaJobs, row: FrozenDict) -> FrozenDict:
+    if row["image_url"] is None:
+        made = "is not made yet" if row["status"] == "pending" else f"was not made: its job has {row['status']}"
+        raise ConflictError(
+            f"the picture of the scene {row['id']} {made}", hint="wait for its job, or name another scene"
+        )
+    if not _is_there(jobs, row["image_url"]):
+        raise ConflictError(f"the picture of the scene {row['id']} is gone", hint="name another scene")
+    return row
+
+
+def _is_there(jobs: MediaJobs, picture: str) -> bool:
+    if not picture.startswith(ASSET):
+        return True
+    try:
+        jobs.assets.get(picture.removeprefix(ASSET))
+    except (InnkeeperError, OSError):
+        return False
+    return True
+
+
+def _state_of(stored: Mapping[str, Any]) -> SceneState:
+    return read_state(stored) if stored else SceneState()
+
+
+def _known(state: SceneState, conversation: FrozenDict | None, template: FrozenDict | None) -> SceneState:
+    """The state with what conversation and template tell, where it says nothing of it itself.
+
+    A location of the conversation's that is another than the state's was written there by hand, and counts.
+    """
+    told = None if conversation is None else conversation["current_location"]
+    here = state.location
+    if told and here is not None and not here.pinned and here.value != told:
+        state = msgspec.structs.replace(state, location=None)
+    row = EMPTY if template is None else template
+    found: tuple[tuple[str, Any, FactOrigin], ...] = (
+        ("location", told, FactOrigin.CONVERSATION),
+        ("location", row.get("setting"), FactOrigin.TEMPLATE),
+        ("time", row.get("time_of_day"), FactOrigin.TEMPLATE),
+    )
+    for name, value, origin in found:
+        if isinstance(value, str) and value.strip() and getattr(state, name) is None:
+            fact = Fact(value=" ".join(value.split())[:_LONGEST], origin=origin)
+            state = msgspec.structs.replace(state, **{name: fact})
+    return state
+
+
+_LONGEST: Final = 300
+
+
+# ------------------------------------------------------------------------------------------------------------------- texts
+
+_NO_TEXTS: Final = frozenset(
+    {"id", "user_id", "tenant", "owner", "content_rating", "role", "moderation_status", "consistency_method"}
+    | {"created_at", "updated_at", "image_url", "reference_image_url", "preview_image_url"}
+    | {"scene_focus", "narrative_style", "perspective_hint"}
+)
+
+
+def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
+    """Every text that may come to be seen, by where it enters: the request's, cards', the template's, what was said before."""
+    found = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
+    for role, row in sources.people:
+        told = card_texts(row, _NO_TEXTS) if "id" in row else {"inline": "\n".join(person_texts(row))}
+        found |= {f"{TextKind.CARD}:{role}.{name}": text for name, text in told.items()}
+    if sources.template is not None:
+        texts = row_texts(sources.template, _NO_TEXTS)
+        found |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
+    if sources.before is not None:
+        found[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before["scene_prompt"]
+    state = row_texts({"state": [fact.value for fact in _facts(sources.state)]}, ())
+    found |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
+    found[TextKind.HISTORY.value] = "\n".join(row["content"] for row in sources.messages)
+    return {name: text for name, text in found.items() if text.strip()}
+
+
+def _facts(state: SceneState) -> Iterator[Any]:
+    yield from (fact for fact in (state.location, state.time, state.camera) if fact is not None)
+    yield from (*state.present, *state.props, *state.clothing.values())

@@ -1,0 +1,369 @@
+"""Enhancement: a short idea made into a prompt for an image or video model, within what that model reads.
+
+A model writes it by the template that the resolver chooses; where the first answer is longer than the target reads, it is asked
+once more, and what is too long then loses its least worthy phrases, each of which is listed. What is only to be copied or
+modified is put together by rule, and no model is asked (dynamic-prompting reference 4 and 11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, Final, Literal
+
+import msgspec
+
+from innkeeper.inference.errors import DecodeError
+from innkeeper.inference.routing.deployment import EMBEDDED
+from innkeeper.library.catalogue.catalogue import AnswerSource
+from innkeeper.library.catalogue.resolver import ENHANCEMENT, Execution
+from innkeeper.library.errors import OverBudgetError
+from innkeeper.library.log.enhancements import Done
+from innkeeper.library.models.facts import Measure
+from innkeeper.library.prepare.budget import Budget, Dropped
+from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
+from innkeeper.library.prepare.segments import Compressed, Repair, fit_segments
+from innkeeper.library.tier import Ceilings
+from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.execution import TextTask, TextTasks
+from innkeeper.operations.tasks.phrases import NORMALISER, normalised, segments_of
+from innkeeper.operations.tasks.written import Written
+from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.message import Message
+
+COPY: Final = "copy"
+"""A reference is to be copied exactly: its prompt stays as it is."""
+
+MODIFY: Final = "modify"
+"""A reference is to be modified: what it shows stays, the text says what changes."""
+
+_SAMPLING: Final = FrozenDict(temperature=0.7, top_p=0.9)
+"""What enhancements are sampled with, as the requirement document has it; the row of a model may say otherwise."""
+
+_KEEP: Final = "maintain the same subject"
+
+
+class Enhancement(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be enhanced.
+
+    ``job_type`` is the document's (``sdxl_image``, ``wan_video_high`` …). ``target`` is the id or key of the model that the
+    prompt is for, or a family; else it follows from the job type. ``enhancer`` is the model that writes, or the kind of one
+    that a template is for; another may answer. ``overlays`` are added to the prompt later: room is kept for them.
+    ``reference`` says what is done with a reference: `COPY` or `MODIFY`; ``base`` is the prompt that it was made from.
+    """
+
+    text: str = ""
+    base: str = ""
+    job_type: str = "sdxl_image"
+    target: str | None = None
+    enhancer: str | None = None
+    content_mode: Any = None
+    ceilings: Ceilings = Ceilings()
+    negative: str = ""
+    overlays: Mapping[str, str] = EMPTY
+    reference: Literal["", "copy", "modify"] = ""
+    generation_mode: Literal["txt2img", "i2i"] = "txt2img"
+    quality: str = ""
+    format: str = ""
+    user_id: str | None = None
+    request_id: str | None = None
+
+    @property
+    def is_video(self) -> bool:
+        """Whether the prompt is for a video."""
+        return self.format == "video" or "video" in self.job_type or "wan" in self.job_type
+
+
+async def enhance(tasks: TextTasks, wanted: Enhancement, **terms: Any) -> TaskAnswer:
+    """Enhance a prompt. ``terms`` are further fields of the `TextTask`.
+
+    Raises:
+        UsageError: there is nothing to enhance.
+        UnknownNameError: a target that the catalogue does not know.
+        OverBudgetError: not even one word of each part that must stay fits.
+        InnkeeperError: what `TextTasks.write` and `TextTasks.finish` raise.
+    """
+    if not (wanted.text.strip() or (wanted.reference and wanted.base.strip())):
+        raise UsageError("there is no prompt to enhance", where=Where(path="prompt"), hint="send prompt: TEXT")
+    task = TextTask(
+        prompt=_prompt(tasks, wanted), task=ENHANCEMENT, options=_SAMPLING, **{**_enhancer(tasks, wanted), **terms}
+    )
+    if wanted.reference:
+        return await _by_rule(tasks, wanted, task)
+    try:
+        written = await tasks.write(task)
+    except UnavailableError as error:
+        if task.strict or not _lacks_embedded(error):
+            raise
+        return await _untouched(tasks, wanted, task)
+    if written.refused or written.response is None:
+        strategy = "refused" if written.refused else "no_template_available"
+        return await tasks.finish(task, written, details={"strategy": strategy})
+    return await _fitted(tasks, wanted, task, written)
+
+
+# ------------------------------------------------------------------------------------------------------------- what is asked
+
+
+def _prompt(tasks: TextTasks, wanted: Enhancement) -> PrepareRequest:
+    return PrepareRequest(
+        use_case=ENHANCEMENT,
+        text=wanted.text,
+        job_type="video" if wanted.is_video else "image",
+        target_model=_target(tasks, wanted),
+        enhancer_family=_kind_of_enhancer(tasks, wanted.enhancer),
+        content_mode=wanted.content_mode,
+        ceilings=wanted.ceilings,
+        negative=wanted.negative,
+        overlays=FrozenDict(wanted.overlays),
+        generation_mode=wanted.generation_mode,
+        user_id=wanted.user_id,
+        request_id=wanted.request_id,
+    )
+
+
+def _target(tasks: TextTasks, wanted: Enhancement) -> str:
+    """The model that the prompt is for: its key, or its family."""
+    if wanted.target is None:
+        return "wan" if wanted.is_video else "sdxl"
+    models = tasks.library.catalogue.models
+    row = next((row for row in models if wanted.target in (row["model_key"], str(row.get("id")))), None)
+    if row is not None:
+        return str(row["model_key"])
+    known = {str(row[name]) for row in models for name in ("model_key", "model_family") if row.get(name)}
+    if models and wanted.target not in known | {"sdxl", "wan"}:
+        raise UnknownNameError("model", wanted.target, known, where=Where(path="model_id"))
+    return wanted.target
+
+
+_KINDS: Final = frozenset({"qwen_instruct", "qwen_base"})
+"""What the document calls the models that its templates are for: names of kinds, not of a model that anybody runs."""
+
+
+def _kind_of_enhancer(tasks: TextTasks, name: str | None) -> str | None:
+    """The name, where templates are for it; None where it names something else."""
+    if name is None or name in _KINDS:
+        return name
+    return name if any(row.version.key.enhancer_model == name for row in tasks.library.catalogue.labelled) else None
+
+
+def _enhancer(tasks: TextTasks, wanted: Enhancement) -> dict[str, Any]:
+    """The model that is asked for, where it is one that can be asked."""
+    if wanted.enhancer is None:
+        return {}
+    known = any(one.route.model == wanted.enhancer for one in tasks.models.router.deployments)
+    return {"model": wanted.enhancer} if known else {}
+
+
+def _other_enhancer(wanted: Enhancement, task: TextTask) -> tuple[str, ...]:
+    """The reason why an answer is a makeshift that another model wrote than the one that was named."""
+    named = wanted.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
+    return ("enhancer_unknown",) if named else ()
+
+
+# ------------------------------------------------------------------------------------------------------------- what is made
+
+
+async def _by_rule(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> TaskAnswer:
+    """What is copied, or put together in a fixed form: judged and recorded as everything else, and within the budget."""
+    text, strategy = _composed(wanted)
+    execution = Execution.NONE if wanted.reference == COPY else Execution.RULES
+    return await _without_model(tasks, wanted, task, text, strategy, execution=execution)
+
+
+async def _without_model(
+    tasks: TextTasks,
+    wanted: Enhancement,
+    task: TextTask,
+    text: str,
+    strategy: str,
+    *,
+    execution: Execution,
+    reasons: tuple[str, ...] = (),
+) -> TaskAnswer:
+    prepared = await tasks.prepare(msgspec.structs.replace(task.prompt, text=text))
+    resolution = msgspec.structs.replace(prepared.resolution, template=None, execution=execution, reasons=())
+    copied = wanted.reference == COPY
+    negative = None if copied else prepared.negative
+    prepared = msgspec.structs.replace(prepared, resolution=resolution, rendered=None, negative=negative)
+    fitted = Compressed(text, 0) if copied else _within(tasks, prepared, text, wanted, None)
+    return await tasks.finish(
+        task,
+        Written(prepared=prepared),
+        text=fitted.text,
+        dropped=[_row(one) for one in fitted.dropped],
+        reasons=(*reasons, *_shortened(fitted)),
+        details=_facts(strategy, fitted, text),
+    )
+
+
+def _lacks_embedded(error: UnavailableError) -> bool:
+    """Whether a task came to nothing since the model that comes with Innkeeper is all there is, and is not installed."""
+    steps: list[dict[str, Any]] = (error.details.get("route_trace") or {}).get("steps") or []
+    return len(steps) == 1 and (steps[0]["deployment"], steps[0]["error"]) == (EMBEDDED.name, "unavailable")
+
+
+async def _untouched(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> TaskAnswer:
+    """The text as it is, where no model is there at all: within the budget, and flagged."""
+    return await _without_model(
+        tasks, wanted, task, wanted.text, "no_model_available", execution=Execution.NONE, reasons=("no_model",)
+    )
+
+
+def _composed(wanted: Enhancement) -> tuple[str, str]:
+    """The text and the strategy of what no model is asked for."""
+    text, base = wanted.text.strip(), wanted.base.strip()
+    if wanted.reference == COPY:
+        return base or text, "skip_for_exact_copy"
+    if text:
+        return f"{_KEEP}; {text}", "reference_modify_with_prompt"
+    return base, "reference_modify_base_only"
+
+
+async def _fitted(tasks: TextTasks, wanted: Enhancement, task: TextTask, written: Written) -> TaskAnswer:
+    """What a model wrote, made to fit."""
+    all_of_it, began = [written], perf_counter()
+    text = normalised(written.text)
+    if not text:
+        raise _unusable(tasks, written, DecodeError("the model wrote nothing but marks", hint="ask again"))
+    again: Written | InnkeeperError | None = None
+    room = tasks.library.output_room(written.prepared)
+    if room is not None and not room[0].fits(text, room[1]):
+        again = await _again(tasks, task, written, text, room)
+        if isinstance(again, Written):
+            all_of_it.insert(0 if again.refused else 1, again)
+    try:
+        fitted = _within(tasks, written.prepared, text, wanted, again)
+    except OverBudgetError as error:
+        raise _unusable(tasks, written, error) from None
+    source = written.prepared.resolution.source
+    strategy = "template_builtin" if source is AnswerSource.BUILTIN else "template_db"
+    spent = again.model_ms if isinstance(again, Written) else 0.0
+    return await tasks.finish(
+        task,
+        *all_of_it,
+        text=fitted.text,
+        dropped=[_row(one) for one in fitted.dropped],
+        reasons=(*_other_enhancer(wanted, task), *_shortened(fitted)),
+        latency_ms={"post": round((perf_counter() - began) * 1000 - spent, 3)},
+        details=_facts(strategy, fitted, written.text),
+    )
+
+
+def _unusable(tasks: TextTasks, written: Written, error: InnkeeperError) -> InnkeeperError:
+    """An error of what a model wrote: it tells where that was, and what it cost, and stands in the log."""
+    if written.trace is not None:
+        error.details["route_trace"] = written.trace.to_dict()
+    tasks.library.record(written.prepared, Done(error=error), strict=False)
+    return error
+
+
+async def _again(
+    tasks: TextTasks, task: TextTask, written: Written, text: str, room: tuple[Budget, Measure]
+) -> Written | InnkeeperError:
+    """What the model writes when it is told how much too long its answer is; what it failed with, where it did."""
+    budget, measure = room
+    await tasks.check(written, text)
+    said = f"That takes {measure.count(text)} {budget.unit}, and no more than {budget.target} are read. "
+    asked = (
+        said
+        + "Write it again, shorter: keep the subject and what it does, leave out the rest. Answer with the prompt alone."
+    )
+    history = (Message("user", written.prepared.request.text), Message("assistant", text))
+    shorter = msgspec.structs.replace(task.prompt, text=asked, history=history, request_id=written.prepared.request_id)
+    model = None if written.deployment is None else written.deployment.route.model
+    spent = 0.0 if written.trace is None else written.trace.spent
+    left = None if task.money is None else max(task.money - spent, 0.0)
+    try:
+        again = await tasks.write(msgspec.structs.replace(task, prompt=shorter, model=model, money=left))
+    except InnkeeperError as error:
+        return error
+    # The row, the tier and the budget are those of the request itself; only what was written is newer.
+    return msgspec.structs.replace(again, prepared=written.prepared)
+
+
+def _within(
+    tasks: TextTasks, prepared: PreparedPrompt, text: str, wanted: Enhancement, again: Written | InnkeeperError | None
+) -> Compressed:
+    room = tasks.library.output_room(prepared)
+    if room is None:
+        return Compressed(text, tasks.library.counter.count(text, None))
+
+    def repaired(_: Repair) -> str:
+        if isinstance(again, InnkeeperError):
+            raise again
+        return "" if again is None or again.refused else normalised(again.text)
+
+    asked = None if again is None else repaired
+    return fit_segments(text, *room, segments_of=lambda said: segments_of(said, wanted.text), ask=asked)
+
+
+def _shortened(fitted: Compressed) -> tuple[str, ...]:
+    return ("shortened",) if any(one.reason in _LOST for one in fitted.dropped) else ()
+
+
+_LOST: Final = frozenset({"budget", "tail", "cut"})
+
+
+def _row(one: Dropped) -> dict[str, Any]:
+    """What went, for the log, which keeps no text."""
+    return {"place": one.place, "role": str(one.role), "reason": one.reason, "tokens": one.tokens}
+
+
+def _facts(strategy: str, fitted: Compressed, before: str) -> dict[str, Any]:
+    changed = normalised(before) != before
+    return {
+        "strategy": strategy,
+        "target_tokens": fitted.tokens,
+        "dropped": [msgspec.to_builtins(one) for one in fitted.dropped],
+        "repaired": fitted.repaired,
+        "notes": list(fitted.notes),
+        "changes": [{"step": NORMALISER, "before": before}] if changed and strategy.startswith("template") else [],
+    }
+
+
+# ------------------------------------------------------------------------------------------------------------- what is told
+
+
+def enhancement_reply(wanted: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
+    """An answer in the shape of the document's ``enhance-prompt``, and what the reference adds to it."""
+    facts, original = answer.to_dict(), wanted.text or wanted.base
+    text, details, template = answer.text, answer.details, answer.prepared.resolution.template
+    resolution = facts["resolution"]
+    refused = answer.refused
+    return {
+        "success": not refused,
+        "original_prompt": original,
+        "enhanced_prompt": None if refused else text,
+        "enhanced": answer.execution == "model" and not refused,
+        "enhancement_strategy": details["strategy"],
+        "enhancement_metadata": {
+            "original_length": len(original),
+            "enhanced_length": 0 if refused else len(text),
+            "expansion_percentage": _expansion(original, "" if refused else text),
+            "job_type": wanted.job_type,
+            "format": wanted.format or ("video" if wanted.is_video else "image"),
+            "quality": wanted.quality or None,
+            "content_mode": answer.tier.value,
+            "template_name": "none" if template is None else template.name,
+            "model_used": answer.model or answer.execution,
+            "token_count": details.get("target_tokens"),
+            "compression_applied": bool(details.get("dropped")),
+            "execution_time_ms": facts["latency_ms"].get("total"),
+            "cache_hit": resolution["source"] == AnswerSource.MEMORY.value,
+            "fallback_level": resolution["fallback_level"],
+        },
+        "negative_prompt": None if answer.negative is None else answer.negative.text,
+        "negative": msgspec.to_builtins(answer.negative),
+        "dropped": details.get("dropped", []),
+        "repaired": details.get("repaired", False),
+        "changes": details.get("changes", []),
+        **({"error": "the model refused", "code": "refusal", "refusal": text} if refused else {}),
+        **{name: value for name, value in facts.items() if name != "text"},
+        "tokens": {**facts["tokens"], "target": details.get("target_tokens")},
+    }
+
+
+def _expansion(before: str, after: str) -> float:
+    return round((len(after) - len(before)) / len(before) * 100, 1) if before else 0.0

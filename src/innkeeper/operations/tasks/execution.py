@@ -1,0 +1,399 @@
+"""Execution: the one way from what a text is wanted for to what a model wrote: planned, routed, asked, looked at, recorded.
+
+A request is prepared once to learn its tier and its size, and then anew for every deployment that the router tries: for its
+model, window, dialect and tier. A refusal is an answer, which nobody else is asked for instead. What was written passes the gate
+before anybody sees it; that it did not is an error, and stands in the log.
+
+    written = await tasks.write(task)
+    answer = await tasks.finish(task, written)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, suppress
+from time import perf_counter
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.errors import BudgetError, DecodeError
+from innkeeper.inference.requests.body import provider_request
+from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.routing.models import ModelNotFoundError
+from innkeeper.inference.routing.routed import RoutedAnswer, RoutedModels
+from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteRequest
+from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.errors import TierBlockedError
+from innkeeper.library.library import Library
+from innkeeper.library.log.enhancements import Done
+from innkeeper.library.models.facts import facts_of
+from innkeeper.library.prepare.request import Decided, PreparedPrompt, PrepareRequest
+from innkeeper.library.templates.rendering import RenderedTemplate
+from innkeeper.library.tier import TierDecision
+from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.written import EMBEDDED_MODEL, Written, answer_of, done_of, once_each
+from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.errors import InnkeeperError, LimitError, StrictModeError
+
+MAX_TASK_TEXT: Final = 400_000
+"""Characters of all texts of one task (`LimitError`)."""
+
+LONG_TEXT: Final = 20_000
+"""Characters of texts that are prepared beside the event loop, not on it (no error)."""
+
+_FRAME: Final = 8
+"""Tokens that a message takes at most beside its text."""
+
+_INSTRUCT: Final = "qwen_instruct"
+"""The document's word for models that follow instructions, as templates name their readers."""
+
+_T = TypeVar("_T")
+
+
+class TextTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is to write.
+
+    ``prompt`` is what it is wanted for; its models are filled in for each attempt. ``task`` is the router's (``enhancement``,
+    ``roleplay``, …; empty: any). ``options`` are sampling settings under neutral names. ``model`` is the only one that may
+    answer, ``routes`` are patterns of the names of deployments that may. ``money`` is what all attempts together may cost, in US
+    dollars. ``strict``: whatever is less than what was asked for is an error.
+    """
+
+    prompt: PrepareRequest
+    task: str = ""
+    options: FrozenDict = EMPTY
+    max_output_tokens: int | None = None
+    model: str | None = None
+    needs: frozenset[str] = frozenset()
+    routes: tuple[str, ...] | None = None
+    money: float | None = None
+    strict: bool = False
+
+
+class TextTasks:
+    """Carries out tasks of one library. One instance belongs to one event loop.
+
+    Args:
+        library: what decides, and whose log is written.
+        models: the router and who asks.
+    """
+
+    def __init__(self, library: Library, models: RoutedModels) -> None:
+        self.library, self.models = library, models
+        self._alone: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
+
+    def alone(self, *name: str) -> asyncio.Lock:
+        """What is done by one at a time, by its name: who does it again waits for the first, and finds what that has left."""
+        return self._alone.setdefault(name, asyncio.Lock())
+
+    async def run(self, task: TextTask) -> TaskAnswer:
+        """`write`, then `finish`."""
+        return await self.finish(task, await self.write(task))
+
+    async def prepare(self, request: PrepareRequest, *, strict: bool = False) -> PreparedPrompt:
+        """A request prepared without asking anybody. Raises what `Library.prepare` raises, and `LimitError`."""
+        return await _beside(_checked(request), lambda: self.library.prepare(request, strict=strict, log=False))
+
+    async def decide(self, request: PrepareRequest, *, strict: bool = False) -> Decided:
+        """What a request is routed by. Raises what `Library.decide` raises, and `LimitError`."""
+        return await _beside(_checked(request), lambda: self.library.decide(request, strict=strict))
+
+    async def write(self, task: TextTask) -> Written:
+        """Have a model write what a task wants; nothing is recorded but what failed.
+
+        Raises:
+            TierBlockedError: the request does not pass.
+            BudgetError: it would cost more than it may; nothing was asked.
+            NoRouteError, ProviderError: nobody answered.
+            StrictModeError: with ``strict``, for a makeshift.
+            InnkeeperError: what `Library.prepare` raises.
+        """
+        return await _Errand(self, task).written()
+
+    async def flow(self, task: TextTask) -> Flow:
+        """Have a model begin to write what a task wants; what it writes is given as it comes. Raises what `write` raises."""
+        errand = _Errand(self, task, stream=True)
+        return Flow(errand, await errand.begin())
+
+    async def check(self, written: Written, text: str) -> TierDecision:
+        """The decision about a text that a model wrote on the way. Raises `TierBlockedError`, after it was recorded."""
+        size = _size(written.prepared.request) + len(text)
+        with _traced(written):
+            return await _beside(size, lambda: self.library.check_output(written.prepared, text))
+
+    async def finish(
+        self,
+        task: TextTask,
+        *written: Written,
+        text: str | None = None,
+        dropped: Sequence[Mapping[str, Any]] = (),
+        reasons: Iterable[str] = (),
+        latency_ms: Mapping[str, float] = EMPTY,
+        details: Mapping[str, Any] = EMPTY,
+    ) -> TaskAnswer:
+        """Look at what was written in the end, record it, and answer.
+
+        Args:
+            task: what was wanted.
+            *written: all that a model wrote for it, the latest last.
+            text: what became of it; what was written last where left out.
+            dropped: what went of its segments, for the log.
+            reasons: further reasons why it is a makeshift.
+            latency_ms: further times, by name.
+            details: what the task itself tells of its answer.
+
+        Raises:
+            TierBlockedError: it does not pass; the log says so and keeps no text.
+            StrictModeError: with ``strict``, for a makeshift.
+        """
+        last = written[-1]
+        said = last.text if text is None else text
+        answer = answer_of(self.library, written, said, reasons=reasons, latency_ms=latency_ms, details=details)
+        done = done_of(answer, written, dropped)
+        size = _size(last.prepared.request) + len(said)
+        with _traced(*written):
+            prepared = await _beside(size, lambda: self.library.record(last.prepared, done))
+        notes = [note for note in prepared.notes if note not in last.prepared.notes]
+        answer = msgspec.structs.replace(answer, prepared=prepared, reasons=once_each((*answer.reasons, *notes)))
+        if task.strict and answer.degraded:
+            raise _makeshift(answer.reasons)
+        return answer
+
+
+class Flow:
+    """A task while a model writes it. Read `texts` to their end; `written` is what all of it was."""
+
+    def __init__(self, errand: _Errand, begun: RoutedAnswer | None) -> None:
+        self._errand, self._begun = errand, begun
+        self._fold = None if begun is None else new_fold(begun)
+
+    async def texts(self) -> AsyncGenerator[str]:
+        """What is written, as it comes; a refusal is not among it. Raises what `TextTasks.write` raises."""
+        if self._begun is None or self._fold is None:
+            return
+        async with aclosing(self._errand.events(self._begun)) as events:
+            async for event in events:
+                self._fold.take(event)
+                if isinstance(event, TextDelta) and event.text:
+                    yield event.text
+
+    def written(self) -> Written:
+        """What was written, when all of it is there. Raises `DecodeError` where that is nothing."""
+        if self._begun is None or self._fold is None:
+            return self._errand.unasked()
+        return self._errand.ended(self._begun, self._fold)
+
+    def so_far(self) -> Written:
+        """What is known of it while it is written, for looking at what is there (`TextTasks.check`)."""
+        trace = None if self._begun is None else self._begun.trace
+        return msgspec.structs.replace(self._errand.unasked(), trace=trace)
+
+
+class _Errand:
+    """One task while a model is found for it."""
+
+    def __init__(self, tasks: TextTasks, task: TextTask, *, stream: bool = False) -> None:
+        self.tasks, self.task, self.stream = tasks, task, stream
+        self.library = tasks.library
+        prompt = task.prompt
+        self.prompt = prompt
+        if prompt.request_id is None:
+            self.prompt = msgspec.structs.replace(prompt, request_id=self.library.outside.fresh_id())
+        self.decided: Decided | None = None
+        self.prepared: PreparedPrompt | None = None
+        self.began = 0.0
+
+    async def written(self) -> Written:
+        begun = await self.begin()
+        if begun is None:
+            return self.unasked()
+        fold = new_fold(begun)
+        async with aclosing(self.events(begun)) as events:
+            async for event in events:
+                fold.take(event)
+        return self.ended(begun, fold)
+
+    async def begin(self) -> RoutedAnswer | None:
+        """The answer that has begun; None where no template answers, so that no model is asked."""
+        task, models = self.task, self.tasks.models
+        self.decided = decided = await self.tasks.decide(self.prompt, strict=task.strict)
+        if decided.rendered is None:
+            self.prepared = await self.tasks.prepare(self.prompt, strict=task.strict)
+            return None
+        self.began = perf_counter()
+        try:
+            return await models.begin(self._request(decided, decided.rendered), self._planned)
+        except InnkeeperError as error:
+            self._failed(error)
+            raise
+
+    async def events(self, begun: RoutedAnswer) -> AsyncGenerator[ModelEvent]:
+        """The events of an answer; that it failed is recorded."""
+        try:
+            async with aclosing(begun.events) as events:
+                async for event in events:
+                    yield event
+        except InnkeeperError as error:
+            self._failed(error)
+            raise
+
+    def unasked(self) -> Written:
+        """What there is where no model was asked."""
+        assert self.prepared is not None  # noqa: S101 - it was prepared instead
+        return Written(prepared=self.prepared)
+
+    def ended(self, begun: RoutedAnswer, fold: ResponseFold) -> Written:
+        """What was written, when all of it is there. Raises `DecodeError` where that is nothing."""
+        assert self.prepared is not None  # noqa: S101 - an answer has been planned
+        took = round((perf_counter() - self.began) * 1000, 3)
+        deployment = begun.attempt.deployment
+        written = Written(
+            prepared=self.prepared, response=fold.response(), trace=begun.trace, deployment=deployment, model_ms=took
+        )
+        if not written.text.strip() and not written.refused:
+            empty = DecodeError("the model wrote nothing", hint="ask again, or another model")
+            empty.details["route_trace"] = begun.trace.to_dict()
+            self._failed(empty)
+            raise empty
+        return written
+
+    def _request(self, decided: Decided, rendered: RenderedTemplate) -> RouteRequest:
+        task, known = self.task, self.tasks.models.router.deployments
+        if task.model is not None and all(one.route.model != task.model for one in known):
+            raise ModelNotFoundError(task.model, {one.route.model for one in known})
+        return RouteRequest(
+            task=task.task,
+            tier=decided.tier.effective,
+            needs=task.needs,
+            input_tokens=_least_tokens(self.library, rendered.text, self.prompt.text),
+            output_tokens=self._room(decided.resolution),
+            money=task.money,
+            model=task.model,
+            routes=task.routes,
+        )
+
+    def _room(self, resolution: Resolution) -> int:
+        """Tokens that the model may write."""
+        template = resolution.template
+        limit = None if template is None else template.max_output_tokens or template.token_limit
+        return self.task.max_output_tokens or limit or 0
+
+    async def _planned(self, attempt: Attempt) -> ModelRequest:
+        """What is sent for one attempt, planned for its deployment alone."""
+        task, route, decided = self.task, attempt.deployment.route, self.decided
+        assert decided is not None  # noqa: S101 - set before the router is asked
+        makeshift = _makeshifts(attempt)
+        if task.strict and makeshift:
+            raise _makeshift(makeshift)
+        for_target = self.prompt.target_model or self.prompt.target_family
+        request = msgspec.structs.replace(
+            self.prompt,
+            **{"enhancer_model" if for_target else "target_model": route.model},
+            enhancer_family=self._family(route.model),
+            content_mode=attempt.tier,
+            dialect=route.dialect,
+            context_window=attempt.deployment.context_window,
+        )
+        prepared = await self.tasks.prepare(request, strict=task.strict)
+        tier = msgspec.structs.replace(
+            prepared.tier,
+            requested=decided.tier.requested,
+            reasons=once_each((*decided.tier.reasons, *prepared.tier.reasons)),
+        )
+        self.prepared = msgspec.structs.replace(prepared, tier=tier)
+        options = {**task.options, "max_tokens": self._room(prepared.resolution)}
+        generation = GenerationRequest(
+            surface="task",
+            model=route.model,
+            messages=prepared.messages,
+            options=FrozenDict(options),
+            stream=self.stream or route.is_local,
+        )
+        return provider_request(generation, route, ADAPTERS[route.adapter])
+
+    def _family(self, model: str) -> str | None:
+        """What templates are for that a model answers to; of one that the catalogue does not know, instructed ones."""
+        if self.prompt.enhancer_family is not None:
+            return self.prompt.enhancer_family
+        return None if facts_of(self.library.catalogue, model).known else _INSTRUCT
+
+    def _failed(self, error: InnkeeperError) -> None:
+        """Give the log the row of a task that nobody answered; what was blocked has one already.
+
+        Raises `BudgetError` in place of an error that only money led to.
+        """
+        told: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
+        error.details["route_trace"] = told
+        if not isinstance(error, TierBlockedError):
+            took = round((perf_counter() - self.began) * 1000, 3)
+            done = Done(attempts=(told or {}).get("steps", ()), error=error, latency_ms={"model": took})
+            with suppress(InnkeeperError):  # a request that cannot be prepared has a row of its own
+                prepared = self.prepared or self.library.prepare(self.prompt, log=False)
+                self.library.record(prepared, done, strict=False)
+        cheapest, money = error.details.get("cheapest"), self.task.money
+        if isinstance(error, NoRouteError) and cheapest is not None and money is not None:
+            raise BudgetError("the budget does not allow the request", estimate=cheapest, left=money) from error
+
+
+@contextmanager
+def _traced(*written: Written) -> Iterator[None]:
+    """Have an error tell where the request went, and what it cost."""
+    try:
+        yield
+    except InnkeeperError as error:
+        traces = [one.trace for one in written if one.trace is not None]
+        if traces:
+            spent = round(sum(trace.spent for trace in traces), 9)
+            error.details["route_trace"] = {**traces[-1].to_dict(), "spent": spent}
+        raise
+
+
+def new_fold(begun: RoutedAnswer) -> ResponseFold:
+    """What an answer is put together in."""
+    return ResponseFold("resp_task", begun.attempt.deployment.route.model, 0)
+
+
+def _least_tokens(library: Library, *texts: str) -> int:
+    """What the smallest plan takes: without the history, which is shortened for the window of each deployment."""
+    return sum(library.counter.count(text, None) + _FRAME for text in texts)
+
+
+def _makeshifts(attempt: Attempt) -> tuple[str, ...]:
+    """What makes the answer of an attempt a makeshift, known before it is asked."""
+    fallback = ("fallback",) if attempt.number > 1 else ()
+    return (*fallback, EMBEDDED_MODEL) if attempt.deployment.embedded else fallback
+
+
+def _makeshift(reasons: Iterable[str]) -> StrictModeError:
+    listed = list(reasons)
+    hint = "leave strict out to take what there is"
+    return StrictModeError(f"only a makeshift answers: {', '.join(listed)}", hint=hint, reasons=listed)
+
+
+def _checked(request: PrepareRequest) -> int:
+    """The size of a request. Raises `LimitError`."""
+    size = _size(request)
+    if size > MAX_TASK_TEXT:
+        raise LimitError("characters of a task", limit="MAX_TASK_TEXT", allowed=MAX_TASK_TEXT, found=size)
+    return size
+
+
+def _size(request: PrepareRequest) -> int:
+    """Characters of the texts of a request."""
+    values = sum(len(value) for value in request.values.values() if isinstance(value, str))
+    history = sum(len(message.content) for message in request.history)
+    parts = sum(len(part.text) for part in request.parts)
+    parts += sum(map(len, request.overlays.values()))
+    return len(request.text) + len(request.negative) + len(request.system or "") + values + history + parts
+
+
+async def _beside(size: int, call: Callable[[], _T]) -> _T:
+    """The value of a call: at once for texts of ordinary size, beside the event loop for long ones."""
+    return call() if size <= LONG_TEXT else await asyncio.to_thread(call)

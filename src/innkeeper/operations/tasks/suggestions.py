@@ -1,0 +1,362 @@
+"""Suggestions: ``character-suggestions``: a model proposes parts of a character, as JSON of a known shape, in a few attempts.
+
+What it writes passes the gate twice: as a model's answer, and as what it is for, a character's card. An answer that lacks parts
+is asked for once more; what can be saved of it then is given, and flagged (dynamic-prompting reference 3.10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.errors import AnswerError, HttpError
+from innkeeper.inference.routing.router import NoRouteError
+from innkeeper.library.errors import FieldError, need_texts
+from innkeeper.library.log.enhancements import Done
+from innkeeper.library.prepare.conversation import template_values
+from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.tier import Ceilings
+from innkeeper.library.tiers.gate import TextKind, character_ceiling
+from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.execution import TextTask, TextTasks
+from innkeeper.operations.tasks.written import Written
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json
+from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.message import Message
+from innkeeper.prompt.text import scalar_text
+
+USE_CASE: Final = "character_suggestions"
+
+ATTEMPTS: Final = 3
+"""How often a model is asked for suggestions at most."""
+
+LONGEST_WAIT: Final = 5.0
+"""Seconds that a busy provider is waited for, once, where it asks for that."""
+
+_LONGEST_TEXT: Final = 4_000
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What a key holds: one text, or from ``least`` to ``most`` of them; and what it is, in words."""
+
+    words: str
+    least: int = 0
+    most: int = 0
+
+
+KEYS: Final[Mapping[str, Shape]] = {
+    "suggestedDescription": Shape("a description of 2 to 4 sentences"),
+    "suggestedTraits": Shape("traits of character", 3, 5),
+    "suggestedVoiceTone": Shape("how the character speaks, in a few words"),
+    "suggestedPersona": Shape("who the character is towards the user, in 1 to 3 sentences"),
+    "suggestedAppearance": Shape("features of the character's looks", 4, 6),
+    "suggestedBackstory": Shape("moments of the character's past", 3, 5),
+    "suggestedVoiceExamples": Shape("lines that the character could say", 2, 3),
+    "suggestedForbiddenPhrases": Shape("phrases that the character would never say", 1, 5),
+}
+"""The document's keys, and what they hold."""
+
+SUGGESTION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "traits": ("suggestedTraits",),
+    "voice": ("suggestedVoiceTone",),
+    "appearance": ("suggestedAppearance",),
+    "backstory": ("suggestedBackstory",),
+    "voice_examples": ("suggestedVoiceExamples",),
+    "description": ("suggestedDescription",),
+    "all": tuple(KEYS),
+}
+"""What may be asked for, and the keys that it has."""
+
+
+class SuggestionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wanted. ``character`` has the columns of a character that are known; ``content_mode`` is the tier asked for."""
+
+    wanted: str = "all"
+    character: Mapping[str, Any] = EMPTY
+    content_mode: Any = None
+    declared_age: int | None = None
+    ceilings: Ceilings = Ceilings()
+    user_id: str | None = None
+    request_id: str | None = None
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `FieldError` for a type that there is not."""
+        need_texts(self, ("wanted",), ("user_id", "request_id", "model"))
+        if self.wanted not in SUGGESTION_TYPES:
+            hint = f"types: {', '.join(SUGGESTION_TYPES)}"
+            raise FieldError(f"{self.wanted!r:.40} is no type of suggestions", where=Where(path="type"), hint=hint)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that are wanted."""
+        return SUGGESTION_TYPES[self.wanted]
+
+
+class Suggested(msgspec.Struct, frozen=True, kw_only=True):
+    """What was suggested, by the document's keys. ``missing`` are keys that are not there, ``salvaged``: the JSON was broken."""
+
+    fields: Mapping[str, Any]
+    missing: tuple[str, ...] = ()
+    salvaged: bool = False
+    answer: TaskAnswer | None = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is less than what was asked for, where it is."""
+        return (*(("partial",) if self.missing else ()), *(("salvaged",) if self.salvaged else ()))
+
+
+class Suggestions:
+    """Asks models for suggestions.
+
+    Args:
+        tasks: what carries them out.
+        sleep: waits so many seconds.
+    """
+
+    def __init__(self, tasks: TextTasks, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self.tasks, self._sleep = tasks, sleep
+
+    async def suggest(self, request: SuggestionRequest, **terms: Any) -> Suggested:
+        """Suggestions; ``terms`` are further fields of a `TextTask`.
+
+        Raises:
+            AnswerError: no attempt gave anything that could be used.
+            TierBlockedError: the request, or what was written, does not pass.
+            InnkeeperError: what `TextTasks.write` raises.
+        """
+        task = TextTask(
+            prompt=_prompt(request),
+            task="roleplay",
+            options=FrozenDict(response_format=freeze(schema_of(request.keys))),
+            model=request.model,
+            **terms,
+        )
+        best, written = Suggested(fields=EMPTY, missing=request.keys), []
+        for _ in range(ATTEMPTS):
+            written.append(await self._written(task))
+            if written[-1].refused:
+                break
+            best = _together(best, read_suggestions(written[-1].text, request.keys), request.keys)
+            if not best.missing:
+                break
+            task = _repeated(task, request, written[-1].text, best.missing)
+        if not best.fields and not written[-1].refused:
+            raise self._failed(written[-1])
+        return await self._finished(task, request, best, written)
+
+    async def _written(self, task: TextTask) -> Written:
+        """What a model writes. A provider that is busy is waited for once, where it says how long, and that is not too long."""
+        try:
+            return await self.tasks.write(task)
+        except HttpError as error:
+            if error.status != _BUSY or error.retry_after is None or error.retry_after > LONGEST_WAIT:
+                raise
+            busy = error
+        await self._sleep(busy.retry_after or 0.0)
+        try:
+            return await self.tasks.write(task)
+        except NoRouteError:  # others have been told to wait meanwhile
+            raise busy from None
+
+    async def _finished(
+        self, task: TextTask, request: SuggestionRequest, best: Suggested, written: Sequence[Written]
+    ) -> Suggested:
+        texts = {f"{TextKind.CARD}:{name}": _as_text(value) for name, value in best.fields.items()}
+        last = written[-1]
+        if texts:
+            await asyncio.to_thread(
+                lambda: self.tasks.library.judged(
+                    texts,
+                    last.prepared.tier.effective,
+                    self.tasks.library.ceilings(last.prepared.request),
+                    request_id=last.prepared.request_id,
+                    actor=request.user_id or "",
+                ).require()
+            )
+        answer = await self.tasks.finish(task, *written, reasons=best.reasons)
+        return msgspec.structs.replace(best, answer=answer)
+
+    def _failed(self, written: Written) -> AnswerError:
+        error = AnswerError(
+            "the model suggested nothing that could be read",
+            code="no_suggestions",
+            hint="ask again, for fewer things, or another model",
+        )
+        error.details["route_trace"] = None if written.trace is None else written.trace.to_dict()
+        self.tasks.library.record(written.prepared, Done(error=error), strict=False)
+        return error
+
+
+_BUSY: Final = 429
+
+
+def suggestions_reply(suggested: Suggested, *, took_ms: float, display_name: str = "") -> dict[str, Any]:
+    """The document's reply, and what every task tells of its answer. A refusal has no suggestions: it stands in ``refusal``."""
+    answer = suggested.answer
+    facts = {} if answer is None else answer.to_dict()
+    text = facts.pop("text", "")
+    refused = answer is not None and answer.refused
+    return {
+        "success": not refused,
+        **suggested.fields,
+        "missing": list(suggested.missing),
+        "model_used": "" if answer is None else answer.model,
+        "model_display_name": display_name or ("" if answer is None else answer.model),
+        "processing_time_ms": round(took_ms, 3),
+        **({"refusal": text} if refused else {}),
+        **facts,
+    }
+
+
+# -------------------------------------------------------------------------------------------------------------------- asking
+
+
+def schema_of(keys: Sequence[str]) -> dict[str, Any]:
+    """The JSON Schema of an answer, as providers take it that hold a model to one."""
+    properties = {name: _property(KEYS[name]) for name in keys}
+    schema = {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": USE_CASE, "strict": True, "schema": schema}}
+
+
+def _property(shape: Shape) -> dict[str, Any]:
+    text = {"type": "string"}
+    return {**text, "description": shape.words} if not shape.most else {"type": "array", "items": text}
+
+
+def _prompt(request: SuggestionRequest) -> PrepareRequest:
+    known = {name: value for name, value in request.character.items() if value not in (None, "", (), [], {})}
+    ceiling = character_ceiling(request.content_mode, request.declared_age)
+    above = [] if request.ceilings.character is None else [request.ceilings.character]
+    return PrepareRequest(
+        use_case=USE_CASE,
+        text=_asked(request.keys),
+        job_type="chat",
+        content_mode=request.content_mode,
+        ceilings=msgspec.structs.replace(
+            request.ceilings, character=min([ceiling, *above], key=lambda tier: tier.rank)
+        ),
+        values={"character_name": "the character", **template_values(known)},
+        user_id=request.user_id,
+        request_id=request.request_id,
+    )
+
+
+def _asked(keys: Sequence[str]) -> str:
+    lines = [f'- "{name}": {_counted(KEYS[name])}' for name in keys]
+    return "\n".join(["Suggest, as one JSON object with these keys:", *lines])
+
+
+def _counted(shape: Shape) -> str:
+    return f"a list of {shape.least} to {shape.most} {shape.words}" if shape.most else shape.words
+
+
+def _repeated(task: TextTask, request: SuggestionRequest, text: str, missing: Sequence[str]) -> TextTask:
+    """The same task, with what was answered, and what it lacks."""
+    prompt = task.prompt
+    said = (Message("user", _asked(request.keys)), Message("assistant", scalar_text(text)[:_LONGEST_TEXT]))
+    again = f"Not all of it could be read. Answer with the JSON object alone.\n{_asked(missing)}"
+    return msgspec.structs.replace(task, prompt=msgspec.structs.replace(prompt, text=again, history=said))
+
+
+# ------------------------------------------------------------------------------------------------------------------- reading
+
+_FENCE: Final = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n?|\n?```\s*\Z")
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.){0,8000}"')
+
+
+def read_suggestions(text: str, keys: Sequence[str]) -> Suggested:
+    """What can be read of an answer: its JSON object, or, where that is broken, each key for itself.
+
+    >>> read_suggestions('{"suggestedVoiceTone": "calm"}', ["suggestedVoiceTone"]).fields["suggestedVoiceTone"]
+    'calm'
+    """
+    whole = scalar_text(text).replace("\0", "")
+    object_, salvaged = _object(_FENCE.sub("", whole)), False
+    if object_ is None:
+        object_, salvaged = _salvaged(whole, keys), True
+    fields = {name: value for name in keys if (value := _shaped(object_.get(name), KEYS[name]))}
+    missing = tuple(name for name in keys if name not in fields)
+    return Suggested(fields=fields, missing=missing, salvaged=salvaged and bool(fields))
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    try:
+        found = parse_json(text[start : end + 1], asset="answer")
+    except InnkeeperError:
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _salvaged(text: str, keys: Sequence[str]) -> dict[str, Any]:
+    """The values of keys whose own text is whole: a text, or the texts of a list up to where it breaks off."""
+    found: dict[str, Any] = {}
+    for name in keys:
+        at = text.find(f'"{name}"')
+        rest = text[at + len(name) + 2 :].lstrip() if at >= 0 else ""
+        value = rest.removeprefix(":").lstrip() if rest.startswith(":") else ""
+        if value.startswith('"') and (one := _STRING.match(value)):
+            found[name] = _unquoted(one[0])
+        elif value.startswith("["):
+            found[name] = [_unquoted(one) for one in _items(value[1:])]
+    return found
+
+
+def _items(text: str) -> list[str]:
+    items, at = [], 0
+    while (match := _STRING.match(text, _after_blanks(text, at))) is not None:
+        items.append(match[0])
+        at = _after_blanks(text, match.end())
+        if text[at : at + 1] != ",":
+            break
+        at += 1
+    return items
+
+
+def _after_blanks(text: str, at: int) -> int:
+    while text[at : at + 1].isspace():
+        at += 1
+    return at
+
+
+def _unquoted(text: str) -> str:
+    try:
+        found = parse_json(text, asset="answer")
+    except InnkeeperError:
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+def _shaped(value: Any, shape: Shape) -> str | list[str] | None:
+    """A value as its key holds it; None for one that cannot be that."""
+    if not shape.most:
+        return _clean(value) or None
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
+        return None
+    kept = dict.fromkeys(text for item in items if (text := _clean(item)))
+    return list(kept)[: shape.most] or None
+
+
+def _clean(value: Any) -> str:
+    return scalar_text(value).replace("\0", "").strip()[:_LONGEST_TEXT] if isinstance(value, str) else ""
+
+
+def _together(best: Suggested, more: Suggested, keys: Sequence[str]) -> Suggested:
+    """Two answers as one: what the later one has comes first."""
+    both = {**best.fields, **more.fields}
+    fields = {name: both[name] for name in keys if name in both}
+    missing = tuple(name for name in keys if name not in fields)
+    return Suggested(fields=fields, missing=missing, salvaged=bool(fields) and (best.salvaged or more.salvaged))
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else "\n".join(value)

@@ -1,0 +1,135 @@
+"""Turn: one turn of a stored conversation: what it is asked for with, what it is once it is prepared, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from innkeeper.library.errors import FieldError, need_texts
+from innkeeper.library.memory import NewMemory
+from innkeeper.library.templates.postprocessing import Cast, Processed
+from innkeeper.library.tier import Ceilings
+from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.execution import TextTask
+from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.errors import Where
+
+KICKOFF: Final = "(The story begins here. Open the scene in character, and let the other one speak next.)"
+"""What stands in the place of the user's words where nobody has spoken yet."""
+
+CONTINUE: Final = "(Go on with the story from where it stopped, in character.)"
+"""What stands in the place of the user's words where the character is to speak again."""
+
+
+class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn is asked for with.
+
+    ``kind`` is ``message``, ``kickoff`` (the character speaks first; where the story has begun it goes on) or ``continue``.
+    ``content_mode`` is the tier asked for; ``ceilings`` are of the caller's own records. ``scene`` has the columns of a scene
+    that the document names. ``remember`` is what is to be remembered from now on; with ``memory`` off nothing that is
+    remembered is read. ``system`` and ``template`` are an administrator's. ``model`` is the only one that may answer.
+    """
+
+    conversation_id: str
+    message: str = ""
+    kind: Literal["message", "kickoff", "continue"] = "message"
+    client_msg_id: str | None = None
+    message_type: str = "text"
+    intent: str | None = None
+    content_mode: Any = None
+    ceilings: Ceilings = Ceilings()
+    scene: Mapping[str, Any] = EMPTY
+    remember: tuple[NewMemory, ...] = ()
+    memory: bool = True
+    model: str | None = None
+    routes: tuple[str, ...] | None = None
+    options: FrozenDict = EMPTY
+    max_output_tokens: int | None = None
+    money: float | None = None
+    system: str | None = None
+    template: str | None = None
+    strict: bool = False
+    request_id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `FieldError` for a text that cannot be stored, or where nothing is said."""
+        need_texts(self, ("conversation_id", "message", "message_type"), _OPTIONAL)
+        if self.kind == "message" and not self.message.strip():
+            raise FieldError(
+                "message is empty", where=Where(path="message"), hint="say something, or ask for a kickoff"
+            )
+
+
+_OPTIONAL: Final = ("client_msg_id", "intent", "model", "system", "template", "request_id")
+
+
+class ProfileFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How a profile answered a turn. ``plan`` is where its prompt can be looked at; ``tier`` the decision about all texts."""
+
+    name: str
+    plan: str = ""
+    provider: str = ""
+    model: str = ""
+    finish_reason: str = "stop"
+    tier: FrozenDict = EMPTY
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a turn, as it is kept.
+
+    ``reply`` is its row, ``said`` that of the user's message, where there is one. ``answer``, or ``profile``, is what carried it
+    out; both are None for a turn that was answered before (``replayed``). ``above_tier`` counts messages that were left out for
+    their tier.
+    """
+
+    text: str
+    conversation: FrozenDict
+    reply: FrozenDict
+    said: FrozenDict | None = None
+    answer: TaskAnswer | None = None
+    profile: ProfileFacts | None = None
+    processed: Processed | None = None
+    memories: int = 0
+    remembered: tuple[FrozenDict, ...] = ()
+    above_tier: int = 0
+    character: FrozenDict | None = None
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the turn was answered before."""
+        return self.answer is None and self.profile is None
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What was sent of the conversation: tokens used, their limit, and what was left out, with the reason of each."""
+        if self.answer is None:
+            used = None if self.profile is None else self.profile.input_tokens
+            return {"used": used, "limit": None, "evicted": []}
+        prepared = self.answer.prepared
+        evicted = [msgspec.to_builtins(each) for each in prepared.evicted]
+        above = [{"reason": "tier", "messages": self.above_tier}] if self.above_tier else []
+        return {"used": prepared.input_tokens, "limit": prepared.window_limit, "evicted": [*evicted, *above]}
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What was remembered for the turn, and what is from now on."""
+        tier, new = self.conversation["memory_tier"], [row["id"] for row in self.remembered]
+        return {"tier": tier, "recalled": self.memories, "remembered": new}
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that is prepared: the task, and what is kept already."""
+
+    request: TurnRequest
+    conversation: FrozenDict
+    task: TextTask
+    cast: Cast
+    said: FrozenDict | None
+    memories: int
+    remembered: tuple[FrozenDict, ...]
+    above_tier: int
+    character: FrozenDict | None = None

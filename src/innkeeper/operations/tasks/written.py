@@ -1,0 +1,170 @@
+"""Written: what a model wrote for a task; and the answer, and the row of the log, that come of it when the task is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.inference.response.response import ModelResponse, Usage
+from innkeeper.inference.routing.deployment import Deployment
+from innkeeper.inference.routing.trace import RouteTrace
+from innkeeper.library.library import Library
+from innkeeper.library.log.enhancements import Done
+from innkeeper.library.prepare.request import PreparedPrompt
+from innkeeper.operations.tasks.answer import REFUSALS, TaskAnswer, TokenCounts
+from innkeeper.prompt.data import EMPTY, FrozenDict
+
+EMBEDDED_MODEL: Final = "embedded_model"
+"""The reason of an answer that the model wrote which comes with Innkeeper."""
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model wrote for a task, before it is finished. Without a template no model is asked: ``response`` is None then."""
+
+    prepared: PreparedPrompt
+    response: ModelResponse | None = None
+    trace: RouteTrace | None = None
+    deployment: Deployment | None = None
+    model_ms: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """What was written; a refusal where it is one; the text of the request where no model was asked."""
+        if self.response is None:
+            fitted = self.prepared.fitted
+            return self.prepared.request.text if fitted is None else fitted.text
+        return self.response.text or self.response.refusal
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the model ended."""
+        if self.response is None:
+            return "stop"
+        return "refusal" if self.response.refusal else self.response.finish or "stop"
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model, or its provider, would not answer."""
+        return self.finish_reason in REFUSALS
+
+
+def answer_of(
+    library: Library,
+    written: Sequence[Written],
+    text: str,
+    *,
+    reasons: Iterable[str],
+    latency_ms: Mapping[str, float],
+    details: Mapping[str, Any],
+) -> TaskAnswer:
+    """The answer of a task. ``written`` is all that was written for it, the latest last; ``text`` what became of it."""
+    last = written[-1]
+    prepared, deployment = last.prepared, last.deployment
+    traces = tuple(one.trace for one in written if one.trace is not None)
+    usage, source = _usage(library, written)
+    cost, source = _cost(written, usage, source)
+    length = ("length",) if last.finish_reason == "length" else ()
+    embedded = (EMBEDDED_MODEL,) if deployment is not None and deployment.embedded else ()
+    routed = [reason for trace in traces for reason in trace.degraded]
+    model_ms = sum(one.model_ms for one in written)
+    times = {**prepared.latency_ms, "model": round(model_ms, 3), **latency_ms}
+    times["total"] = round(prepared.latency_ms.get("total", 0.0) + model_ms + sum(latency_ms.values()), 3)
+    budget = prepared.budget
+    return TaskAnswer(
+        text=text,
+        prepared=prepared,
+        finish_reason=last.finish_reason,
+        execution=prepared.resolution.execution.value,
+        traces=traces,
+        usage=usage,
+        tokens=TokenCounts(
+            input=prepared.input_tokens,
+            output=usage.output_tokens,
+            budget=None if budget is None else budget.target,
+            reserved=EMPTY if budget is None else budget.reserved,
+            window=prepared.window_limit,
+        ),
+        cost_usd=cost,
+        cost_source=source if cost is not None else "",
+        model=_named(last),
+        provider="" if deployment is None else deployment.route.provider,
+        deployment="" if deployment is None else deployment.name,
+        reasons=once_each((*prepared.reasons, *routed, *embedded, *length, *reasons)),
+        latency_ms=FrozenDict(times),
+        details=FrozenDict(details),
+    )
+
+
+def _named(written: Written) -> str:
+    """The model that answered, as the provider calls it."""
+    if written.response is None or written.deployment is None:
+        return ""
+    return str(written.response.provider.get("model") or written.deployment.route.model)
+
+
+def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
+    """The tokens of all answers together, counted here where a provider told none; and whether one was."""
+    read = made = 0
+    source = "catalogue"
+    for one in written:
+        if one.response is None:
+            continue
+        told = one.response.usage or Usage()
+        if told.input_tokens is None or told.output_tokens is None:
+            source = "estimate"
+        count = library.counter.count(one.text, None) if told.output_tokens is None else told.output_tokens
+        read += one.prepared.input_tokens if told.input_tokens is None else told.input_tokens
+        made += count
+    return Usage(input_tokens=read, output_tokens=made, total_tokens=read + made), source
+
+
+def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
+    """What all of it cost, and by whom: the provider where it says, else by the catalogue; None where nobody knows a price."""
+    told = [_told(one.response) for one in written if one.response is not None]
+    known = [cost for cost in told if cost is not None]
+    if known and len(known) == len(told):
+        return sum(known), "provider"
+    deployments = [one.deployment for one in written if one.deployment is not None]
+    if not deployments or any(one.price is None for one in deployments):
+        return None, ""
+    traces = [one.trace for one in written if one.trace is not None]
+    last = deployments[-1].price
+    if len(deployments) == 1 and len(traces[-1].steps) == 1 and last is not None:
+        return last.of(usage.input_tokens or 0, usage.output_tokens or 0), source
+    return sum(trace.spent for trace in traces), source
+
+
+def _told(response: ModelResponse) -> float | None:
+    """What an answer cost as its provider says beside the tokens, as OpenRouter does; None where it does not."""
+    usage = response.provider.get("usage")
+    cost = usage.get("cost") if isinstance(usage, Mapping) else None
+    if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 <= cost < math.inf:
+        return None
+    return float(cost)
+
+
+def done_of(answer: TaskAnswer, written: Sequence[Written], dropped: Sequence[Mapping[str, Any]]) -> Done:
+    """What the log is told of an answer."""
+    steps = [step for trace in answer.traces for step in trace.to_dict()["steps"]]
+    fell_back = answer.model if any(len(trace.steps) > 1 for trace in answer.traces) else None
+    mine = {name: took for name, took in answer.latency_ms.items() if name not in answer.prepared.latency_ms}
+    asked = any(one.response is not None for one in written)
+    return Done(
+        output=answer.text,
+        output_tokens=answer.usage.output_tokens if asked else None,
+        attempts=steps,
+        used_fallback_model=fell_back,
+        latency_ms={name: took for name, took in mine.items() if name != "total"},
+        usage=answer.usage.to_dict() if asked else EMPTY,
+        cost_usd=answer.cost_usd,
+        cost_source=answer.cost_source or None,
+        dropped_segments=dropped,
+    )
+
+
+def once_each(words: Iterable[str]) -> tuple[str, ...]:
+    """Words in their order, each once."""
+    return tuple(dict.fromkeys(words))
