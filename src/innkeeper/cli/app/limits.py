@@ -122,19 +122,19 @@ class _Source:
         for node, text in _documented(self.tree.body):
             constant = _constant(node)
             if constant is not None and constant[0].startswith("MAX_") and constant[0] in self.values:
-                bounds, beyond = _told(text)
+                bounds, beyond = _limit_text(text)
                 how = setters.get((self.module, constant[0]), "fixed")
                 yield Limit(self.module, constant[0], self.values[constant[0]], bounds, beyond, how)
             elif isinstance(node, ast.ClassDef) and node.name.endswith("Limits"):
                 yield from self._fields(node)
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Limit]:
-        beyond = _told(ast.get_docstring(node) or "")[1]
+        beyond = _limit_text(ast.get_docstring(node) or "")[1]
         for field, text in _documented(node.body):
             constant = _constant(field)
             value = None if constant is None else _value(constant[1], self.values)
             if constant is not None and value is not None:
-                bounds, own = _told(text)
+                bounds, own = _limit_text(text)
                 name = f"{node.name}.{constant[0]}"
                 yield Limit(self.module, name, value, bounds, own or beyond, f"a field of `{node.name}`")
 
@@ -194,10 +194,10 @@ def _value(expression: ast.expr, known: dict[str, float]) -> float | None:
 _BEYOND: Final = re.compile(r"\s*\(([^()]*(?:`\w+Error`|a note|no error)[^()]*)\)")
 
 
-def _told(text: str) -> tuple[str, str]:
+def _limit_text(text: str) -> tuple[str, str]:
     """What a docstring says of a limit: what it bounds, and what happens beyond it."""
     words = " ".join(text.split()).replace("``", "`")
-    found = _BEYOND.search(words)
-    if found is None:
+    match = _BEYOND.search(words)
+    if match is None:
         return words, ""
-    return words[: found.start()] + words[found.end() :], found[1]
+    return words[: match.start()] + words[match.end() :], match[1]

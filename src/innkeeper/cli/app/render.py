@@ -209,9 +209,9 @@ def explain_entries(console: Console, plan: Plan) -> None:
 
 def explain_entry(console: Console, plan: Plan, name: str) -> None:
     """The decisions about the entries called ``name`` (title, id, or part of a title). Raises `UnknownNameError`."""
-    wanted, verdicts = name.casefold(), verdicts_of(plan)
-    exact = [v for v in verdicts if wanted in {str(v.uid).casefold(), v.title.casefold()}]
-    chosen = exact or [v for v in verdicts if wanted in v.title.casefold()]
+    name_key, verdicts = name.casefold(), verdicts_of(plan)
+    exact = [v for v in verdicts if name_key in {str(v.uid).casefold(), v.title.casefold()}]
+    chosen = exact or [v for v in verdicts if name_key in v.title.casefold()]
     if not chosen:
         raise UnknownNameError("lorebook entry or message", name, sorted({_name(verdict) for verdict in verdicts}))
     for verdict in chosen[:MOST_ROWS]:

@@ -149,7 +149,7 @@ def serve(
     from innkeeper.taverns.profiles import Profiles
 
     log_to_stderr(log_format)
-    said: tuple[str, ...] = options.pop("routes")
+    route_options: tuple[str, ...] = options.pop("routes")
     folder: str | None = options.pop("inspector")
     chosen = {name: value for name, value in options.items() if value is not None}
     beside = chosen["port"] and min(chosen["port"] + 1, _LAST_PORT)
@@ -179,7 +179,7 @@ def serve(
         click.echo(json.dumps({"grpc": address}) if as_json else f"gRPC: {address}")
 
     own = OwnSettings.read()
-    named = read_routes(own, said)
+    named = read_routes(own, route_options)
     addresses = {name: str(address) for name, address in own.table("providers").items()}
     models = RouteModels(named, secrets_of(own, named), addresses=addresses)
     opened = None if folder is None else _inspector(folder, settings, models)

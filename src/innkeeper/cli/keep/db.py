@@ -157,8 +157,8 @@ def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run:
     if as_json:
         print_json(facts)
         return
-    told = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "rows", "unchanged"))
-    click.echo(f"{'would import' if dry_run else 'imported'}: {told}.")
+    summary = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "rows", "unchanged"))
+    click.echo(f"{'would import' if dry_run else 'imported'}: {summary}.")
 
 
 @db.command()
@@ -209,7 +209,7 @@ def show(url: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    kept = facts["snapshot"]
+    snapshot = facts["snapshot"]
     print_table(
         ("", ""),
         [
@@ -224,11 +224,11 @@ def show(url: str | None, *, as_json: bool) -> None:
             ("up to the tier", facts["ceiling"]),
             ("rules", f"policy {facts['rules']['policy']}, lists {facts['rules']['lexicon']}"),
             ("problems", facts["problems"] or "none"),
-            ("snapshot", kept["path"]),
+            ("snapshot", snapshot["path"]),
             (
                 "",
-                kept["problem"]
-                or f"revision {kept['revision']}, {kept['templates']:,} templates, {kept['content_sha256'][:16]}…",
+                snapshot["problem"]
+                or f"revision {snapshot['revision']}, {snapshot['templates']:,} templates, {snapshot['content_sha256'][:16]}…",
             ),
         ],
     )
@@ -243,8 +243,8 @@ def rebuild(url: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    told = f"revision {facts['revision']}, {facts['templates']:,} templates, {facts['size']:,} bytes"
-    click.echo(f"{facts['path']}: {told} (sha256 {facts['content_sha256'][:16]}…).")
+    summary = f"revision {facts['revision']}, {facts['templates']:,} templates, {facts['size']:,} bytes"
+    click.echo(f"{facts['path']}: {summary} (sha256 {facts['content_sha256'][:16]}…).")
     if facts["problem"]:
         click.echo(f"not kept in the database: {facts['problem']}", err=True)
 
@@ -269,8 +269,8 @@ def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool,
 
     with opened(url) as library:
         after = None if since is None else since_moment(since, library.outside.now().now)
-        wanted: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
-        rows = LogStore(library.db).newest(limit, since=after, **wanted)
+        filters: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
+        rows = LogStore(library.db).newest(limit, since=after, **filters)
     if as_json:
         print_json({"logs": [json_row(row) for row in rows]})
         return
@@ -328,6 +328,6 @@ def stats(url: str | None, *, since: str, as_json: bool) -> None:
 def _row(name: str, one: LogStats) -> tuple[Any, ...]:
     memory = "" if one.hit_rate is None else f"{one.hit_rate:.1%}"
     milliseconds, tokens = one.milliseconds.at, one.tokens.at
-    times = "/".join(f"{milliseconds[place]:.1f}" for place in (50, 95, 99)) if milliseconds else ""
-    sizes = "/".join(f"{tokens[place]:.0f}" for place in (50, 95)) if tokens else ""
+    times = "/".join(f"{milliseconds[percentile]:.1f}" for percentile in (50, 95, 99)) if milliseconds else ""
+    sizes = "/".join(f"{tokens[percentile]:.0f}" for percentile in (50, 95)) if tokens else ""
     return (name, one.calls, memory, one.degraded, one.blocked, one.failed, one.fallback, times, sizes)

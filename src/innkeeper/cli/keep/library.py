@@ -137,9 +137,9 @@ def values_of(words: Sequence[str], path: Path | None) -> dict[str, Any]:
         from innkeeper.library.errors import TransferError
         from innkeeper.library.transfer.format import read_tree
 
-        tree, place = read_tree(read_bytes(path), asset=str(path))
+        tree, positions = read_tree(read_bytes(path), asset=str(path))
         if not isinstance(tree, Mapping):
-            raise TransferError("values are an object: a value for each name", where=place(()))
+            raise TransferError("values are an object: a value for each name", where=positions(()))
         values = dict(tree)
     return values | pairs(words, "--value")
 

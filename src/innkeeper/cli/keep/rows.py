@@ -152,9 +152,9 @@ def object_of(path: Path) -> Mapping[str, Any]:
     from innkeeper.library.errors import TransferError
     from innkeeper.library.transfer.format import read_tree
 
-    tree, place = read_tree(read_bytes(path), asset="<stdin>" if str(path) == "-" else str(path))
+    tree, positions = read_tree(read_bytes(path), asset="<stdin>" if str(path) == "-" else str(path))
     if not isinstance(tree, Mapping):
-        raise TransferError("an object is needed: a value for each name", where=place(()))
+        raise TransferError("an object is needed: a value for each name", where=positions(()))
     return tree
 
 

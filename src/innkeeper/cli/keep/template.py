@@ -87,9 +87,9 @@ def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: st
     from innkeeper.library.templates.store import TemplateStore
 
     with opened(url) as library:
-        found = TemplateStore(library.db).list(limit=limit + 1 if limit else None, after=after, **where)
-    templates = found[:limit] if limit else found
-    following = templates[-1].name if len(found) > len(templates) else None
+        fetched = TemplateStore(library.db).list(limit=limit + 1 if limit else None, after=after, **where)
+    templates = fetched[:limit] if limit else fetched
+    following = templates[-1].name if len(fetched) > len(templates) else None
     if as_json:
         rows = [{**_facts(one.shown), "description": one.description, "labels": one.labels} for one in templates]
         print_json({"templates": rows, "next": following})
@@ -211,15 +211,15 @@ def diff(name: str, before: str | None, after: str | None, url: str | None, *, a
     click.echo(f"tokens: {changes.tokens_before:,} before, {changes.tokens_after:,} after ({changes.tokens:+,})")
 
 
-def _named(library: Library, name: str, wanted: str | None) -> TemplateVersion:
+def _named(library: Library, name: str, version: str | None) -> TemplateVersion:
     """A version by number or label; the latest where none is named."""
-    number = int(wanted) if wanted is not None and wanted.isdecimal() and len(wanted) < 10 else None  # noqa: PLR2004
-    return library.authoring.get(name, version=number, label=None if number is not None else wanted)
+    number = int(version) if version is not None and version.isdecimal() and len(version) < 10 else None  # noqa: PLR2004
+    return library.authoring.get(name, version=number, label=None if number is not None else version)
 
 
-def _earlier(library: Library, name: str, wanted: str | None, later: TemplateVersion) -> TemplateVersion:
-    if wanted is not None:
-        return _named(library, name, wanted)
+def _earlier(library: Library, name: str, version: str | None, later: TemplateVersion) -> TemplateVersion:
+    if version is not None:
+        return _named(library, name, version)
     held = library.authoring.store.labels(name).get("production")
     if held is None or held == later.version:
         held = max(later.version - 1, 1)
@@ -280,10 +280,10 @@ def _of_file(library: Library, path: Path) -> TemplateVersion:
 @click.option("--strict", is_flag=True, help="Fail where only a makeshift answers.")
 @audience_options
 @database_options
-def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: bool, **given: Any) -> None:
+def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: bool, **options: Any) -> None:
     """Show which template answers a request, and every level that was tried."""
     with opened(url) as library:
-        request = _request(library, age_record, given)
+        request = _request(library, age_record, options)
         answer = library.resolve(request, strict=False)
         refused = _refusal(library, request, answer, strict=strict)
     if as_json and refused is None:
@@ -337,19 +337,19 @@ def _tier_text(tier: Any) -> str:
     return f"{tier.effective.value}, where {tier.requested.value} was asked for ({', '.join(tier.reasons)})"
 
 
-def _request(library: Library, age_record: Path | None, given: dict[str, Any], **more: Any) -> PrepareRequest:
+def _request(library: Library, age_record: Path | None, options: dict[str, Any], **more: Any) -> PrepareRequest:
     from innkeeper.library.prepare.request import PrepareRequest
 
     return PrepareRequest(
-        use_case=given["use_case"],
-        job_type=given["job_type"],
-        target_model=given["target"],
-        target_family=given["target_family"],
-        enhancer_model=given["enhancer"],
-        enhancer_family=given["enhancer_family"],
-        label=given["label"],
-        lower_tier=not given["no_lower_tier"],
-        content_mode=given["content_mode"],
+        use_case=options["use_case"],
+        job_type=options["job_type"],
+        target_model=options["target"],
+        target_family=options["target_family"],
+        enhancer_model=options["enhancer"],
+        enhancer_family=options["enhancer_family"],
+        label=options["label"],
+        lower_tier=not options["no_lower_tier"],
+        content_mode=options["content_mode"],
         ceilings=ceilings(library, age_record),
         **more,
     )
@@ -363,7 +363,7 @@ def _request(library: Library, age_record: Path | None, given: dict[str, Any], *
 @click.option("--label", help="The version of NAME, or the templates, that hold this label.")
 @click.option("--no-lower-tier", is_flag=True, help="Take no template of a lower tier.")
 @click.option(
-    "--value", "given_values", multiple=True, metavar="NAME=VALUE", help="A value for a variable; may be repeated."
+    "--value", "value_options", multiple=True, metavar="NAME=VALUE", help="A value for a variable; may be repeated."
 )
 @click.option(
     "--values", "values_path", type=click.Path(path_type=Path), help="Values in a JSON or YAML file (-: the input)."
@@ -377,25 +377,25 @@ def render(
     url: str | None,
     *,
     version: int | None,
-    given_values: tuple[str, ...],
+    value_options: tuple[str, ...],
     values_path: Path | None,
     text_from: Path | None,
     strict: bool,
     age_record: Path | None,
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Render the template NAME, or the one that answers a request, with values; print the text, and on stderr the report.
 
     Values and text are judged before anything is rendered, and the result is judged too. What does not pass is not shown.
     """
-    if bool(name) == bool(given["use_case"]):
+    if bool(name) == bool(options["use_case"]):
         raise click.UsageError("name a template, or a request with --use-case")
-    values = values_of(given_values, values_path)
+    values = values_of(value_options, values_path)
     text = "" if text_from is None else read_text(text_from)
     with opened(url) as library:
-        label = given["label"]
-        request = _request(library, age_record, {**given, "label": label or "production"}, values=values, text=text)
+        label = options["label"]
+        request = _request(library, age_record, {**options, "label": label or "production"}, values=values, text=text)
         if name:
             chosen = library.authoring.get(name, version=version, label=label)
             answer = library.render_version(chosen, request)

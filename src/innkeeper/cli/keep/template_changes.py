@@ -157,11 +157,11 @@ def edit(
     _tell_version(added, as_json=as_json)
 
 
-def _same_name(name: str, found: str) -> str:
+def _same_name(name: str, stored_name: str) -> str:
     from innkeeper.prompt.errors import UsageError
 
-    if found not in {"", name}:
-        raise UsageError(f"the file is of the template {found!r}, not {name!r}", hint="a template keeps its name")
+    if stored_name not in {"", name}:
+        raise UsageError(f"the file is of the template {stored_name!r}, not {name!r}", hint="a template keeps its name")
     return name
 
 
@@ -379,12 +379,12 @@ def export(
         for name in names:
             library.authoring.get(name)
         transfer = export_library(library.db)
-    wanted = [one for one in transfer.templates if not names or one.name in names]
-    chosen = Transfer(format=transfer.format, schema=transfer.schema, templates=wanted)
+    selected = [one for one in transfer.templates if not names or one.name in names]
+    chosen = Transfer(format=transfer.format, schema=transfer.schema, templates=selected)
     data = dumps(msgspec.structs.replace(chosen), form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
     if str(path) == STDIO:
         sys.stdout.buffer.write(data)
         return
     save_bytes(path, data, force=force)
-    facts = {"path": str(path), "templates": len(wanted), "size": len(data)}
-    print_json(facts) if as_json else click.echo(f"{path}: {len(wanted):,} templates, {len(data):,} bytes.")
+    facts = {"path": str(path), "templates": len(selected), "size": len(data)}
+    print_json(facts) if as_json else click.echo(f"{path}: {len(selected):,} templates, {len(data):,} bytes.")

@@ -42,8 +42,8 @@ def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
 def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
     """Make the first key. Keep a copy of it apart from the database's backups: without it no secret can be opened."""
     with _opened(url, kind) as secrets:
-        key_id, place = secrets.init(), secrets.keys.place
-    print_json({"key_id": key_id, "place": place}) if as_json else click.echo(f"{place}: made the key {key_id}.")
+        key_id, location = secrets.init(), secrets.keys.place
+    print_json({"key_id": key_id, "place": location}) if as_json else click.echo(f"{location}: made the key {key_id}.")
 
 
 @vault.command("set", context_settings={"ignore_unknown_options": True})

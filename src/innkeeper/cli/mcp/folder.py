@@ -48,10 +48,10 @@ class Folder:
     def listed(self) -> dict[str, Any]:
         """The files that can be named, with their sizes in bytes, in order; hidden ones and links are left out."""
         files: list[dict[str, Any]] = []
-        for place, folders, names in os.walk(self.path):
+        for directory, folders, names in os.walk(self.path):
             folders[:] = sorted(one for one in folders if not one.startswith("."))
             for name in sorted(names):
-                path = Path(place, name)
+                path = Path(directory, name)
                 if name.startswith(".") or path.is_symlink() or not path.is_file():
                     continue
                 if len(files) == MAX_LISTED_FILES:
@@ -85,12 +85,12 @@ class _Taken:
         """``data``, counted. Raises `LimitError`."""
         self.files += 1
         self.bytes += len(data)
-        for limit, allowed, found in (
+        for limit, allowed, actual in (
             ("MAX_CALL_FILES", MAX_CALL_FILES, self.files),
             ("MAX_CALL_BYTES", MAX_CALL_BYTES, self.bytes),
         ):
-            if found > allowed:
-                raise LimitError("the files of a call", limit=limit, allowed=allowed, found=found)
+            if actual > allowed:
+                raise LimitError("the files of a call", limit=limit, allowed=allowed, found=actual)
         return data
 
 

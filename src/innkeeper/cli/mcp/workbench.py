@@ -86,7 +86,7 @@ class Workbench:
             seed: what all chance is drawn from
             now: the time of the build, as in 2026-01-15T12:34:56Z
         """
-        given = _given(
+        inputs = _build_inputs(
             message=message,
             dialect=dialect,
             model=model,
@@ -95,7 +95,7 @@ class Workbench:
             seed=seed,
             now=now,
         )
-        with self._planned(files, given, reserve, greeting) as (plan, assets):
+        with self._planned(files, inputs, reserve, greeting) as (plan, assets):
             payload = plan.render(dialect)
             return fitted(
                 {
@@ -145,8 +145,10 @@ class Workbench:
             offset: the first block of the list
             limit: how many blocks of the list
         """
-        given = _given(message=message, model=model, tavern=tavern, context_window=context_window, seed=seed, now=now)
-        with self._planned(files, given, reserve, greeting) as (plan, assets):
+        inputs = _build_inputs(
+            message=message, model=model, tavern=tavern, context_window=context_window, seed=seed, now=now
+        )
+        with self._planned(files, inputs, reserve, greeting) as (plan, assets):
             if block is not None:
                 return fitted(_block(plan, block))
             facts = plan.explain().to_dict()
@@ -275,7 +277,7 @@ class Workbench:
 
     @contextmanager
     def _planned(
-        self, files: Sequence[str], given: dict[str, Any], reserve: int | None, greeting: int | None
+        self, files: Sequence[str], inputs: dict[str, Any], reserve: int | None, greeting: int | None
     ) -> Iterator[tuple[Plan, FolderAssets]]:
         """A plan of files, and the work with it, within one allowance."""
         from innkeeper.cli.prompt.build import begun
@@ -283,10 +285,10 @@ class Workbench:
 
         with allowed(CALL_LIMITS):
             assets = self._folder.assets(files)
-            if not files and "message" not in given:
+            if not files and "message" not in inputs:
                 raise UsageError("there is nothing to build a prompt from", hint="name files, or say a message")
             ports = Ports()
-            request: BuildRequest = assets.request(given | ({} if reserve is None else {"reserved_tokens": reserve}))
+            request: BuildRequest = assets.request(inputs | ({} if reserve is None else {"reserved_tokens": reserve}))
             yield build_plan(begun(assets, request, ports, greeting), ports), assets
 
 
@@ -314,7 +316,7 @@ def beginnings(**lists: Sequence[Any]) -> dict[str, Any]:
     return {name: list(rows[:MOST]) for name, rows in lists.items()} | ({"more": more} if more else {})
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _build_inputs(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 

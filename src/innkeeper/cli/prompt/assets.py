@@ -96,7 +96,7 @@ class Assets(AssetFields):
             raise UsageError("a folder and a build request are both given", hint="give one of them")
         from innkeeper.taverns.silly.install import Install
 
-        given = {name: options[name] for name in ("message", "seed", "now") if options.get(name) is not None}
+        inputs = {name: options[name] for name in ("message", "seed", "now") if options.get(name) is not None}
         chat = None if options.get("chat") is None else str(options["chat"])
         presets = tuple(name for name in options.get("preset") or () if _in_folder(name, options))
         self.prepared = Install.open(path, options.get("user")).prepare(
@@ -105,7 +105,7 @@ class Assets(AssetFields):
             chat=chat,
             presets=presets,
             chat_only=chat_only,
-            **given,
+            **inputs,
         )
         self._begin_with(self.prepared.request)
 
@@ -157,7 +157,7 @@ class Assets(AssetFields):
         if type(value).__name__ == "Chat":
             self.chat_file = name
 
-    def request(self, given: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
+    def request(self, inputs: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
         """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts.
 
         Without a request's file, the tavern is `TAVERN`: the one that cards, lorebooks and presets are made for.
@@ -165,10 +165,10 @@ class Assets(AssetFields):
         usual = {} if self.settled is None else usual_fields(self.settled)
         fields = dict(self.fields)
         base = fields.pop("request", None) or BuildRequest(tavern=TAVERN)
-        said = {name: value for name, value in given.items() if self.profile is None or name != "profile"}
-        chosen = usual | {key: value for key, value in said.items() if value is not None}
-        if "limits" in usual and given.get("limits") is not None:
-            chosen["limits"] = given["limits"].with_defaults(usual["limits"])
+        inputs_here = {name: value for name, value in inputs.items() if self.profile is None or name != "profile"}
+        chosen = usual | {key: value for key, value in inputs_here.items() if value is not None}
+        if "limits" in usual and inputs.get("limits") is not None:
+            chosen["limits"] = inputs["limits"].with_defaults(usual["limits"])
         return _with_settings(base.with_(**fields, **chosen), tuple(settings))
 
     def _source(self, name: str) -> str | bytes:
@@ -202,11 +202,11 @@ def _request(source: Source, name: str) -> BuildRequest:
 def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
     """The `asset_options` that are fields of a request, and ``more`` options that are."""
     names = ("tavern", "profile", "now", "seed", "context_window", *more)
-    told = {
+    facts = {
         "reserved_tokens": options["reserve"],
         "limits": BuildLimits.read(options["limits"]) if options["limits"] else None,
     }
-    return {name: options[name] for name in names} | told
+    return {name: options[name] for name in names} | facts
 
 
 def command_limits(request: BuildRequest) -> BuildLimits:

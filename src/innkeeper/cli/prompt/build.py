@@ -70,7 +70,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
 
     since = thread_time()
     assets = Assets.of(files, options)
-    _check_given(assets, options)
+    _check_options(assets, options)
     fields = request_fields(options, "message", "greeting", "dialect")
     fields["model"] = _model(assets, options["model"])
     if assets.prepared is not None and assets.prepared.request.dialect == "text":
@@ -108,16 +108,16 @@ def begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | N
     return request.with_(history=(Message("assistant", text),)) if text else request
 
 
-def _model(assets: Assets, said: str | None) -> str | None:
+def _model(assets: Assets, model: str | None) -> str | None:
     """The model that the prompt is for: what is said may be an alias; without a word, the one that is settled."""
     from innkeeper.cli.settings.model_choice import named_model
 
-    settings = assets.settings if said or assets.profile is not None else assets.settled
-    said = said or (assets.profile.profile.model_name or None if assets.profile is not None else None)
-    return None if settings is None else named_model(settings, said)
+    settings = assets.settings if model or assets.profile is not None else assets.settled
+    model = model or (assets.profile.profile.model_name or None if assets.profile is not None else None)
+    return None if settings is None else named_model(settings, model)
 
 
-def _check_given(assets: Assets, options: dict[str, Any]) -> None:
+def _check_options(assets: Assets, options: dict[str, Any]) -> None:
     """Refuse to build a prompt of nothing but a preset's own words. Raises `UsageError`."""
     if not assets.fields and not options["settings"] and options["message"] is None:
         from innkeeper.prompt import UsageError

@@ -158,12 +158,12 @@ def diff_cards(before: str, after: str, *, lenient: bool, as_json: bool) -> int:
     """Show where two cards differ. Exits with 1 where they do."""
     from innkeeper.content import diff
 
-    found = diff(_open(before, lenient=lenient).character, _open(after, lenient=lenient).character)
+    differences = diff(_open(before, lenient=lenient).character, _open(after, lenient=lenient).character)
     if as_json:
-        _print_json({"differences": [item.to_dict() for item in found]})
+        _print_json({"differences": [item.to_dict() for item in differences]})
     else:
-        click.echo("\n".join(_difference_lines(found)) if found else "no difference")
-    return DIFFERENT if found else SAME
+        click.echo("\n".join(_difference_lines(differences)) if differences else "no difference")
+    return DIFFERENT if differences else SAME
 
 
 def _source(file: str) -> str | bytes:
@@ -305,8 +305,8 @@ def _report_lines(report: dict[str, Any]) -> list[str]:
     if "error" in report:
         lines.append(f"  error: {report['error']['message']}")
     for finding in report["findings"]:
-        place = f"{finding['path']}: " if finding.get("path") else ""
-        lines.append(f"  {finding['level']}: {place}{finding['message']}")
+        prefix = f"{finding['path']}: " if finding.get("path") else ""
+        lines.append(f"  {finding['level']}: {prefix}{finding['message']}")
     return [printable(line) for line in lines]
 
 
@@ -316,15 +316,15 @@ def _finding_lines(findings: Iterable[Finding]) -> list[str]:
     return [printable(f"{finding.level.value}: {finding}") for finding in findings]
 
 
-def _difference_lines(found: Iterable[Difference]) -> list[str]:
+def _difference_lines(differences: Iterable[Difference]) -> list[str]:
     from innkeeper.prompt.text import printable
 
     lines = []
-    for item in found:
-        told = item.to_dict()
+    for item in differences:
+        fields = item.to_dict()
         lines.append(f"{item.kind} {item.path}")
-        lines += [f"  - {_short(json.dumps(told['before'], ensure_ascii=False))}"] if "before" in told else []
-        lines += [f"  + {_short(json.dumps(told['after'], ensure_ascii=False))}"] if "after" in told else []
+        lines += [f"  - {_short(json.dumps(fields['before'], ensure_ascii=False))}"] if "before" in fields else []
+        lines += [f"  + {_short(json.dumps(fields['after'], ensure_ascii=False))}"] if "after" in fields else []
     return [printable(line) for line in lines]
 
 
@@ -343,10 +343,10 @@ def _write_assets(opened: CardFile, folder: Path, *, force: bool) -> list[str]:
 
 def _free(target: Path, taken: list[str]) -> Path:
     """The path itself, or one with a number where an earlier file of the same card has it."""
-    number, found = 1, target
-    while str(found) in taken:
-        number, found = number + 1, target.with_stem(f"{target.stem}-{number + 1}")
-    return found
+    number, path = 1, target
+    while str(path) in taken:
+        number, path = number + 1, target.with_stem(f"{target.stem}-{number + 1}")
+    return path
 
 
 def _safe_parts(name: str) -> list[str]:

@@ -77,8 +77,8 @@ def new(
 
     copies, keys = _sorted(files)
     whose = {"tenant": options.pop("tenant"), "owner": options.pop("owner")}
-    told = {key: value for key, value in options.items() if value is not None and key != "settings"}
-    document = _settled({**told, **keys}, options["settings"])
+    values = {key: value for key, value in options.items() if value is not None and key != "settings"}
+    document = _settled({**values, **keys}, options["settings"])
     made = Profile.of({"name": folder.resolve().name, **document}, asset=PROFILE_FILE)
     open_profile(made, copies)
     if stored or url is not None:
@@ -105,7 +105,7 @@ def list_(folders: tuple[Path, ...], url: str | None, *, stored: bool, as_json: 
     if stored or url is not None:
         _list_stored(stored_rows(url), as_json=as_json)
         return
-    rows = [_row(path) for path in _found(folders)]
+    rows = [_row(path) for path in _profile_files(folders)]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
@@ -239,13 +239,13 @@ def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
     settings = Settings.read()
     copies: dict[str, bytes] = {}
     named: dict[str, list[str]] = {}
-    for given in files:
-        path = Path(settings.card(given))
+    for name in files:
+        path = Path(settings.card(name))
         key = _KEYS.get(type(load_asset(path)).__name__)
         if key is None:
-            raise UsageError("this is a chat, not a part of a profile", where=Where(given), hint="leave it out")
+            raise UsageError("this is a chat, not a part of a profile", where=Where(name), hint="leave it out")
         if path.name in copies:
-            raise UsageError(f"two files are called {path.name}", where=Where(given), hint="rename one of them")
+            raise UsageError(f"two files are called {path.name}", where=Where(name), hint="rename one of them")
         checked_parts(path.name)
         copies[path.name] = path.read_bytes()
         named.setdefault(key, []).append(path.name)
@@ -273,15 +273,15 @@ def _toml(document: dict[str, Any]) -> bytes:
 # --------------------------------------------------------------------------------------------------------------- looking
 
 
-def _found(folders: tuple[Path, ...]) -> Iterator[Path]:
+def _profile_files(folders: tuple[Path, ...]) -> Iterator[Path]:
     """The profiles in folders, those of the usual places where none is named."""
     from innkeeper.taverns.profiles.opened import is_profile, profile_folders
 
     for folder in folders:
         yield from profile_folders(folder)
     if not folders:
-        for place in (Path(), _home()):
-            yield from sorted(path for path in place.glob("*") if is_profile(path)) if place.is_dir() else ()
+        for directory in (Path(), _home()):
+            yield from sorted(path for path in directory.glob("*") if is_profile(path)) if directory.is_dir() else ()
 
 
 def _row(path: Path) -> dict[str, Any]:
@@ -325,11 +325,11 @@ def _missing(folder: Path) -> Iterator[InnkeeperError]:
     from innkeeper.taverns.profiles.opened import PROFILE_FILE
     from innkeeper.taverns.profiles.profile import parse_profile
 
-    place = FolderFiles(folder)
-    document = parse_profile(place.read(PROFILE_FILE), name=folder.resolve().name, asset=str(folder / PROFILE_FILE))
+    files = FolderFiles(folder)
+    document = parse_profile(files.read(PROFILE_FILE), name=folder.resolve().name, asset=str(folder / PROFILE_FILE))
     for name in document.files:
         try:
-            place.read(name)
+            files.read(name)
         except InnkeeperError as error:
             yield error
 
@@ -340,8 +340,8 @@ def _checked(opened: OpenProfile, message: str) -> Report:
     from innkeeper.prompt import utc_now
     from innkeeper.taverns.profiles.turn import TurnInput, profile_turn
 
-    said = TurnInput.of([{"role": "user", "content": message}], now=utc_now().isoformat())
-    turn = profile_turn(opened, said)
+    turn_input = TurnInput.of([{"role": "user", "content": message}], now=utc_now().isoformat())
+    turn = profile_turn(opened, turn_input)
     figures = accounting(turn.plan)
     warnings = [f"{name}: {finding}" for name, finding in opened.findings if finding.level != "info"]
     return Report(

@@ -63,20 +63,20 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
         known = _deployments(str(asked["modality"]), library.catalogue, workers, now)
     router = Router(known, policies)
     request = RouteRequest(tier=Tier.of(tier), needs=frozenset(needs), **asked)
-    found = router.explain(request, now)
+    decision = router.explain(request, now)
     policy = policy_for(policies, request.modality, request.task)
     if as_json:
-        print_json({"policy": msgspec.to_builtins(policy), "candidates": msgspec.to_builtins(found)})
+        print_json({"policy": msgspec.to_builtins(policy), "candidates": msgspec.to_builtins(decision)})
     else:
         headings = ("place", "deployment", "why not", "tier", "busy", "costs", "priority", "window")
         rows = [
             (it.place or "", it.deployment, it.refused, it.tier, it.busy, it.estimate, it.priority, it.context_window)
-            for it in found
+            for it in decision
         ]
         print_table(headings, rows)
         bounds = f"{policy.attempts} attempts, {policy.seconds:g} s"
         click.echo(f"policy {policy.name}: {', then '.join(policy.criteria)}; {bounds}", err=True)
-    return 0 if any(not it.refused for it in found) else _NOWHERE
+    return 0 if any(not it.refused for it in decision) else _NOWHERE
 
 
 _NOWHERE: Final = 69

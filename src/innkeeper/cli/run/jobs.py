@@ -114,22 +114,22 @@ def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[
     return 0 if job.error_kind is None and job.state != "expired" else _FAILED
 
 
-def _picture(jobs: MediaJobs, said: str) -> str:
+def _picture(jobs: MediaJobs, reference: str) -> str:
     """A picture to start from: an address as it is, a file as one of our own assets."""
-    if said.startswith(("https://", "http://", "asset:")):
-        return said
+    if reference.startswith(("https://", "http://", "asset:")):
+        return reference
     from innkeeper.cli.keep.library import read_bytes
 
-    return f"asset:{jobs.assets.put(read_bytes(said)).name}"
+    return f"asset:{jobs.assets.put(read_bytes(reference)).name}"
 
 
 def _written(jobs: MediaJobs, job: Job, out: Path | None) -> list[Path]:
     """The results as files: ``out`` itself for one, numbered beside it for several."""
     files = []
-    for place, stored in enumerate(job.results):
+    for index, stored in enumerate(job.results):
         suffix = Path(stored.name).suffix
         named = out if out is not None and not out.is_dir() else (out or Path()) / f"{job.id.lower()}{suffix}"
-        path = named if not place else named.with_name(f"{named.stem}-{place + 1}{named.suffix}")
+        path = named if not index else named.with_name(f"{named.stem}-{index + 1}{named.suffix}")
         path.write_bytes(jobs.assets.get(stored.name))
         files.append(path)
     return files
@@ -184,12 +184,12 @@ def show(job_id: str, url: str | None, *, as_json: bool) -> None:
     import msgspec
 
     with _jobs(url) as jobs:
-        found = jobs.get(job_id)
-        events = jobs.events(found)
+        record = jobs.get(job_id)
+        events = jobs.events(record)
     if as_json:
-        print_json({**found.to_dict(), "events": [msgspec.to_builtins(one) for one in events]})
+        print_json({**record.to_dict(), "events": [msgspec.to_builtins(one) for one in events]})
         return
-    _say(found, [])
+    _say(record, [])
     print_table(
         ("at", "event", "state", "details"), [(one.at[:23], one.event, one.state, one.details) for one in events]
     )
@@ -203,9 +203,9 @@ def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
     from innkeeper.jobs.runner import Runner
 
     with _jobs(url) as jobs:
-        found = jobs.cancel(job_id)
+        record = jobs.cancel(job_id)
         Runner(jobs).sweep()
-    print_json(found.to_dict()) if as_json else _say(found, [])
+    print_json(record.to_dict()) if as_json else _say(record, [])
 
 
 @job.command()
@@ -214,8 +214,8 @@ def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
 def retry(job_id: str, url: str | None, *, as_json: bool) -> None:
     """Ask once more for a job that failed, expired or was cancelled. `job work` or a service carries it out."""
     with _jobs(url) as jobs:
-        found = jobs.retry(job_id)
-    print_json(found.to_dict()) if as_json else _say(found, [])
+        record = jobs.retry(job_id)
+    print_json(record.to_dict()) if as_json else _say(record, [])
 
 
 @job.command()

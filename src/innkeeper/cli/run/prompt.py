@@ -83,9 +83,9 @@ def _request(
         raise click.UsageError("--tool-name is required")
     if (text is None) == (input_file is None):
         raise click.UsageError("one of --input or --input-file is required, and only one")
-    given = {name: value for name, value in options.items() if value not in (None, "")}
+    fields = {name: value for name, value in options.items() if value not in (None, "")}
     tools = {} if tools_file is None else {"tools": _tools(tools_file)}
-    return {"tool_name": tool_name, "input": text if input_file is None else read_text(input_file), **tools, **given}
+    return {"tool_name": tool_name, "input": text if input_file is None else read_text(input_file), **tools, **fields}
 
 
 def _tools(path: Path) -> Any:

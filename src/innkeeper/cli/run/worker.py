@@ -90,7 +90,7 @@ def worker(  # noqa: PLR0913 - one argument an option
         routes = RouteModels(Routes(), secrets_of(own, Routes(*backends.values())), local=local)
         engine = WorkerEngine(backends, routes, slots=slots, revisions=_revisions(backends))
     else:
-        engine = MediaEngine(kind, _places(kind, models), slots=slots)
+        engine = MediaEngine(kind, _media_models(kind, models), slots=slots)
     settings = Settings(host=host, port=port, keys=read_keys(None, os.environ))
 
     def ready(at: str) -> None:
@@ -107,15 +107,15 @@ def worker(  # noqa: PLR0913 - one argument an option
         local.close()
 
 
-def _backends(said: tuple[str, ...], addresses: dict[str, str]) -> dict[str, Route]:
+def _backends(assignments: tuple[str, ...], addresses: dict[str, str]) -> dict[str, Route]:
     from innkeeper.inference.local.shared import LOCAL
     from innkeeper.inference.routing.route import Route
 
-    targets = [text.partition("=")[::2] if "=" in text else (text, text) for text in said or (LOCAL,)]
+    targets = [text.partition("=")[::2] if "=" in text else (text, text) for text in assignments or (LOCAL,)]
     return {name.strip(): Route.of(name.strip(), target.strip(), addresses) for name, target in targets}
 
 
-def _places(kind: str, said: tuple[str, ...]) -> dict[str, MediaPlace]:
+def _media_models(kind: str, assignments: tuple[str, ...]) -> dict[str, MediaPlace]:
     """The models of a worker for pictures or videos, at servers of one's own. Raises `ConfigError`."""
     from innkeeper.jobs.backends.registry import backend_of, backends
     from innkeeper.jobs.backends.tiny_seed_picture import NAME
@@ -126,16 +126,16 @@ def _places(kind: str, said: tuple[str, ...]) -> dict[str, MediaPlace]:
 
     known = {one.name: one for one in backends(MediaWire(), lambda _: Secret("")) if one.name in _OWN}
     tasks = ("t2i", "i2i") if kind == "image" else ("t2v", "i2v")
-    places = {}
-    for text in said or (NAME,):
+    media_models = {}
+    for text in assignments or (NAME,):
         name, sign, target = text.partition("=")
         backend, _, url = (target if sign else name).partition(":")
-        found = backend_of(backend, known)
-        if found is None or (url and "://" not in url) or bool(url) is (found == NAME):
+        matching = backend_of(backend, known)
+        if matching is None or (url and "://" not in url) or bool(url) is (matching == NAME):
             hint = f"write it like NAME=a1111:http://127.0.0.1:7860; backends: {', '.join(sorted(known))}"
             raise ConfigError(f"{text!r:.80} is no model of a worker for {kind}s", hint=hint)
-        places[name.strip()] = MediaPlace(known[found], name.strip(), tasks, url.rstrip("/"))
-    return places
+        media_models[name.strip()] = MediaPlace(known[matching], name.strip(), tasks, url.rstrip("/"))
+    return media_models
 
 
 _OWN: Final = ("a1111", "comfyui", "tiny-seed-picture")
@@ -159,9 +159,9 @@ def _membership(service: str, url: str, path: Path | None, report: dict[str, Any
     from innkeeper.service.workers.agent import Membership, enrol
 
     file = path or home() / "worker.json"
-    kept = Membership.kept(file, service, url)
-    if kept is not None:
-        return kept
+    membership = Membership.kept(file, service, url)
+    if membership is not None:
+        return membership
     invitation = os.environ.get(INVITATION, "").strip()
     if not invitation:
         hint = f"`innkeeper library worker invite` makes one; put it into {INVITATION}"

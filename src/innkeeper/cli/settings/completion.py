@@ -117,8 +117,8 @@ def _profiles() -> Iterable[str]:
 
     from innkeeper.prompt.machine import home
 
-    places = (Path(), home() / "profiles")
-    return sorted({path.parent.name for place in places for path in place.glob("*/profile.toml")})
+    directories = (Path(), home() / "profiles")
+    return sorted({path.parent.name for directory in directories for path in directory.glob("*/profile.toml")})
 
 
 def in_folder(kind: str) -> Complete:
@@ -136,11 +136,11 @@ def presets(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
     return [*files(ctx, param, incomplete), *in_folder("presets")(ctx, param, incomplete)]
 
 
-_PLACES: Final = {
+_PATTERNS: Final = {
     "characters": ("characters/*.png",),
     "presets": tuple(
-        f"{place}/*.json"
-        for place in ("OpenAI Settings", "TextGen Settings", "instruct", "context", "sysprompt", "reasoning")
+        f"{name}/*.json"
+        for name in ("OpenAI Settings", "TextGen Settings", "instruct", "context", "sysprompt", "reasoning")
     ),
 }
 
@@ -155,7 +155,7 @@ def _names(folder: str, user: str | None, kind: str) -> list[str]:
         return sorted(users)
     usual = base if (base / "settings.json").exists() else users.get("default-user", next(iter(users.values()), base))
     home = users.get(user, base) if user else usual
-    return sorted({path.stem for place in _PLACES[kind] for path in home.glob(place)})
+    return sorted({path.stem for pattern in _PATTERNS[kind] for path in home.glob(pattern)})
 
 
 def cards(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
@@ -187,7 +187,7 @@ def completion(shell: str | None) -> None:
     from innkeeper.cli.app.root import COMPLETE, root
 
     name = shell or os.path.basename(os.environ.get("SHELL", ""))  # noqa: PTH119 - a word, not a file
-    found = get_completion_class(name)
-    if found is None or name not in ("bash", "zsh", "fish"):
+    completion = get_completion_class(name)
+    if completion is None or name not in ("bash", "zsh", "fish"):
         raise click.UsageError("say which shell it is: bash, zsh or fish")
-    click.echo(found(root, {}, "innkeeper", COMPLETE).source())
+    click.echo(completion(root, {}, "innkeeper", COMPLETE).source())

@@ -46,15 +46,15 @@ def set_(name: str, more: tuple[str, ...], *, as_json: bool) -> None:
     if more:  # not quoted: it may be the key, and other users of this machine see a command's words already
         raise click.UsageError("a key is never a word of the command: it is asked for, or read from the input")
     key = KeyStore().set(name, asked_secret(name))
-    click.echo(json.dumps({**key._asdict(), "used_for": _used_for(name)}) if as_json else _told(name, key.place))
+    click.echo(json.dumps({**key._asdict(), "used_for": _used_for(name)}) if as_json else _description(name, key.place))
 
 
-def _told(name: str, place: str) -> str:
+def _description(name: str, origin: str) -> str:
     used = _used_for(name)
     more = f"it is used for {used}"
     if used == name and "." not in name and name != "localhost":
         more = f"no provider is called so: innkeeper config set providers.{name} URL"
-    return f"{name}: stored in {place}; {more}"
+    return f"{name}: stored in {origin}; {more}"
 
 
 def _used_for(name: str) -> str:

@@ -242,11 +242,11 @@ def key_names(address: str, settings: Settings) -> list[str]:
     """The names under which a key for an address may be stored. A host alone stands for its usual address over TLS."""
     from innkeeper.inference.adapters.providers import PROVIDERS
 
-    place = _origin(address)
+    origin = _origin(address)
     named = {**{name: one.base_url for name, one in PROVIDERS.items()}, **settings.table("providers")}
-    hosts = [] if place is None else [f"{place[1]}:{place[2]}"]
-    hosts += [place[1]] if place is not None and (place[0], place[2]) == ("https", _usual_port("https")) else []
-    return [*(name for name, known in named.items() if place is not None and _origin(known) == place), *hosts]
+    hosts = [] if origin is None else [f"{origin[1]}:{origin[2]}"]
+    hosts += [origin[1]] if origin is not None and (origin[0], origin[2]) == ("https", _usual_port("https")) else []
+    return [*(name for name, known in named.items() if origin is not None and _origin(known) == origin), *hosts]
 
 
 def _origin(address: str) -> tuple[str, str, int] | None:

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 _KEY: Final = "INNKEEPER_API_KEY"
 
 
-def read_routes(settings: Settings, said: tuple[str, ...]) -> Routes:
+def read_routes(settings: Settings, options: tuple[str, ...]) -> Routes:
     """The routes. Raises `ConfigError` for what is no route, `UnknownNameError` for a provider that there is not."""
     addresses = {name: str(address) for name, address in settings.table("providers").items()}
-    return Routes.read(said, settings.table("aliases.models"), addresses)
+    return Routes.read(options, settings.table("aliases.models"), addresses)
 
 
 def secrets_of(settings: Settings, routes: Routes) -> Callable[[str], Secret | None]:
     """Where the keys of these routes are looked up, by the names that the routes have for them."""
-    places = {route.secret: route.base_url for route in routes.values() if route.secret is not None}
+    addresses = {route.secret: route.base_url for route in routes.values() if route.secret is not None}
     known = {**{name: one.base_url for name, one in PROVIDERS.items()}, **settings.table("providers")}
-    told = settings.environ.get(_KEY, "").strip() if len({*places.values()}) == 1 else ""
+    key = settings.environ.get(_KEY, "").strip() if len({*addresses.values()}) == 1 else ""
 
     def secret(name: str) -> Secret | None:
         from innkeeper.cli.settings.keys import stored_key
 
-        if told and name in places:
-            return Secret(told)
-        return stored_key(places.get(name) or known.get(name, name), settings)
+        if key and name in addresses:
+            return Secret(key)
+        return stored_key(addresses.get(name) or known.get(name, name), settings)
 
     return secret

@@ -144,13 +144,13 @@ def _remote_failed(url: str, status: int, answer: Any) -> Exception:
     """The error of this house for what a service answered."""
     from innkeeper.prompt.errors import ProviderError, UnavailableError, UsageError
 
-    told = answer if isinstance(answer, Mapping) else {}
-    words = str(told.get("error") or told.get("message") or f"status {status}")
+    reply = answer if isinstance(answer, Mapping) else {}
+    words = str(reply.get("error") or reply.get("message") or f"status {status}")
     if not status:
         return UnavailableError(f"no service answers at {url}: {words}", hint="start one: innkeeper serve")
-    hint = told.get("hint") if isinstance(told.get("hint"), str) else None
+    hint = reply.get("hint") if isinstance(reply.get("hint"), str) else None
     kind = UsageError if status < 500 else ProviderError  # noqa: PLR2004 - the statuses of a server's own errors
-    return kind(words, hint=hint, code=told.get("code"))
+    return kind(words, hint=hint, code=reply.get("code"))
 
 
 def shown(answer: Mapping[str, Any], text: str | None, as_json: bool) -> int:  # noqa: FBT001 - our own call only

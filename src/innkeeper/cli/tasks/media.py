@@ -72,8 +72,8 @@ _NAMES: Final = {
 
 
 def _made(function: str, provider: str | None, prompt: str, options: dict[str, Any]) -> int:
-    said = {name: options.get(option) for option, name in _NAMES.items()}
-    body = {"prompt": prompt, "input": _own(options["own"]), **said}
+    fields = {name: options.get(option) for option, name in _NAMES.items()}
+    body = {"prompt": prompt, "input": _own(options["own"]), **fields}
     body = {name: value for name, value in body.items() if value is not None}
     if options["remote"]:
         answer = there(f"{options['remote'].rstrip('/')}/functions/v1/{function}", body)
@@ -88,12 +88,12 @@ def _made(function: str, provider: str | None, prompt: str, options: dict[str, A
 
 def _own(text: str | None) -> Mapping[str, Any]:
     try:
-        found = json.loads(text or "{}")
+        entries = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"--input is a JSON object: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(entries, dict):
         raise click.UsageError("--input is a JSON object")
-    return found
+    return entries
 
 
 def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, Any]) -> dict[str, Any]:

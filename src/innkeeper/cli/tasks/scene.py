@@ -43,7 +43,7 @@ _STYLES: Final = ("character_only", "pov", "both_characters")
 )
 @click.option("--character", help="The id of the character.")
 @click.option("--persona", help="The id of the character that the user plays.")
-@click.option("--told", metavar="NAME", help="The name of a character that has no id.")
+@click.option("--told", "stranger", metavar="NAME", help="The name of a character that has no id.")
 @click.option("--template", help="The id of a template of scenes.")
 @click.option("--style", type=click.Choice(_STYLES), help="Who is seen, and by whom.")
 @click.option("--name", help="What the scene is called.")
@@ -64,12 +64,12 @@ def generate_scene(message: str, *, as_json: bool, **options: Any) -> int:
 
     Without a model in the library's catalogue, `tiny-seed-picture` draws it by arithmetic: it shows the way, not the prompt.
     """
-    only, no_wait, out, told, seed = (options.pop(name) for name in ("only", "no_wait", "out", "told", "seed"))
+    only, no_wait, out, stranger, seed = (options.pop(name) for name in ("only", "no_wait", "out", "stranger", "seed"))
     body: dict[str, Any] = {
         "message": message or None,
         **{name: options.pop(option) for option, name in _NAMES.items()},
     }
-    body["character"] = None if told is None else {"name": told}
+    body["character"] = None if stranger is None else {"name": stranger}
     body["consistency_settings"] = None if seed is None else {"seed_value": seed}
     answer = called("compose-scene" if only else "generate-scene", body, **options)
     if not (only or no_wait or options["remote"]):

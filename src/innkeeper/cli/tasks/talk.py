@@ -144,7 +144,7 @@ def card_character(path: Path) -> dict[str, Any]:
 @click.argument("name", default="")
 @click.option(
     "--type",
-    "wanted",
+    "kind",
     type=click.Choice(["traits", "voice", "appearance", "backstory", "voice_examples", "description", "all"]),
     default="all",
     show_default=True,
@@ -154,11 +154,11 @@ def card_character(path: Path) -> dict[str, Any]:
 @click.option("--trait", "traits", multiple=True, help="A trait that it has; may be repeated.")
 @click.option("--model", help="The model that suggests: its key in the catalogue.")
 @task_options
-def character_suggestions(name: str, *, wanted: str, as_json: bool, **options: Any) -> int:
+def character_suggestions(name: str, *, kind: str, as_json: bool, **options: Any) -> int:
     """Have a model suggest parts of the character NAME, as JSON of a known shape."""
     body: dict[str, Any] = {
         "name": name or None,
-        "type": wanted,
+        "type": kind,
         "description": options.pop("description"),
         "traits": list(options.pop("traits")) or None,
         "modelKey": options.pop("model"),
@@ -169,9 +169,9 @@ def character_suggestions(name: str, *, wanted: str, as_json: bool, **options: A
 
 def _listed(answer: Mapping[str, Any]) -> str:
     """The suggestions, each under its name; a refusal as it is."""
-    found = {key: value for key, value in answer.items() if key.startswith("suggested")}
+    suggestions = {key: value for key, value in answer.items() if key.startswith("suggested")}
     parts = [
         f"{key}: {value}" if isinstance(value, str) else "\n- ".join([f"{key}:", *value])
-        for key, value in found.items()
+        for key, value in suggestions.items()
     ]
     return "\n".join(parts) or str(answer.get("refusal") or "")
