@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from innkeeper.cli.settings.keys import key_for
 from innkeeper.cli.settings.model_choice import LOCAL, ModelChoice
+from innkeeper.dialects.plan_payload import plan_payload
 from innkeeper.prompt import Plan, Ports, UsageError
 
 if TYPE_CHECKING:
@@ -21,17 +22,15 @@ if TYPE_CHECKING:
     from innkeeper.prompt.machine import Secret
 
 
-def asked(plan: Plan) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
-    """What a plan asks of a chat completions endpoint: the model, the messages, the options.
+COMPATIBLE: Final = "openai-compatible"
+"""The dialect of chat completions at an address of one's own, and of the local model."""
 
-    The reply may be as long as the tokens that were reserved for it, unless the plan's options say otherwise.
-    """
-    body = dict(plan.to_request("openai").body)
+
+def asked(plan: Plan, dialect: str = COMPATIBLE) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """Return what a plan asks of a chat completions endpoint: the model, the messages, the options (`plan_payload`)."""
+    body = dict(plan_payload(plan, dialect).body)
     model, messages = body.pop("model", None), body.pop("messages")
-    reserved = plan.request.reserved_tokens if plan.request is not None else 0
-    bounded = body.keys() & {"max_tokens", "max_completion_tokens"}
-    limit = {"max_tokens": reserved} if reserved and not bounded else {}
-    return model or "local", messages, {**limit, **body}
+    return model or "local", messages, body
 
 
 class ChatClient(Protocol):

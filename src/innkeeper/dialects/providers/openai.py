@@ -73,6 +73,16 @@ def response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
     body["response_format"] = {"type": form.kind, **inner}
 
 
+# OpenAI's models that think before they answer refuse ``max_tokens``, also behind a proxy that passes bodies on.
+_THINKS: Final = re.compile(r"(?:.*/)?(?:o\d+(?:-|$)|gpt-[5-9](?:[.-]|$))", re.IGNORECASE)
+
+
+def answer_limit(body: dict[str, Any], value: Any, _report: Report) -> None:
+    """``max_tokens``, or ``max_completion_tokens`` where the model is one of OpenAI's that take nothing else."""
+    thinks = _THINKS.match(str(body.get("model") or ""))
+    body["max_completion_tokens" if thinks else "max_tokens"] = value
+
+
 def definition(tool: Tool) -> dict[str, Any]:
     """``{type: function, function: {name, description?, parameters, strict?}}``."""
     described = {"description": scalar_text(tool.description)} if tool.description else {}
@@ -234,7 +244,8 @@ class Compatible(OpenAI):
     table: ClassVar[Table] = {
         **_SAMPLING,
         **as_is("top_k", "min_p", "top_a", "typical_p", "tfs", "repetition_penalty", "mirostat", "mirostat_tau"),
-        **as_is("mirostat_eta", "max_tokens"),
+        **as_is("mirostat_eta"),
+        "max_tokens": answer_limit,
         "stop": stops("stop"),
         **_REST,
         **as_is("reasoning_effort", "grammar", "json_schema", "chat_template_kwargs", "cache_prompt", "id_slot"),

@@ -141,15 +141,15 @@ def _made(
         raise UsageError(f"{what} sent", where=Where(path=path.rstrip(".") or None), hint="send one of them")
     if profile is not None:
         return _turn(state, profile, {**moment, **asked}, ports, path)
+    from innkeeper.dialects.plan_payload import plan_payload
     from innkeeper.taverns import build as build_plan
-    from innkeeper.taverns.sending import request_of
 
     for name in _TURN:
         if name in asked:
             raise UsageError(f"{name} belongs into the request", where=Where(path=f"{path}{name}"))
     request = harmless(state, BuildRequest.of(asked["request"]))
     plan = build_plan(request if request.now is not None or not moment else request.with_(now=moment["now"]), ports)
-    return Made(plan, request_of(plan, _text(asked, "dialect", path)))
+    return Made(plan, plan_payload(plan, _text(asked, "dialect", path)))
 
 
 def _turn(state: AppState, name: str, asked: Mapping[str, Any], ports: Ports, path: str) -> Made:

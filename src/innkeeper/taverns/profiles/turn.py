@@ -13,6 +13,7 @@ import msgspec
 
 from innkeeper.content.preset import Preset
 from innkeeper.dialects.options import neutral
+from innkeeper.dialects.plan_payload import RESERVE, plan_payload
 from innkeeper.prompt import BuildRequest, FrozenDict, Injection, InjectionPosition, Message, Note, NoteKind, Ports
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.message import messages_of
@@ -24,7 +25,6 @@ from innkeeper.taverns.profiles.greetings import greetings_before
 from innkeeper.taverns.profiles.opened import OpenProfile
 from innkeeper.taverns.profiles.state import ConversationState, prefix_keys
 from innkeeper.taverns.reply import Reply, ReplyRules, finished_reply
-from innkeeper.taverns.sending import RESERVE, request_of
 
 if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
@@ -107,7 +107,7 @@ def profile_turn(
     speaker = _speaker(plan, prepared.request)
     return ProfileTurn(
         plan=plan,
-        body=request_of(plan, plan.dialect),
+        body=plan_payload(plan, plan.dialect),
         state=_after(plan, before, prepared.greetings, turn.messages),
         speaker=speaker,
         rules=ReplyRules.of(prepared.request, speaker),

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from innkeeper.dialects.plan_payload import RESERVE, plan_options
 from innkeeper.prompt import MaxTokensExceededError, Plan, deep_merge
 from innkeeper.prompt.data import plain_data, thaw
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.views.workspace import SettingsPatch, Variation
 from innkeeper.taverns import build
-from innkeeper.taverns.sending import RESERVE
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
@@ -47,15 +47,9 @@ def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
     """What is asked with ``message`` in place of the settings' own. Raises what building raises."""
     changed = Variation(settings=SettingsPatch(message=message)) if message is not None else None
     plan = planned(workspace, changed)
-    options: dict[str, Any] = thaw(plan.options)
-    if plan.stop:
-        options["stop"] = list(plan.stop)
-    reserved = plan.request.reserved_tokens if plan.request is not None else 0
-    if not options.keys() & {"max_tokens", "max_completion_tokens"}:
-        options["max_tokens"] = reserved or RESERVE
     return Sending(
         messages=[one.to_dict() for one in plan.messages],
-        options=options,
+        options=plan_options(plan, default=RESERVE),
         tools=[thaw(plain_data(tool)) for tool in plan.tools],
         model=plan.model,
         inspection=msgspec.json.encode(inspected(workspace, plan, changed)),
