@@ -47,7 +47,7 @@ LITELLM := $(VENV)-litellm/bin/litellm
 PEERS := fast-tavern==0.1.8
 PEERS_IN := $(VENV)/.installed-$(PEERS)
 
-.PHONY: help demo test test-all release quick coverage endurance clients inspector bundle check format types layers tests weights docs openapi load bench clean
+.PHONY: help demo test test-all release quick coverage endurance clients inspector bundle check format types layers house tests weights docs openapi load bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
@@ -78,7 +78,7 @@ release: $(DEV) ## build twice, compare, write checksums and a list of parts int
 quick: $(DEV) ## what a change touches: style, types, its tests; for the loop while working
 	@$(BIN)/python scripts/quick.py
 
-check: format types layers ## the checks that run nothing: style, types, floors
+check: format types layers house ## the checks that run nothing: style, types, floors
 
 format: $(DEV)
 	@$(BIN)/ruff check
@@ -89,6 +89,9 @@ types: $(DEV)
 
 layers: $(DEV)
 	@$(BIN)/lint-imports --no-cache
+
+house: $(DEV) # how many there are of each: scripts/house.py says of what
+	@$(BIN)/python scripts/house.py --check
 
 tests: $(READY) ## only the tests, a process for each core
 	@$(PYTEST) $(SIDE_BY_SIDE) $(ORDER)
