@@ -52,10 +52,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "library/log/test_enhancements.py::test_texts_are_stored_only_where_that_is_wanted",
     ),
     "Pure Inference Engine Integration": (
-        "jobs/worker/test_protocol.py::test_one_hash_on_both_sides",
+        "inference/requests/test_worker_protocol.py::test_one_hash_on_both_sides",
         "library/prepare/test_preparation.py::test_the_prompt_has_the_template_and_the_text_once",
     ),
-    "Data Flow Security": ("jobs/worker/test_protocol.py::test_nothing_is_added",),
+    "Data Flow Security": ("inference/requests/test_worker_protocol.py::test_nothing_is_added",),
     "Third-Party API Integration": (
         "operations/tasks/test_execution.py::test_every_attempt_is_planned_anew",
         "inference/routing/test_router.py::test_tiers_only_fall",
