@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names  # before the others: it makes imports by several threads safe
 
 # isort: split
-from innkeeper import moved
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
@@ -55,5 +54,3 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
-
-moved.install()

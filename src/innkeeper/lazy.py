@@ -19,7 +19,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
 _ROOT: Final = "innkeeper."
-_MADE_WITH_ROOT: Final = frozenset({"innkeeper.lazy", "innkeeper.moved", "innkeeper.version"})
+_MADE_WITH_ROOT: Final = frozenset({"innkeeper.lazy", "innkeeper.version"})
 """What the root package imports itself: it would wait for one of these while that one waits for it."""
 
 _EXTRA_OF_OURS: Final = "'innkeeper["
