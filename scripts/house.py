@@ -168,7 +168,7 @@ def comment_share(modules: Sequence[Module]) -> float:
 # ------------------------------------------------------------------------------------------------------------------- table
 
 MEASURES: Final = (
-    Measure("stream writers", 6, 1, stream_writers),
+    Measure("stream writers", 1, 1, stream_writers),
     Measure(
         "modules that start a process", 5, 1, calls("subprocess.Popen", "asyncio.create_subprocess_exec", "os.fork")
     ),

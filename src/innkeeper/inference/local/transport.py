@@ -17,6 +17,7 @@ import httpx
 
 from innkeeper.inference.client.chunks import ChatFold
 from innkeeper.inference.client.watch import Watch
+from innkeeper.inference.response.views.view import ServerEvent
 
 if TYPE_CHECKING:
     import asyncio
@@ -267,9 +268,9 @@ class _AsyncStream(httpx.AsyncByteStream):
         self._first = first
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield _event(self._first)
+        yield ServerEvent(self._first).encode()
         async for chunk in self._run.rest():
-            yield _event(chunk)
+            yield ServerEvent(chunk).encode()
 
     async def aclose(self) -> None:
         """Stop the engine."""
@@ -284,17 +285,13 @@ class _Stream(httpx.SyncByteStream):
         self._first = first
 
     def __iter__(self) -> Iterator[bytes]:
-        yield _event(self._first)
+        yield ServerEvent(self._first).encode()
         for chunk in self._run.rest():
-            yield _event(chunk)
+            yield ServerEvent(chunk).encode()
 
     def close(self) -> None:
         """Stop the engine."""
         self._run.close()
-
-
-def _event(chunk: Mapping[str, Any]) -> bytes:
-    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def _whole(run: _Run, first: Mapping[str, Any]) -> dict[str, Any]:

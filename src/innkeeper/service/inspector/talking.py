@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import TextDelta
+from innkeeper.inference.response.views.view import ServerEvent, json_bytes
 from innkeeper.inference.routing.models import ModelAnswer, Models
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.errors import InnkeeperError
@@ -79,13 +80,9 @@ async def _events(made: ModelAnswer, prompt: Sending) -> AsyncIterator[bytes]:
             async for event in events:
                 if isinstance(event, TextDelta) and event.text:
                     texts.append(event.text)
-                    yield _event("delta", msgspec.json.encode(TalkDelta(event.text)))
+                    yield ServerEvent(msgspec.to_builtins(TalkDelta(event.text)), "delta").encode()
     except InnkeeperError as error:
-        yield _event("error", msgspec.json.encode(problem_of(error)))
+        yield ServerEvent(msgspec.to_builtins(problem_of(error)), "error").encode()
         return
-    message = msgspec.json.encode("".join(texts))
-    yield _event("end", b'{"message":' + message + b',"plan":' + prompt.inspection + b"}")
-
-
-def _event(name: str, data: bytes) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+    # The plan is JSON already, written by another process: it is not read again.
+    yield ServerEvent(b'{"message":%b,"plan":%b}' % (json_bytes("".join(texts)), prompt.inspection), "end").encode()

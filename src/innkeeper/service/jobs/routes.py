@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.views.chat import envelope
-from innkeeper.prompt.data import to_json
+from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
 from innkeeper.prompt.once import convert
 from innkeeper.service.answers import EventStream, failure, json_body, json_response, ticket_of
@@ -199,10 +199,10 @@ class _Pages:
             events = await asyncio.to_thread(self._door.jobs().events, fresh, after)
             for event in events:
                 after, said = event.id, monotonic()
-                data = to_json({**msgspec.to_builtins(event), "progress": fresh.progress}, sort=False).decode()
-                yield f"id: {event.id}\nevent: {event.event}\ndata: {data}\n\n".encode()
+                data = {**msgspec.to_builtins(event), "progress": fresh.progress}
+                yield ServerEvent(data, event.event, event.id).encode()
             if fresh.ended and not events:
-                yield f"event: job\ndata: {to_json(fresh.to_dict(), sort=False).decode()}\n\n".encode()
+                yield ServerEvent(fresh.to_dict(), "job").encode()
                 return
             if monotonic() - said > _BEAT:
                 said = monotonic()

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.response import Usage
-from innkeeper.inference.response.views.view import json_bytes
+from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.inference.routing.models import Models
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
@@ -189,15 +189,15 @@ async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Resp
         try:
             async with aclosing(stream.texts()) as texts:
                 async for text in texts:
-                    yield _event("delta", {"text": text})
+                    yield ServerEvent({"text": text}, "delta").encode()
         except InnkeeperError as error:
             spent_on(call.ticket, error)
-            yield _event("error", function_facts(error))
+            yield ServerEvent(function_facts(error), "error").encode()
             return
         assert stream.answer is not None  # noqa: S101 - the texts have ended
         _charged(call, stream.answer)
         done = reply(call, stream.answer, (perf_counter() - began) * 1000)
-        yield _event("done", await _pictured(call, done))
+        yield ServerEvent(await _pictured(call, done), "done").encode()
 
     return _events(pieces())
 
@@ -206,8 +206,8 @@ def _at_once(reply: Mapping[str, Any]) -> Response:
     """An answer that is there as a whole, as events."""
 
     async def pieces() -> AsyncGenerator[bytes]:
-        yield _event("delta", {"text": reply["response"]})
-        yield _event("done", reply)
+        yield ServerEvent({"text": reply["response"]}, "delta").encode()
+        yield ServerEvent(reply, "done").encode()
 
     return _events(pieces())
 
@@ -217,10 +217,6 @@ def _events(pieces: AsyncGenerator[bytes]) -> Response:
         return
 
     return EventStream(pieces, {}, Stop(), over)
-
-
-def _event(name: str, data: Mapping[str, Any]) -> bytes:
-    return f"event: {name}\ndata: ".encode() + json_bytes(data) + b"\n\n"
 
 
 def _charged(call: TaskCall, answer: TurnAnswer) -> None:

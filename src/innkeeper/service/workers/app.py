@@ -6,7 +6,6 @@ A worker that makes pictures or videos has ``/generate`` alone beside the last t
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
@@ -26,6 +25,7 @@ from innkeeper.inference.requests.worker_protocol import (
     read_request,
 )
 from innkeeper.inference.response.views.chat import envelope
+from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.jobs.worker.engine import Execution, WorkerEngine
 from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.jobs.worker.media_protocol import MediaWork, read_work
@@ -219,19 +219,17 @@ def _generation(answer: WorkerAnswer) -> Mapping[str, Any]:
 
 async def _events(execution: Execution, pieces: AsyncGenerator[str], first: str | None) -> AsyncIterator[bytes]:
     async with aclosing(pieces):
-        yield _event(execution.head)
+        yield ServerEvent(execution.head).encode()
         try:
             if first is not None:
-                yield _event({"delta": first})
+                yield ServerEvent({"delta": first}).encode()
                 async for piece in pieces:
-                    yield _event({"delta": piece})
+                    yield ServerEvent({"delta": piece}).encode()
         except InnkeeperError as error:
-            yield _event(envelope(facts_of(error)))
+            yield ServerEvent(envelope(facts_of(error))).encode()
             return
         answer = execution.answer("").to_dict()
-        yield _event({name: answer[name] for name in ("finish_reason", "usage", "timings", "prompt_sha256")})
-        yield b"data: [DONE]\n\n"
-
-
-def _event(data: Mapping[str, Any]) -> bytes:
-    return b"data: " + json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n\n"
+        yield ServerEvent(
+            {name: answer[name] for name in ("finish_reason", "usage", "timings", "prompt_sha256")}
+        ).encode()
+        yield ServerEvent("[DONE]").encode()

@@ -27,7 +27,7 @@ from innkeeper.inference.response.views.completion import COMPLETION
 from innkeeper.inference.response.views.messages import MESSAGES
 from innkeeper.inference.response.views.responses import RESPONSES
 from innkeeper.inference.response.views.sequence import Sequence as Order
-from innkeeper.inference.response.views.view import ErrorFacts, View
+from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, View
 from innkeeper.prompt.data import freeze
 
 ABOUT: dict[str, Any] = {"response_id": "resp_01J", "model": "inn", "created": 1_700_000_000}
@@ -318,3 +318,12 @@ def test_cached_tokens_are_apart_in_messages() -> None:
         "cache_read_input_tokens": 6,
         "cache_creation_input_tokens": 1,
     }
+
+
+def test_lone_surrogates_in_events() -> None:
+    """A lone surrogate is escaped, at any door: the halves of a pair that two events bring meet again at the reader."""
+    halves = [ServerEvent({"text": half}, "delta").encode() for half in ("\ud83d", "\ude00")]
+    assert halves[0] == b'event: delta\ndata: {"text":"\\ud83d"}\n\n'
+    texts = [json.loads(half.partition(b"data: ")[2])["text"] for half in halves]
+    assert "".join(texts).encode("utf-16", "surrogatepass").decode("utf-16") == "\U0001f600"
+    assert ServerEvent(b'{"a":1}').encode() == b'data: {"a":1}\n\n'

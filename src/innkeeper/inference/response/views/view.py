@@ -16,7 +16,6 @@ from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse, OtherItem
 from innkeeper.prompt.data import plain_data
-from innkeeper.prompt.text import scalar_text
 
 
 class ErrorFacts(NamedTuple):
@@ -30,23 +29,28 @@ class ErrorFacts(NamedTuple):
 
 
 class ServerEvent(NamedTuple):
-    """One server-sent event: JSON data or a bare word, and the event's name where it has one."""
+    """One server-sent event, with its name and id where it has them: JSON data, JSON that is written already, or a bare word."""
 
-    data: Mapping[str, Any] | str
+    data: Mapping[str, Any] | str | bytes
     name: str = ""
+    id: int | None = None
 
     def encode(self) -> bytes:
-        """The event's bytes; lone surrogates become U+FFFD."""
-        body = self.data.encode() if isinstance(self.data, str) else json_bytes(self.data)
-        return b"event: %b\ndata: %b\n\n" % (self.name.encode(), body) if self.name else b"data: %b\n\n" % body
+        """The event's bytes; lone surrogates are escaped."""
+        data = self.data
+        body = data if isinstance(data, bytes) else data.encode() if isinstance(data, str) else json_bytes(data)
+        event_id = b"" if self.id is None else b"id: %d\n" % self.id
+        name = b"event: %b\n" % self.name.encode() if self.name else b""
+        return event_id + name + b"data: %b\n\n" % body
 
 
-def json_bytes(data: Mapping[str, Any]) -> bytes:
-    """JSON as every view writes it: UTF-8 in one line; lone surrogates become U+FFFD."""
+def json_bytes(data: Mapping[str, Any] | str) -> bytes:
+    """JSON as every view writes it: UTF-8 in one line. Lone surrogates are escaped: the halves of a pair can meet again."""
     try:
         return msgspec.json.encode(data)
     except UnicodeEncodeError:
-        return scalar_text(json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=plain_data)).encode()
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=plain_data)
+        return text.encode("utf-8", "backslashreplace")  # within a JSON string `\udXXX` is JSON's own escape
 
 
 class StreamView(ABC):
