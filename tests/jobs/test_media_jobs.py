@@ -264,7 +264,7 @@ def test_messages(tmp_path: Path) -> None:
         assert check_hmac(headers, request.content, Secret("whsec_c2VjcmV0"), time.time())
         assert b'"type":"job.cancelled"' in request.content
     assert len({request.headers["webhook-id"] for request in asked}) == 1
-    assert [row["state"] for row in at.runner.deliveries.of(job.id)] == ["delivered"]
+    assert [row.state for row in at.runner.deliveries.of(job.id)] == ["delivered"]
     entered.__exit__(None, None, None)
 
 

@@ -6,16 +6,16 @@ happen. Its identifier stays the same over all tries: whoever gets it twice can 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from sqlalchemy import select, update
 
 from innkeeper.jobs.limits import LEASE_SECONDS, MAX_DELIVERIES
 from innkeeper.jobs.signatures import signed_headers
 from innkeeper.jobs.store import later
 from innkeeper.library.db.job_tables import job_deliveries as table
-from innkeeper.library.db.rows import frozen_rows
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.library.db.rows import typed_rows
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 
 
 _TAKEN = range(200, 300)
+
+
+class DeliveryRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``job_deliveries``: one message, and how its tries went."""
+
+    id: str
+    job_id: str
+    url: str
+    body: str
+    state: Literal["waiting", "delivered", "dead"]
+    attempt: int
+    due_at: str
+    error: str
+    created_at: str
 
 
 class Deliveries:
@@ -37,15 +51,19 @@ class Deliveries:
         """Send what is due; returns how many were taken."""
         return sum(self._send(row) for row in self._claim(limit))
 
-    def of(self, job_id: str) -> tuple[FrozenDict, ...]:
+    def of(self, job_id: str) -> tuple[DeliveryRow, ...]:
         """The messages about a job, with how they fared."""
         with self._db.reading() as connection:
-            return frozen_rows(connection.execute(select(table).where(table.c.job_id == job_id).order_by(table.c.id)))
+            return typed_rows(
+                connection.execute(select(table).where(table.c.job_id == job_id).order_by(table.c.id)), DeliveryRow
+            )
 
-    def dead(self) -> tuple[FrozenDict, ...]:
+    def dead(self) -> tuple[DeliveryRow, ...]:
         """The dead letters."""
         with self._db.reading() as connection:
-            return frozen_rows(connection.execute(select(table).where(table.c.state == "dead").order_by(table.c.id)))
+            return typed_rows(
+                connection.execute(select(table).where(table.c.state == "dead").order_by(table.c.id)), DeliveryRow
+            )
 
     def send_again(self, *names: str) -> int:
         """Have dead letters sent once more: those that are named, or all; returns how many there are."""
@@ -54,7 +72,7 @@ class Deliveries:
         with self._db.transaction() as connection:
             return connection.execute(update(table).where(table.c.state == "dead", *chosen).values(values)).rowcount
 
-    def _claim(self, limit: int) -> tuple[FrozenDict, ...]:
+    def _claim(self, limit: int) -> tuple[DeliveryRow, ...]:
         """Take messages; each is put off before it is sent, so that who dies in the middle delays it and no more."""
         now = self._db.now()
         due = select(table.c.id).where(table.c.state == "waiting", table.c.due_at <= now).limit(limit)
@@ -66,26 +84,26 @@ class Deliveries:
             ids = list(connection.execute(locked).scalars())
             values = {"attempt": table.c.attempt + 1, "due_at": later(now, LEASE_SECONDS)}
             taken = update(table).where(table.c.id.in_(ids)).values(values).returning(table)
-            return frozen_rows(connection.execute(taken)) if ids else ()
+            return typed_rows(connection.execute(taken), DeliveryRow) if ids else ()
 
-    def _send(self, row: FrozenDict) -> bool:
-        body = str(row["body"]).encode()
+    def _send(self, row: DeliveryRow) -> bool:
+        body = row.body.encode()
         try:
             at = self._db.outside.now().epoch_ms // 1000
-            headers = signed_headers(str(row["id"]), at, body, self._jobs.callback_secret())
-            status = self._jobs.wire.post(str(row["url"]), body, headers)
+            headers = signed_headers(row.id, at, body, self._jobs.callback_secret())
+            status = self._jobs.wire.post(row.url, body, headers)
             error = "" if status in _TAKEN else f"status {status}"
         except InnkeeperError as failed:
             error = failed.message[:300]
         if not error:
             self._change(row, state="delivered", error="")
-        elif row["attempt"] >= MAX_DELIVERIES:
+        elif row.attempt >= MAX_DELIVERIES:
             self._change(row, state="dead", error=error)
         else:
-            wait = self._first * 2.0 ** (row["attempt"] - 1)
+            wait = self._first * 2.0 ** (row.attempt - 1)
             self._change(row, due_at=later(self._db.now(), wait), error=error)
         return not error
 
-    def _change(self, row: FrozenDict, **values: Any) -> None:
+    def _change(self, row: DeliveryRow, **values: Any) -> None:
         with self._db.transaction() as connection:
-            connection.execute(update(table).where(table.c.id == row["id"]).values(values))
+            connection.execute(update(table).where(table.c.id == row.id).values(values))

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Numeric, String, Table, create_engine, select
 from sqlalchemy.engine import Connection
 
+from innkeeper.jobs.deliveries import DeliveryRow
 from innkeeper.library.db.columns import active, created, json_column, serial
-from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, insert_many
-from innkeeper.library.errors import FieldError
+from innkeeper.library.db.job_tables import job_deliveries
+from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, insert_many, typed_rows
+from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 
@@ -123,6 +126,33 @@ def test_rows_come_out_frozen(connection: Connection) -> None:
     assert isinstance(one, FrozenDict)
     assert (one["name"], one["list"], other["name"]) == ("a", (1,), "b")
     assert first_row(connection.execute(select(THINGS).order_by(THINGS.c.id))) == one
+
+
+class ThingRow(msgspec.Struct, frozen=True):
+    """Some columns of the table."""
+
+    name: str
+    priority: int | None
+    list: tuple[int, ...]
+
+
+def test_rows_come_out_as_structs(connection: Connection) -> None:
+    """Each row is a struct with the columns that it has fields for."""
+    insert_many(connection, THINGS, [{"name": "a", "list": [1]}, {"name": "b", "list": []}])
+    rows = typed_rows(connection.execute(select(THINGS).order_by(THINGS.c.id)), ThingRow)
+    assert rows == (ThingRow("a", None, (1,)), ThingRow("b", None, ()))
+
+
+def test_a_row_of_other_types_is_a_damaged_database(connection: Connection) -> None:
+    """SQLite stores any value in any column: what does not fit the struct says which field."""
+    connection.exec_driver_sql("INSERT INTO things (name, priority) VALUES ('a', 'high')")
+    with pytest.raises(DatabaseCorruptError, match=r"ThingRow: .*priority"):
+        typed_rows(connection.execute(select(THINGS)), ThingRow)
+
+
+def test_a_struct_has_the_columns_of_its_table() -> None:
+    """A struct of a whole table names each of its columns, so that none is forgotten."""
+    assert set(DeliveryRow.__struct_fields__) == set(job_deliveries.c.keys())
 
 
 def test_priority_orders_from_low_to_high(connection: Connection) -> None:

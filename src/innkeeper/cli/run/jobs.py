@@ -228,7 +228,7 @@ def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
     names = ("id", "job_id", "url", "attempt", "error", "created_at")
     with _jobs(url) as jobs:
         deliveries = Deliveries(jobs)
-        rows = [{name: row[name] for name in names} for row in deliveries.dead()]
+        rows = [{name: getattr(row, name) for name in names} for row in deliveries.dead()]
         if send_again:
             deliveries.send_again()
     if as_json:

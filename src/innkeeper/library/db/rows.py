@@ -6,21 +6,24 @@ The audit is a row for each change: who changed what, when, from what to what.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from msgspec import ValidationError
 from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, func, insert, select, types
 
 from innkeeper.library.db.columns import Moment, moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import audit_events
-from innkeeper.library.errors import FieldError
+from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
     from sqlalchemy.engine import Connection, Result
 
+T = TypeVar("T")
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
@@ -46,6 +49,18 @@ def first_row(result: Result[Any]) -> FrozenDict | None:
     """The first row of a result as frozen plain data, None where there is none."""
     row = result.mappings().first()
     return None if row is None else frozen_row(row)
+
+
+def typed_rows(result: Result[Any], kind: type[T]) -> tuple[T, ...]:
+    """Return the rows of a result as structs of ``kind``, one a table; columns without a field are left out.
+
+    Raises:
+        DatabaseCorruptError: a row holds what its column cannot (SQLite lets other programs write it).
+    """
+    try:
+        return tuple(convert({str(name): value for name, value in row.items()}, kind) for row in result.mappings())
+    except ValidationError as error:
+        raise DatabaseCorruptError(f"a row cannot be read as {kind.__name__}: {error}") from error
 
 
 def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
