@@ -72,7 +72,7 @@ def quantile(error: Array, weight: Array, share: float) -> float:
 
 
 def main(path: str) -> None:
-    """Print, for each vocabulary that is installed, its weights and its error as lines of the calibration table."""
+    """Print, for each vocabulary that is installed, its weights and its error as an entry of ``calibration.json``."""
     groups = json.loads(Path(path).read_text("utf-8"))
     rows = [(kind, passage) for kind, passages in groups.items() for passage in passages]
     made = np.array([features(passage) for _, passage in rows])
@@ -99,8 +99,9 @@ def main(path: str) -> None:
 
 
 def report(name: str, weights: Array, median: float, most: float) -> None:
-    """One row of the table."""
-    print(f'    "{name}": Profile({most:.0f}, {median:.0f}, ({", ".join(f"{value:.3g}" for value in weights)})),')
+    """Print one entry of the file."""
+    entry = {"error": round(most), "typical": round(median), "weights": [float(f"{value:.3g}") for value in weights]}
+    print(f"  {json.dumps(name)}: {json.dumps(entry)},")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.tokens import FAMILIES, MODELS, PROFILES, VOCABULARIES, Family, Way, bare_model_id, canonical_model_hint
+from innkeeper.tokens.engines.heuristic import FEATURES
 
 IDS = {
     "gpt-4o": "o200k",
@@ -164,3 +165,11 @@ def test_bare_ids(model: str) -> None:
 def test_never_raises(model: str) -> None:
     """Any text is an id."""
     assert isinstance(canonical_model_hint(model) + bare_model_id(model), str)
+
+
+def test_the_data_is_read_as_it_was_written() -> None:
+    """The files beside the readers give every pattern in its order, each with a known family, and whole profiles."""
+    assert len(MODELS.rows) == len({pattern for pattern, _ in MODELS.rows})
+    assert {family for _, family in MODELS.rows} <= {family.name for family in FAMILIES}
+    assert MODELS.rows[0] == ("gpt-4o*", "o200k")
+    assert {len(profile.weights) for profile in PROFILES.values()} == {len(FEATURES)}

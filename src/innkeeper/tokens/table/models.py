@@ -7,6 +7,7 @@ people and routers write them (`bare_model_id`); `canonical_model_hint` gives th
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 import msgspec
@@ -128,122 +129,18 @@ FAMILIES: Final = (
 )
 """The families Innkeeper knows."""
 
-_ROWS: Final = (
-    # OpenAI
-    ("gpt-4o*", "o200k"),
-    ("gpt-4.*", "o200k"),
-    ("gpt-5*", "o200k"),
-    ("gpt-oss*", "o200k"),
-    ("gpt-audio*", "o200k"),
-    ("gpt-realtime*", "o200k"),
-    ("chatgpt-*", "o200k"),
-    ("o[134]", "o200k"),
-    ("o[134]-*", "o200k"),
-    ("codex-*", "o200k"),
-    ("computer-use-*", "o200k"),
-    ("gpt-4*", "cl100k"),
-    ("gpt-3.5*", "cl100k"),
-    ("gpt-35*", "cl100k"),
-    ("text-embedding-*", "cl100k"),
-    ("davinci-002", "cl100k"),
-    ("babbage-002", "cl100k"),
-    ("o200k_base", "o200k"),
-    ("cl100k_base", "cl100k"),
-    ("text-davinci*", "gpt-2"),
-    ("gpt2*", "gpt-2"),
-    ("gpt-2*", "gpt-2"),
-    # Anthropic, also as Bedrock and Vertex write it
-    ("*claude-[12]", "claude-2"),
-    ("*claude-[12][.-]*", "claude-2"),
-    ("*claude-v[12]*", "claude-2"),
-    ("*claude-instant*", "claude-2"),
-    ("*claude-3*", "claude-3"),
-    ("*claude-*[a-z]-4[.-][789]", "claude-4.7"),
-    ("*claude-*[a-z]-4[.-][789][-@]*", "claude-4.7"),
-    ("*claude-*[a-z]-4*", "claude-3"),
-    ("*claude-*[a-z]-[5-9]*", "claude-4.7"),
-    ("*claude*", "claude-3"),
-    # open models that others are built on: the base is in the name
-    ("*deepseek-r1-distill-llama*", "llama-3"),
-    ("*deepseek-r1-distill-qwen*", "qwen-3"),
-    ("*deepseek-r1-0528-qwen3*", "qwen-3"),
-    ("*llama-4*", "llama-4"),
-    ("*llama4*", "llama-4"),
-    ("*llama-3*", "llama-3"),
-    ("*llama3*", "llama-3"),
-    ("*llama-v3*", "llama-3"),
-    ("*llama-2*", "llama-2"),
-    ("*llama2*", "llama-2"),
-    ("*codellama*", "llama-2"),
-    ("*tinyllama*", "llama-2"),
-    ("*vicuna*", "llama-2"),
-    ("*mythomax*", "llama-2"),
-    ("*llama*", "llama-3"),
-    ("*qwen3.[5-9]*", "qwen-3.5"),
-    ("*qwen-3.[5-9]*", "qwen-3.5"),
-    ("*qwen*", "qwen-3"),
-    ("*qwq*", "qwen-3"),
-    ("*qvq*", "qwen-3"),
-    ("*deepseek*", "deepseek"),
-    ("*mistral-nemo*", "tekken"),
-    ("*mistral-small-[23]*", "tekken"),
-    ("*mistral-medium-[23]*", "tekken"),
-    ("*ministral*", "tekken"),
-    ("*magistral*", "tekken"),
-    ("*devstral*", "tekken"),
-    ("*voxtral*", "tekken"),
-    ("*pixtral-12b*", "tekken"),
-    ("*mixtral*", "mistral"),
-    ("*mistral-7b*", "mistral"),
-    ("*mistral-large-24*", "mistral"),
-    ("*codestral-2[24]*", "mistral"),
-    ("*mistral*", "mistral-any"),
-    ("*codestral*", "mistral-any"),
-    ("*pixtral*", "mistral-any"),
-    ("*glm-[5-9]*", "glm-5"),
-    ("*glm-4.7-flash*", "glm-5"),
-    ("*glm*", "glm-4"),
-    ("*minimax*", "minimax"),
-    ("*abab*", "minimax"),
-    ("*kimi*", "kimi"),
-    ("*moonshot*", "kimi"),
-    ("*gemini*", "gemini"),
-    ("*gemma*", "gemini"),
-    ("*learnlm*", "gemini"),
-    ("*grok*", "grok"),
-    ("*command*", "command"),
-    ("*c4ai*", "command"),
-    ("*aya-*", "command"),
-    ("yi-*", "yi"),
-    ("*jamba*", "jamba"),
-    ("*nova-*", "nova"),
-    ("phi-3*", "llama-2"),
-    ("phi-4*", "cl100k"),
-    # text encoders of image models
-    ("clip", "clip"),
-    ("clip-*", "clip"),
-    ("sdxl*", "clip"),
-)
 
-MODELS: Final = ModelTable(_ROWS, FAMILIES)
+class _Data(msgspec.Struct, frozen=True):
+    """The file ``models.json``: patterns and their families by group, in the order they are tried; hints by part of an id."""
+
+    patterns: dict[str, tuple[tuple[str, str], ...]]
+    hints: tuple[tuple[str, str], ...]
+
+
+_DATA: Final = msgspec.json.decode(Path(__file__).with_name("models.json").read_bytes(), type=_Data)
+
+MODELS: Final = ModelTable(tuple(row for rows in _DATA.patterns.values() for row in rows), FAMILIES)
 """The default table: OpenAI, Anthropic, Google, and the open families with those built on them."""
-
-
-_RULES: Final = (
-    # what an id contains, and the hint it then has; the first that fits (VibeTavern's rules, in its order)
-    ("deepseek-v3.2", "deepseek-v3.2"),
-    ("deepseek-chat-v3-0324", "deepseek-v3"),
-    ("deepseek-v3-0324", "deepseek-v3"),
-    ("deepseek", "deepseek-v3.2"),
-    ("qwen3-next-80b-a3b-instruct", "qwen3-next-80b-a3b-instruct"),
-    ("qwen3-235b-a22b", "qwen3-235b-a22b-instruct-2507"),
-    ("qwen3-30b-a3b-instruct", "qwen3-30b-a3b-instruct"),
-    ("qwen3", "qwen3"),
-    ("glm-4.7-flash", "glm-4.7-flash"),
-    ("glm-4.7", "glm-4.7"),
-    ("kimi-k2.5", "kimi-k2.5"),
-    ("minimax-m2", "minimax-m2.1"),
-)
 
 
 def canonical_model_hint(model: str) -> str:
@@ -258,7 +155,8 @@ def canonical_model_hint(model: str) -> str:
     if bare.startswith("openai/"):
         bare = bare.removeprefix("openai/")
     lower = bare.lower()
-    return next((hint for part, hint in _RULES if part in lower), bare)
+    # VibeTavern's rules, in its order: the first part that the id contains decides
+    return next((hint for part, hint in _DATA.hints if part in lower), bare)
 
 
 def bare_model_id(model: str) -> str:
