@@ -261,6 +261,7 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.pool, app.state.readiness = pool, readiness
+    app.state.gate, app.state.settings = gate, checked
     return app  # type: ignore[no-any-return]  # the library is imported by name
 
 

@@ -27,6 +27,7 @@ class CallRecord:
     ``first`` is when the first byte of the answer's body went out, ``asked`` when the model was asked. ``error`` is the kind of
     an error, ``upstream`` the address behind it and what the connection said. ``body_sha256`` is of what the provider was sent,
     ``mode`` how that was made. ``cost`` is by the prices of the service.
+    ``metered``: usage and cost were booked where the route was asked, and what a surface knows of them adds nothing.
     ``guess`` is what an answer must have taken whose provider has not told, about four bytes a token.
     """
 
@@ -52,6 +53,7 @@ class CallRecord:
     usage: Usage = field(default_factory=Usage)
     guess: Usage | None = None
     cost: float = 0.0
+    metered: bool = False
     at: datetime = field(default_factory=utc_now)
     began: float = field(default_factory=monotonic)
     asked: float | None = None
@@ -73,15 +75,25 @@ class CallRecord:
         self.model = self.model or response.model
         self.answered_by = str(response.provider.get("model") or response.model)
         self.response_id, self.finish_reason = response.id, response.finish or ""
-        self.usage, self.cost = _sum(self.usage, response.usage), self.cost + cost
+        self.uses(response.usage, cost)
 
     def guessed(self, given: int, made: int) -> None:
         """An answer has ended without its usage: so many bytes were sent, and so many have come."""
-        self.guess = _sum(self.guess or Usage(), Usage(input_tokens=-(-given // 4), output_tokens=-(-made // 4)))
+        if not self.metered:
+            self.guess = _sum(self.guess or Usage(), Usage(input_tokens=-(-given // 4), output_tokens=-(-made // 4)))
 
-    def uses(self, usage: Usage, cost: float) -> None:
-        """A model has used tokens and money, in a call that tells no more of it."""
-        self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
+    def uses(self, usage: Usage | None, cost: float) -> None:
+        """Add the tokens and the money of an answer, unless they were booked where its route was asked."""
+        if not self.metered:
+            self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
+
+    def book(self, usage: Usage, cost: float, *, estimated: bool) -> None:
+        """Add what an answer has used, as the route's meter counts it. An estimate is charged, and not shown as usage."""
+        self.metered = True
+        if estimated:
+            self.guess = _sum(self.guess or Usage(), usage)
+        else:
+            self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
 
     @property
     def tokens(self) -> int:

@@ -19,10 +19,16 @@ from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, Mod
 from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
 from innkeeper.service import Gateway, Settings
+from innkeeper.service.errors import ScopeError, SpendLimitError
 from innkeeper.service.exchange import Reply, Request
+from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.prices import read_prices
+from innkeeper.service.guard.work import Gate
 from innkeeper.service.prompts import profile_models
 from innkeeper.service.prompts.profile_models import PLAN_PATH, ProfileModels
 from innkeeper.service.prompts.tasks import PLANS, TURN, error_of, failed
+from innkeeper.service.record import CallRecord
+from innkeeper.service.settings import Keys
 from innkeeper.taverns.profiles.opened import Profiles
 from tests.taverns.profiles.folders import WENNA, profile_folder
 
@@ -269,7 +275,7 @@ def test_who_goes_away_stops_the_model(inn: Make, monkeypatch: pytest.MonkeyPatc
         finally:
             closed.append(True)
 
-    async def ask(*_: Any) -> ModelAnswer:
+    async def ask(*_: Any, **__: Any) -> ModelAnswer:
         return ModelAnswer(events())
 
     async def run() -> None:
@@ -315,3 +321,20 @@ def test_an_error_travels_as_it_is() -> None:
     again = error_of(failed(error))
     assert isinstance(again, LimitError)
     assert (again.to_dict(), again.http_status, again.allowed) == (error.to_dict(), 413, 3)
+
+
+def test_a_profile_is_charged_whoever_asks_it(inn: Make) -> None:
+    """By the price of its route, also where the surface does nothing for it; a key is checked for the profile."""
+    keys = Keys("k", grants={"k": Grant(profile=("wenna",), route=("none",), spend=1.0)})
+    name = keys.name(b"k") or ""
+    gate = Gate(calls=2, volume=9, keys=keys, prices=read_prices(("*=1000000,1000000",)))
+    house, record = inn(), CallRecord(caller=name)
+    with gate.ticket(name, record) as ticket:
+        house.ask("Is it safe?")
+    assert (record.profile, record.metered) == ("wenna", True)
+    assert record.route
+    with pytest.raises(SpendLimitError):
+        asyncio.run(ticket.afford())
+    gate.keys = Keys("k", grants={"k": Grant(profile=("mira",))})
+    with gate.ticket(name), pytest.raises(ScopeError):
+        house.ask("Is it safe?")

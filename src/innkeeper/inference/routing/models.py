@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
+from types import EllipsisType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -21,6 +22,7 @@ from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import ModelEvent
+from innkeeper.inference.routing.meter import METER, Meter, metered
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
@@ -171,12 +173,32 @@ class RouteModels:
         route = self._route(request.model)
         return await self.ask(route, provider_request(request, route, ADAPTERS[route.adapter]))
 
-    async def ask(self, route: Route, sent: ModelRequest) -> ModelAnswer:
-        """Begin to answer a body that is written already, on any route. Raises `UnavailableError`, `ConfigError`."""
+    async def ask(
+        self, route: Route, sent: ModelRequest, *, profile: str = "", meter: Meter | EllipsisType | None = ...
+    ) -> ModelAnswer:
+        """Begin to answer a body that is written already, on any route.
+
+        The meter of the running call decides whether the route may be asked, and books what the answer uses.
+
+        Args:
+            route: the route.
+            sent: the body.
+            profile: the profile that the call named, which is checked in place of the route.
+            meter: who allows and charges in place of the running call's meter; None: whoever asks has seen to both.
+
+        Raises:
+            InnkeeperError: the call may not ask this route, or nothing can be asked there.
+        """
+        meter = METER.get() if isinstance(meter, EllipsisType) else meter
+        if meter is not None:
+            meter.admit(route.name, profile)
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
         asked = {"route": route.name, "provider": route.provider, "model": route.model}
-        return ModelAnswer(client.events(sent), headers, sent.notes, sent, asked)
+        events = client.events(sent)
+        if meter is not None:
+            events = metered(events, meter, route.name, profile, len(sent.content))
+        return ModelAnswer(events, headers, sent.notes, sent, asked)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""

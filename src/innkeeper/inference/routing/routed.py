@@ -98,7 +98,8 @@ class RoutedModels:
             async with asyncio.timeout(attempt.seconds):
                 made = plan(attempt)
                 running.sent = made if isinstance(made, ModelRequest) else await made
-                answer = await self._routes.ask(attempt.deployment.route, running.sent)
+                # The router has chosen among the routes that the request allows, and its trace has what each attempt cost.
+                answer = await self._routes.ask(attempt.deployment.route, running.sent, meter=None)
                 running.events = _checked(answer.events, attempt, running.sent)
                 await running.begin()
         except TimeoutError:

@@ -100,7 +100,7 @@ class Guard:
             trace=headers.get("traceparent", ""),
         )
         marks = {**_FIXED, "x-request-id": record.number, **permissions(headers, self._settings)}
-        outlet = _Outlet(send, marks, self._settings, record)
+        outlet = ResponseWriter(send, marks, self._settings, record)
         try:
             await self._pass(scope, receive, outlet, headers)
         except asyncio.CancelledError:
@@ -113,7 +113,7 @@ class Guard:
         finally:
             self._gate.ended(record)
 
-    async def _pass(self, scope: Scope, receive: Receive, outlet: _Outlet, headers: dict[str, str]) -> None:
+    async def _pass(self, scope: Scope, receive: Receive, outlet: ResponseWriter, headers: dict[str, str]) -> None:
         record, path = outlet.record, scope["path"]
         if is_preflight(scope["method"], headers):
             await outlet.reply(self._permission(headers))
@@ -179,7 +179,7 @@ class Guard:
         return asked if _REQUEST_ID.fullmatch(asked) else f"{self._start:08x}-{self._count:06x}"
 
 
-class _Outlet:
+class ResponseWriter:
     """The way out: adds headers, records the status and the first byte, and gives up on clients that do not take their answer."""
 
     def __init__(self, send: Send, headers: dict[str, str], settings: Settings, record: CallRecord) -> None:

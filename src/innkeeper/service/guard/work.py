@@ -14,6 +14,8 @@ from math import ceil
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
+from innkeeper.inference.response.response import Usage
+from innkeeper.inference.routing.meter import METER
 from innkeeper.service.errors import (
     MAX_ANSWERS,
     MAX_LAG,
@@ -70,9 +72,11 @@ class Gate:
         """What one call holds; all of it is given back at the end of the block, and what it used is charged."""
         ticket = Ticket(self, caller, record or CallRecord(caller=caller))
         _CURRENT.set(ticket)  # each call is a task of its own
+        METER.set(ticket)
         try:
             yield ticket
         finally:
+            ticket.is_over = True
             _give_back(self.volume, caller, ticket.size)
             _give_back(self.calls, caller, ticket.calls)
             _give_back(self.answers, caller, ticket.answers)
@@ -175,6 +179,20 @@ class Ticket:
         self.calls = 0
         self.answers = 0
         self.size = 0
+        self.is_over = False
+
+    def admit(self, route: str, profile: str) -> None:
+        """Check that this call may use a profile, or else a route. Raises `ScopeError`. See `Meter`."""
+        if self.is_over:  # a task that the call left behind works for the service
+            return
+        self.grant.check("profile" if profile else "route", profile or route)
+        self.record.asks(route=route, **({"profile": profile} if profile else {}))
+
+    def book(self, route: str, profile: str, usage: Usage, *, estimated: bool) -> None:
+        """Charge what an answer has used, by the price of its route. See `Meter`."""
+        if self.is_over:
+            return
+        self.record.book(usage, cost_of(route, usage, self._gate.prices), estimated=estimated)
 
     async def afford(self) -> None:
         """See that there is money left. Raises `SpendLimitError`, `DatabaseError`."""

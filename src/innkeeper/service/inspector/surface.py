@@ -19,6 +19,7 @@ from starlette.websockets import WebSocket
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
 from innkeeper.service.errors import MIB, BodyLimitError
 from innkeeper.service.exchange import JSON
+from innkeeper.service.guard.work import current_ticket
 from innkeeper.service.inspector.access import HEADERS, Access, Visitor
 from innkeeper.service.inspector.description import document_bytes
 from innkeeper.service.inspector.desk.desk import Desk
@@ -44,6 +45,12 @@ MAX_UPLOAD: Final = 64 * 1024 * 1024
 
 MAX_LIVE: Final = 16
 """Open pages of one workspace (no error: the next one is not connected)."""
+
+VISITOR: Final = "innkeeper.visitor"
+"""The key of an ASGI scope under which a guard has put who asks."""
+
+REFUSED: Final = "innkeeper.refused"
+"""The key of an ASGI scope under which a guard has put why a request is refused."""
 
 BODY_SECONDS: Final = 30.0
 _BUSY: Final = 1013
@@ -89,6 +96,9 @@ class Inspector:
 
         The workspace's process ends with the application.
         """
+        from innkeeper.service.inspector.guarded import InspectorGuard
+
+        guarded = InspectorGuard(self, app.state)
 
         async def both(scope: Scope, receive: Any, send: Any) -> None:
             path = str(scope.get("path", ""))
@@ -96,7 +106,7 @@ class Inspector:
             if scope["type"] == "lifespan":
                 await app(scope, receive, self._closing(send))
             else:
-                await (self if mine else app)(scope, receive, send)
+                await (guarded if mine else app)(scope, receive, send)
 
         return both
 
@@ -179,10 +189,11 @@ class Inspector:
                 if web.url.path == PAGE and "token" in web.query_params:
                     self.access.check_host(headers)
                     return self._entered(web.query_params["token"])
-                changes = web.method != "GET"
-                web.state.visitor = self.access.check(headers, changes=changes, address=_address(web))
+                web.state.visitor = self._visitor(web, headers)
                 reply = await handler(web)
             except InnkeeperError as error:
+                if (ticket := current_ticket()) is not None:
+                    ticket.record.failed(error)
                 reply = _problem(error, page=web.url.path.startswith(PAGE))
             except msgspec.DecodeError as error:
                 reply = _problem(UsageError(f"this cannot be read: {error}"), page=False)
@@ -196,6 +207,15 @@ class Inspector:
             return reply
 
         return answer
+
+    def _visitor(self, web: Request, headers: Mapping[str, str]) -> Visitor:
+        """Return who asks, as the guard before this has found out; without one find it out here. Raises as `Access.check`."""
+        if REFUSED in web.scope:
+            raise web.scope[REFUSED]
+        if VISITOR in web.scope:
+            visitor: Visitor = web.scope[VISITOR]
+            return visitor
+        return self.access.check(headers, changes=web.method != "GET", address=_address(web))
 
     def _entered(self, token: str) -> Response:
         """A browser with the token: it gets the cookie, and an address without the token."""

@@ -152,7 +152,7 @@ class ProfileModels:
         await keep(made.state)
         number = self.plans.put(caller, KeptTurn(packed, made.digest))
         sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
-        answer = await self._routes.ask(route, sent)
+        answer = await self._routes.ask(route, sent, profile=request.model)
         headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}
         events = self._finished(answer.events, made, task, caller, keep)
         return ModelAnswer(events, headers, notes, sent, {**answer.asked, "profile": request.model})

@@ -1,0 +1,104 @@
+"""The limits of a key hold in the inspector beside a service, and its calls are logged as all others are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.route import Routes
+from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.prices import read_prices
+from innkeeper.service.guard.work import Gate
+from innkeeper.service.inspector.server import access_of, entrance
+from innkeeper.service.inspector.surface import Inspector
+from innkeeper.service.inspector.talking import Talk
+from innkeeper.service.record import CallRecord
+from innkeeper.service.settings import Keys, Settings
+from tests.service.inspector.opened import BASE, example_desk
+
+HEADERS = {"authorization": "Bearer k"}
+
+
+class Service:
+    """A service with an inspector beside it, two routes, and a key."""
+
+    def __init__(self, **grant: Any) -> None:
+        self.models: list[str] = []
+        self.records: list[CallRecord] = []
+        settings = Settings(keys=Keys("k", grants={"k": Grant(**grant)}))
+        app = Starlette()
+        prices = read_prices(("*=1000000,1000000",))
+        app.state.gate = Gate(calls=4, volume=2**20, keys=settings.keys, prices=prices)
+        app.state.gate.observers = (self.records.append,)
+        app.state.settings = settings
+        routes = Routes.read(("cheap=http://127.0.0.1:9:small", "dear=http://127.0.0.1:9:huge"))
+        models = RouteModels(routes, transport=httpx.MockTransport(self._provide))
+        self.inspector = Inspector(example_desk(), access_of(settings), Talk(models, "cheap"))
+        self.client = TestClient(self.inspector.beside(app), base_url=BASE, follow_redirects=False)
+
+    def _provide(self, request: httpx.Request) -> httpx.Response:
+        self.models.append(json.loads(request.content)["model"])
+        usage = {"prompt_tokens": 90, "completion_tokens": 10}
+        lines: list[Any] = [{"choices": [{"delta": {"content": "Aye."}, "finish_reason": "stop"}], "usage": usage}]
+        text = "".join(f"data: {json.dumps(line)}\n\n" for line in lines) + "data: [DONE]\n\n"
+        return httpx.Response(200, text=text, headers={"content-type": "text/event-stream"})
+
+    def talk(self, route: str, headers: Mapping[str, str] = HEADERS) -> int:
+        """Ask a route, and return the status."""
+        return self.client.post(
+            "/v1/inspector/talk", json={"message": "Hi", "route": route}, headers=headers
+        ).status_code
+
+
+def test_a_route_that_the_key_may_not_ask_is_refused() -> None:
+    """Nothing is sent to its provider; the error is in the record of the call."""
+    service = Service(route=("cheap",))
+    assert service.talk("dear") == 403
+    assert (service.models, service.records[-1].error) == ([], "scope")
+    assert service.talk("cheap") == 200
+    assert service.models == ["small"]
+
+
+@pytest.mark.parametrize("limit", [{"rate": 1}, {"tokens": 10}, {"spend": 0.01}])
+def test_rate_tokens_and_spending_hold(limit: Mapping[str, float]) -> None:
+    """One answer uses the limit up."""
+    service = Service(**limit)
+    assert [service.talk("cheap") for _ in range(2)] == [200, 429]
+    assert service.models == ["small"]
+
+
+def test_each_call_has_a_record() -> None:
+    """With its route, its tokens and its cost; the number is in the reply."""
+    service = Service()
+    assert service.talk("dear") == 200
+    record = service.records[-1]
+    assert (record.surface, record.route, record.status) == ("inspector", "dear", 200)
+    assert record.caller == Keys("k").name(b"k")
+    assert (record.tokens, record.cost) == (100, 100.0)
+    assert service.client.get("/v1/inspector/workspace", headers=HEADERS).headers["x-request-id"]
+
+
+def test_wrong_tokens_and_wrong_keys_are_recorded() -> None:
+    """Whoever guesses leaves a trace."""
+    service = Service()
+    assert service.client.get("/inspector/?token=guess").status_code == 403
+    assert service.talk("cheap", {"authorization": "Bearer wrong"}) == 401
+    assert [(record.path, record.status) for record in service.records] == [
+        ("/inspector/", 403),
+        ("/v1/inspector/talk", 401),
+    ]
+
+
+def test_the_cookie_is_a_grant_of_its_own() -> None:
+    """The person who opened the address may ask every route; what that costs is recorded too."""
+    service = Service(route=("cheap",))
+    assert service.client.get(entrance("", service.inspector.access)).status_code == 303
+    assert service.talk("dear", {"origin": BASE}) == 200
+    assert service.records[-1].cost == 100.0
