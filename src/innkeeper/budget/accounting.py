@@ -280,9 +280,9 @@ def _origin(block: Block) -> str | None:
 
 def _table_line(row: Row) -> str:
     state = {SENT: " ", EVICTED: "-", DISABLED: "x"}[row.status]
-    place = escaped(row.slot or row.source or "")
+    path = escaped(row.slot or row.source or "")
     reason = f" [{row.reason}]" if row.reason else ""
-    return f"{state} {row.index:>4} {row.tokens:>7,} {row.role:<9} {place:<24} {row.words}{reason}".rstrip()
+    return f"{state} {row.index:>4} {row.tokens:>7,} {row.role:<9} {path:<24} {row.words}{reason}".rstrip()
 
 
 def _budget_lines(budget: Accounting) -> list[str]:

@@ -50,8 +50,8 @@ class FitConfig(CountingConfig, frozen=True, kw_only=True):
 
     def recounts(self, counter: TokenCounter) -> bool:
         """Whether a plan that was filled is counted again."""
-        given = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
-        rules = (*given, getattr(counter, "framing", None))
+        options = (self.framing, self.token_estimator, self.model_hint, self.max_tokens, self.reserve_tokens)
+        rules = (*options, getattr(counter, "framing", None))
         return any(rule is not None for rule in rules) if self.recount is None else self.recount
 
 
@@ -106,7 +106,7 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     if room is None:
         return
     strategy = _strategy_in(state)
-    if config.keep_user and strategy.keeps_latest_user and not _was_told_to_warn(state):
+    if config.keep_user and strategy.keeps_latest_user and not _warns(state):
         _check_user(plan, room, state.step)
     if strategy.name == Fill.name and not config.recounts(counter_for(state, config.token_estimator)):
         return
@@ -188,7 +188,7 @@ def _new_notes(result: TrimResult, costing: Costing, step: str | None, notes: Se
     return [note for note in notes_of(result, costing, step) if note.message not in messages]
 
 
-def _was_told_to_warn(state: State) -> bool:
+def _warns(state: State) -> bool:
     """Whether the step ``trimming`` leaves its configuration, and that asks for warnings in the place of errors."""
     return getattr(state.scratch.get("trimming"), "on_overflow", None) == "warn"
 

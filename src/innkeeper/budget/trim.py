@@ -131,8 +131,8 @@ def trim_counted(
     evicted = {index: _reason(unit, strategy) for unit in gone for index in unit.members}
     report = _report(enabled, tokens, evicted, strategy, room)
     if on_overflow == "error" and report.final_tokens > room.budget_tokens:
-        kept = [(enabled[index], tokens[index]) for index in range(len(enabled)) if index not in evicted]
-        raise overflow(kept, report, step)
+        remaining = [(enabled[index], tokens[index]) for index in range(len(enabled)) if index not in evicted]
+        raise overflow(remaining, report, step)
     return _result(blocks, enabled, evicted, _described(report, costing))
 
 
@@ -233,9 +233,9 @@ def _described(report: TrimReport, costing: Costing) -> TrimReport:
     )
 
 
-def overflow(kept: Iterable[tuple[Block, int]], report: TrimReport, step: str | None) -> MaxTokensExceededError:
+def overflow(remaining: Iterable[tuple[Block, int]], report: TrimReport, step: str | None) -> MaxTokensExceededError:
     """The error for what does not fit: its numbers as the document maps them, and the largest blocks that had to stay."""
-    by_size = sorted(kept, key=lambda item: -item[1])
+    by_size = sorted(remaining, key=lambda item: -item[1])
     largest = [(block.slot or block.role, count) for block, count in by_size[:_LARGEST_NAMED]]
     named = ", ".join(f"{name} ({count:,})" for name, count in largest)
     window = report.budget_tokens + report.reserve_tokens if report.max_tokens is None else report.max_tokens

@@ -138,10 +138,10 @@ def copies_of(current: str, ids: Iterable[str]) -> tuple[int, ...]:
     return tuple([index for index, each in enumerate(ids) if current and each == current])
 
 
-def evicted_of(report: TrimReport, place_of: Callable[[str], int]) -> tuple[Evicted, ...]:
+def evicted_of(report: TrimReport, index_of: Callable[[str], int]) -> tuple[Evicted, ...]:
     """What a report of the strategy says was left out; ``place_of`` gives the place of a block by its id."""
     return tuple(
-        Evicted(place_of(each.block_id), _REASONS[each.budget_group], each.token_count) for each in report.evictions
+        Evicted(index_of(each.block_id), _REASONS[each.budget_group], each.token_count) for each in report.evictions
     )
 
 

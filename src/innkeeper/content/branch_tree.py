@@ -104,15 +104,15 @@ class BranchTree:
     def path(self) -> list[str]:
         """The active path as far as it holds together, or its first root alone. Raises `ShapeError` without any root."""
         start = self._start()
-        found, parent = {start: None}, start
+        previous, parent = {start: None}, start
         for name in self.active_path[1:] if self.active_path[:1] == [start] else ():
             if not self.is_child(name, parent):
                 break
-            if name in found:
+            if name in previous:
                 msg = f"active_path comes to {name} twice"
                 raise ShapeError(msg, where=Where(path="active_path"))
-            found[name], parent = None, name
-        return list(found)
+            previous[name], parent = None, name
+        return list(previous)
 
     def _start(self) -> str:
         if self.active_path and self.active_path[0] in self.nodes:
@@ -144,13 +144,15 @@ class BranchTree:
 
     def _below(self, parents: Iterable[str]) -> dict[str, list[str]]:
         """The children of each: those listed, then those that name it as their parent, in the order of nodes."""
-        found = {parent: [name for name in self.children.get(parent, ()) if name in self.nodes] for parent in parents}
-        known = {parent: set(listed) for parent, listed in found.items()}
+        children = {
+            parent: [name for name in self.children.get(parent, ()) if name in self.nodes] for parent in parents
+        }
+        known = {parent: set(listed) for parent, listed in children.items()}
         for name, node in self.nodes.items():
             parent = node.get("pid")
-            if parent in found and name not in known[parent]:
-                found[parent].append(name)
-        return found
+            if parent in children and name not in known[parent]:
+                children[parent].append(name)
+        return children
 
     def state(self) -> dict[str, Any]:
         """``{active_path, latest}`` as answers carry them."""
@@ -176,8 +178,10 @@ class BranchTree:
                 removed.add(current)
                 waiting += self.children.get(current, ())
         self.nodes = {key: node for key, node in self.nodes.items() if key not in removed}
-        kept = {key: [i for i in ids if i not in removed] for key, ids in self.children.items() if key not in removed}
-        self.children = {key: ids for key, ids in kept.items() if ids}
+        children = {
+            key: [i for i in ids if i not in removed] for key, ids in self.children.items() if key not in removed
+        }
+        self.children = {key: ids for key, ids in children.items() if ids}
         if not self.lossy:
             self.roots = [root for root in self.roots if root not in removed]
         return removed
@@ -192,29 +196,29 @@ class BranchTree:
 
 
 def _mapping(doc: Mapping[str, Any], part: str) -> dict[str, Any]:
-    found = doc.get(part) or {}
-    if not isinstance(found, dict):
-        raise wrong_type(part, "an object", found)
-    return found
+    mapping = doc.get(part) or {}
+    if not isinstance(mapping, dict):
+        raise wrong_type(part, "an object", mapping)
+    return mapping
 
 
 def _node(node: Any, name: str) -> dict[str, Any]:
     if node is not None and not isinstance(node, dict):
         raise wrong_type(f"nodes.{name}", "an object", node)
-    found = node or {}
-    if not isinstance(found.get("pid"), (str, type(None))):
-        raise wrong_type(f"nodes.{name}.pid", "a node's id or null", found["pid"])
-    return found
+    fields = node or {}
+    if not isinstance(fields.get("pid"), (str, type(None))):
+        raise wrong_type(f"nodes.{name}.pid", "a node's id or null", fields["pid"])
+    return fields
 
 
 def _ids(value: Any, path: str) -> list[str]:
-    found = value or []
-    if not isinstance(found, list):
+    items = value or []
+    if not isinstance(items, list):
         raise wrong_type(path, "an array of node ids", value)
-    for place, name in enumerate(found):
+    for index, name in enumerate(items):
         if not isinstance(name, str):
-            raise wrong_type(f"{path}[{place}]", "a node's id", name)
-    return found
+            raise wrong_type(f"{path}[{index}]", "a node's id", name)
+    return items
 
 
 def _check_parents(nodes: Mapping[str, Mapping[str, Any]]) -> None:

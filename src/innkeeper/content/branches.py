@@ -92,7 +92,7 @@ def _update(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, content
 def _truncate(tree: BranchTree, *, node_id: Any) -> Edit:
     tree.node(node_id)
     removed = tree.remove(node_id)
-    cut = next((place for place, name in enumerate(tree.active_path) if name in removed), None)
+    cut = next((index for index, name in enumerate(tree.active_path) if name in removed), None)
     tree.active_path = tree.active_path[:cut]
     doc = tree.written()
     return Edit(doc, doc)
@@ -179,8 +179,8 @@ def _retry_user(tree: BranchTree, *, user_node_id: Any) -> Edit:
         raise ShapeError(msg, where=Where(path=f"nodes.{user_node_id}.role"))
     answer = _answered(tree, user_node_id)
     if answer is not None:
-        found = {"action": "retry_assistant", "assistant_node_id": answer, "user_node_id": user_node_id}
-        return Edit(None, found)
+        retry = {"action": "retry_assistant", "assistant_node_id": answer, "user_node_id": user_node_id}
+        return Edit(None, retry)
     waiting = tree.stamp.node_id("n_retry_ass", tree.nodes)
     tree.add(waiting, user_node_id, "assistant", "")
     if tree.active_path[-1:] == [user_node_id]:

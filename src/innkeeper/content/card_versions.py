@@ -131,8 +131,8 @@ def version_edits(character: Character, version: CardVersion) -> dict[Path, Any]
     if character.version is CardVersion.V1:
         edits.update(_from_v1(character))
     else:
-        given = character.document.at(("data",))
-        edits.update({("data", key): value for key, value in V2_DEFAULTS.items() if key not in given})
+        data = character.document.at(("data",))
+        edits.update({("data", key): value for key, value in V2_DEFAULTS.items() if key not in data})
     if version is CardVersion.V3 and character.document.at(("data", "group_only_greetings")) is ABSENT:
         edits["data", "group_only_greetings"] = []
     return edits
@@ -149,7 +149,7 @@ def _from_v1(character: Character) -> dict[Path, Any]:
 
 def _edits(character: Character, name: str, value: Any) -> dict[Path, Any]:
     if character.version is CardVersion.V1:
-        return {_v1_place(character, name): value}
+        return {_v1_path(character, name): value}
     key = "character_book" if name == "book" else name
     edits: dict[Path, Any] = {("data", key): ABSENT if value is None else value}
     old = getattr(character, name)
@@ -159,7 +159,7 @@ def _edits(character: Character, name: str, value: Any) -> dict[Path, Any]:
     return edits
 
 
-def _v1_place(character: Character, name: str) -> Path:
+def _v1_path(character: Character, name: str) -> Path:
     names = V1_NAMES.get(name)
     if names is None:
         hint = "convert it first: character.to_version('v2')"

@@ -154,14 +154,14 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def creator_notes_for(self, language: str = "en") -> str:
         """The creator's notes in a language (ISO 639-1), in English, or as they are."""
         notes = self.creator_notes_multilingual
-        wanted = language.lower().replace("_", "-").partition("-")[0]
+        primary = language.lower().replace("_", "-").partition("-")[0]
         english = notes.get("en") or self.creator_notes
-        return notes.get(wanted) or english or next((text for text in notes.values() if text), "")
+        return notes.get(primary) or english or next((text for text in notes.values() if text), "")
 
     def main_asset(self, type_: str = "icon") -> Asset | None:
         """The asset named ``main`` of a type, or its first."""
-        found = [asset for asset in self.assets if asset.type == type_]
-        return next((asset for asset in found if asset.name == "main"), found[0] if found else None)
+        assets = [asset for asset in self.assets if asset.type == type_]
+        return next((asset for asset in assets if asset.name == "main"), assets[0] if assets else None)
 
     def replace(self, **fields: Any) -> Character:
         """The character with other values in some fields; the rest of the card keeps its bytes.
@@ -174,8 +174,8 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def to_version(self, version: CardVersion | str) -> Character:
         """The character as a V2 or V3 card. Fields that only V3 knows stay in a V2 card, where V2 readers pass them by."""
-        wanted = CardVersion(version)
-        return self if wanted is self.version else _read(self.document.replace(version_edits(self, wanted)))
+        target = CardVersion(version)
+        return self if target is self.version else _read(self.document.replace(version_edits(self, target)))
 
     def to_dict(self) -> dict[str, Any]:
         """The card as read, as data of the caller's own."""
@@ -341,9 +341,9 @@ def _note_newer(spec_version: str, version: CardVersion, findings: FindingCollec
 
 
 def _texts_by_name(record: Record, name: str) -> dict[str, str]:
-    found = record.mapping(name)
-    inner = Record(found, (*record.path, name), record.findings)
-    return {key: inner.text(key) for key in found}
+    mapping = record.mapping(name)
+    inner = Record(mapping, (*record.path, name), record.findings)
+    return {key: inner.text(key) for key in mapping}
 
 
 def _assets(record: Record) -> tuple[Asset, ...]:

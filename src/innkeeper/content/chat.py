@@ -102,8 +102,8 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     def replace_message(self, index: int, message: ChatMessage) -> Chat:
         """The chat with another message at a place. Raises `UsageError` where there is none."""
-        place = self._message_index(index)
-        messages = (*self.messages[:place], message, *self.messages[place + 1 :])
+        position = self._message_index(index)
+        messages = (*self.messages[:position], message, *self.messages[position + 1 :])
         return msgspec.structs.replace(self, messages=messages, data=None)
 
     def with_(self, plan: Plan) -> Chat:
@@ -139,9 +139,9 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     def without(self, index: int) -> Chat:
         """The chat without one message. Raises `UsageError` where there is none."""
-        place = self._message_index(index)
-        bad = tuple(BadLine(b.line, b.before - (b.before > place), b.data) for b in self.bad_lines)
-        messages = (*self.messages[:place], *self.messages[place + 1 :])
+        position = self._message_index(index)
+        bad = tuple(BadLine(b.line, b.before - (b.before > position), b.data) for b in self.bad_lines)
+        messages = (*self.messages[:position], *self.messages[position + 1 :])
         return msgspec.structs.replace(self, messages=messages, bad_lines=bad, data=None)
 
     def to_messages(self, *, hidden: bool = False) -> tuple[Message, ...]:

@@ -228,12 +228,12 @@ def _as_json(value: Any) -> str:
 
 def _tool_messages(calls: tuple[ToolInvocation, ...], shown: str) -> Iterator[Message]:
     """The calls, then each result. SillyTavern's text of the message is for people: no content, but a fact about it."""
-    told = [
+    fields = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.parameters}}
         for call in calls
     ]
     facts = {"shown": shown} if shown else {}
-    yield Message.of({"role": "assistant", "content": "", "tool_calls": told, "metadata": facts})
+    yield Message.of({"role": "assistant", "content": "", "tool_calls": fields, "metadata": facts})
     for call in calls:
         yield Message.of({"role": "tool", "content": call.result, "tool_call_id": call.id, "name": call.name or None})
 

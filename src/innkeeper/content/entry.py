@@ -171,13 +171,13 @@ def split_decorators(content: str) -> tuple[tuple[Decorator, ...], str]:
 
 def _grouped(lines: list[str]) -> tuple[Decorator, ...]:
     """Decorators with their fallbacks; a fallback that follows nothing is left out."""
-    found: list[list[Decorator]] = []
+    decorators: list[list[Decorator]] = []
     for line in lines:
         text = line.strip()
         is_fallback = text.startswith(FALLBACK_MARK)
         name, _, argument = text.lstrip("@").partition(" ")
         if not is_fallback:
-            found.append([Decorator(name, argument.strip())])
-        elif found:
-            found[-1].append(Decorator(name, argument.strip()))
-    return tuple(Decorator(first.name, first.argument, tuple(rest)) for first, *rest in found)
+            decorators.append([Decorator(name, argument.strip())])
+        elif decorators:
+            decorators[-1].append(Decorator(name, argument.strip()))
+    return tuple(Decorator(first.name, first.argument, tuple(rest)) for first, *rest in decorators)

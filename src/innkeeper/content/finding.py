@@ -46,8 +46,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     def __str__(self) -> str:
         """The sentence, with its place in front when that is known."""
         line = f"line {self.line}" if self.line is not None else ""
-        place = " ".join(part for part in (line, self.path) if part)
-        return f"{place}: {self.message}" if place else self.message
+        position = " ".join(part for part in (line, self.path) if part)
+        return f"{position}: {self.message}" if position else self.message
 
     def where(self, asset: str | None = None) -> Where:
         """The place as errors and notes carry it."""

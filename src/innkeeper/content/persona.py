@@ -115,10 +115,10 @@ def read_personas(document: Document, *, limits: Limits = LIMITS, name: str | No
 def _from_backup(tree: Mapping[str, Any], limits: Limits) -> list[Persona]:
     """Names and descriptions stand in two objects with the file names of the pictures as keys."""
     described = tree.get("persona_descriptions")
-    found = []
+    personas = []
     for avatar, name in tree["personas"].items():
         own = described.get(avatar) if isinstance(described, dict) else None
         backed_up = {**(own if isinstance(own, dict) else {}), "name": name, "avatar": avatar}
         backed_up["is_default"] = tree.get("default_persona") == avatar
-        found.append(Persona.read(Document(backed_up), limits=limits))
-    return found
+        personas.append(Persona.read(Document(backed_up), limits=limits))
+    return personas

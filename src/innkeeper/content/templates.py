@@ -102,15 +102,15 @@ class InstructTemplate(JsonAsset, frozen=True, kw_only=True, dict=True):
     @classmethod
     def migrated(cls, raw: dict[str, Any], findings: FindingCollector) -> dict[str, Any]:
         """Old names: a separator for both suffixes, flags for names, the system prompt's own prefix and suffix."""
-        told = dict(raw)
+        fields = dict(raw)
         for old, new in _RENAMED.items():
             if old in raw and raw.get(new) is None:
-                told[new] = raw[old]
+                fields[new] = raw[old]
                 findings.add("old-field", f"read as {new}", (old,), level=Level.INFO)
         if raw.get("names_behavior") is None and ("names" in raw or "names_force_groups" in raw):
-            told["names_behavior"] = _old_names(raw).value
+            fields["names_behavior"] = _old_names(raw).value
             findings.add("old-field", "read as names_behavior", ("names",), level=Level.INFO)
-        return told
+        return fields
 
 
 _RENAMED: Final[Mapping[str, str]] = {

@@ -143,10 +143,10 @@ def _check_assets(assets: Any) -> Iterator[Finding]:
         yield from _required(asset, ASSET_REQUIRED, path)
         yield from _check_asset(asset, path)
     for type_, at_least in (("icon", 1), ("background", 0)):
-        found = [asset for asset in listed if asset.get("type") == type_]
-        mains = sum(asset.get("name") == "main" for asset in found)
-        if len(found) > 1 and not at_least <= mains <= 1:
-            message = f"of {len(found)} assets of type {type_} {mains} are named main"
+        matching = [asset for asset in listed if asset.get("type") == type_]
+        mains = sum(asset.get("name") == "main" for asset in matching)
+        if len(matching) > 1 and not at_least <= mains <= 1:
+            message = f"of {len(matching)} assets of type {type_} {mains} are named main"
             yield Finding("main-asset", message, path="data.assets", level=Level.ERROR)
 
 
@@ -198,8 +198,8 @@ class Difference(msgspec.Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts; what is absent is left out."""
         sides = {"before": self.before, "after": self.after}
-        told = {name: value for name, value in sides.items() if value is not ABSENT}
-        return {"path": self.path, "kind": self.kind, **told}
+        fields = {name: value for name, value in sides.items() if value is not ABSENT}
+        return {"path": self.path, "kind": self.kind, **fields}
 
 
 def diff(before: Character, after: Character) -> tuple[Difference, ...]:

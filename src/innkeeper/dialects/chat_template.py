@@ -87,11 +87,11 @@ def render_chat_template(
 
 
 def _library() -> str:
-    found = importlib.util.find_spec("minijinja")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("minijinja")
+    if spec is None or spec.origin is None:
         msg = "chat templates need the library minijinja"
         raise UnavailableError(msg, hint=install_line("'innkeeper[templates]'"))
-    return str(Path(found.origin).parent.parent)
+    return str(Path(spec.origin).parent.parent)
 
 
 def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:

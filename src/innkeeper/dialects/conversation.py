@@ -182,12 +182,12 @@ def _with_legible_thoughts(turn: Turn, rules: Rules, report: Report) -> Turn:
 
 
 def _without_calls(turns: list[Turn], report: Report) -> list[Turn]:
-    kept = []
+    merged = []
     for turn in turns:
         if turn.calls:
             report.loss("tool calls are not sent", turn.index)
-        kept.append(replace(turn, calls=()) if turn.calls else turn)
-    return kept
+        merged.append(replace(turn, calls=()) if turn.calls else turn)
+    return merged
 
 
 def _named(turn: Turn, style: Style, report: Report) -> Turn:
@@ -211,7 +211,7 @@ def _with_legal_media(turn: Turn, roles: frozenset[str], report: Report) -> Turn
 def _split(turns: list[Turn], style: Style, report: Report) -> tuple[tuple[Turn, ...], list[Turn]]:
     if style.system == "keep" or not any(turn.role == SYSTEM for turn in turns):
         return (), turns
-    first = next((place for place, turn in enumerate(turns) if turn.role != SYSTEM), len(turns))
+    first = next((index for index, turn in enumerate(turns) if turn.role != SYSTEM), len(turns))
     if style.system == "inline_user":
         return (), [_as_user(turn, report) for turn in turns]
     if style.system == "leading":
@@ -230,13 +230,13 @@ def _as_user(turn: Turn, report: Report) -> Turn:
 
 
 def _without_blank(turns: list[Turn], report: Report) -> list[Turn]:
-    kept = []
+    remaining = []
     for turn in turns:
         if turn.text.strip() or turn.role in RESULTS or turn.attachments or turn.calls or turn.reasoning:
-            kept.append(turn)
+            remaining.append(turn)
         else:
             report.repair("a message without text was left out", turn.index)
-    return kept
+    return remaining
 
 
 def filler(talk: Conversation, report: Report) -> str:

@@ -55,8 +55,8 @@ class Media(msgspec.Struct, frozen=True):
     @property
     def file_id(self) -> str | None:
         """``extra["file_id"]``: a file the provider already holds."""
-        found = self.extra.get("file_id")
-        return None if found is None else scalar_text(str(found))
+        file_id = self.extra.get("file_id")
+        return None if file_id is None else scalar_text(str(file_id))
 
 
 Render = Callable[[Media], dict[str, Any] | str]

@@ -43,9 +43,9 @@ _ABOUT_TOOLS: Final = frozenset({"tool_choice", "parallel_tool_calls"})
 
 def neutral(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options by their neutral names, without those that are ``None``; a neutral name wins over another for the same."""
-    given = {key: value for key, value in options.items() if value is not None}
-    renamed = {_ALIASES[key]: value for key, value in given.items() if key in _ALIASES}
-    return {**renamed, **{key: value for key, value in given.items() if key not in _ALIASES}}
+    settings = {key: value for key, value in options.items() if value is not None}
+    renamed = {_ALIASES[key]: value for key, value in settings.items() if key in _ALIASES}
+    return {**renamed, **{key: value for key, value in settings.items() if key not in _ALIASES}}
 
 
 def put(*path: str) -> Writer:
@@ -66,8 +66,8 @@ def as_is(*names: str) -> dict[str, Writer]:
 
 def stop_list(value: Any) -> list[str]:
     """Stop strings as a list: of one text or of several; empty ones left out, doubles once."""
-    found = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
-    return list(dict.fromkeys(jsonable(str(item)) for item in found if item is not None and str(item)))
+    texts = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
+    return list(dict.fromkeys(jsonable(str(item)) for item in texts if item is not None and str(item)))
 
 
 def stops(*path: str, most: int | None = None, blank: bool = True) -> Writer:
@@ -75,11 +75,11 @@ def stops(*path: str, most: int | None = None, blank: bool = True) -> Writer:
 
     def write(body: dict[str, Any], value: Any, report: Report) -> None:
         texts = stop_list(value)
-        kept = [text for text in texts if blank or text.strip()][:most]
-        if len(kept) < len(texts):
-            report.loss(f"{len(texts) - len(kept)} of {len(texts)} stop strings are not sent")
-        if kept:
-            put(*path)(body, kept, report)
+        selected = [text for text in texts if blank or text.strip()][:most]
+        if len(selected) < len(texts):
+            report.loss(f"{len(texts) - len(selected)} of {len(texts)} stop strings are not sent")
+        if selected:
+            put(*path)(body, selected, report)
 
     return write
 
@@ -91,21 +91,21 @@ def apply(
 
     Options without a row are reported as lost, except ``others``, which are not for the body.
     """
-    given = neutral(options)
-    extra = given.pop("extra", None) or {}
+    settings = neutral(options)
+    extra = settings.pop("extra", None) or {}
     if not isinstance(extra, Mapping):
         raise option_error(report.dialect, "extra", extra, ["an object"])
     tools = bool(body.get("tools")) or "tools" in extra
     for name, write in table.items():
-        if name not in given:
+        if name not in settings:
             continue
         if name in _ABOUT_TOOLS and not tools:
             report.add(NoteKind.IGNORED, f"option {name!r} has no effect without tools")
             continue
-        value = _sound(name, jsonable(given[name]), report)
+        value = _sound(name, jsonable(settings[name]), report)
         if value is not None:
             write(body, value, report)
-    for name in sorted(set(given) - set(table) - set(others)):
+    for name in sorted(set(settings) - set(table) - set(others)):
         hint = "what only this provider has goes under 'extra'"
         report.loss(f"option {jsonable(name)[:60]!r} is not sent", hint=hint)
     return deep_merge(body, jsonable(extra)) if extra else body
@@ -170,8 +170,8 @@ class ResponseFormat(msgspec.Struct, frozen=True):
             return cls("json_schema", schema=jsonable(value))
         if kind != "json_schema":
             return cls(kind)
-        found = value.get("json_schema")
-        body = found if isinstance(found, Mapping) else value
+        schema = value.get("json_schema")
+        body = schema if isinstance(schema, Mapping) else value
         shape = body.get("schema")
         return cls(
             kind,

@@ -57,8 +57,8 @@ def compact(value: Any) -> str:
 def object_of(value: Any) -> dict[str, Any] | None:
     """The JSON object that ``value`` is or spells; ``{}`` for nothing; ``None`` when it is anything else."""
     if isinstance(value, (dict, Mapping)):
-        found: dict[str, Any] = jsonable(value)
-        return found
+        plain: dict[str, Any] = jsonable(value)
+        return plain
     if value is None or (isinstance(value, str) and not value.strip()):
         return {}
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
@@ -86,9 +86,9 @@ class Report:
 
     def add(self, kind: NoteKind, sentence: str, index: int | None = None, hint: str | None = None) -> None:
         """Note ``sentence``, about the message at ``index`` where it is about one."""
-        places = self._found.setdefault((kind, sentence, hint), [])
-        if index is not None and index >= 0 and (not places or places[-1] != index):
-            places.append(index)
+        indices = self._found.setdefault((kind, sentence, hint), [])
+        if index is not None and index >= 0 and (not indices or indices[-1] != index):
+            indices.append(index)
 
     def loss(self, sentence: str, index: int | None = None, hint: str | None = None) -> None:
         """Note something that the dialect cannot carry."""
@@ -100,21 +100,21 @@ class Report:
 
     def notes(self) -> tuple[Note, ...]:
         """The notes in the order in which they were first found."""
-        return tuple(self._note(*key, places) for key, places in self._found.items())
+        return tuple(self._note(*key, indices) for key, indices in self._found.items())
 
-    def _note(self, kind: NoteKind, sentence: str, hint: str | None, places: list[int]) -> Note:
+    def _note(self, kind: NoteKind, sentence: str, hint: str | None, indices: list[int]) -> Note:
         return Note(
             kind,
-            f"{self.dialect}: {sentence}{_listed(places)}",
-            where=Where(asset="messages", path=f"[{places[0]}]") if len(places) == 1 else None,
+            f"{self.dialect}: {sentence}{_listed(indices)}",
+            where=Where(asset="messages", path=f"[{indices[0]}]") if len(indices) == 1 else None,
             hint=hint,
-            data=FrozenDict(dialect=self.dialect, **({"messages": tuple(places)} if places else {})),
+            data=FrozenDict(dialect=self.dialect, **({"messages": tuple(indices)} if indices else {})),
         )
 
 
-def _listed(places: list[int]) -> str:
-    if not places:
+def _listed(indices: list[int]) -> str:
+    if not indices:
         return ""
-    shown = ", ".join(str(place) for place in places[:_SHOWN])
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    return f" (message{'s' if len(places) > 1 else ''} {shown}{more})"
+    shown = ", ".join(str(index) for index in indices[:_SHOWN])
+    more = f" and {len(indices) - _SHOWN} more" if len(indices) > _SHOWN else ""
+    return f" (message{'s' if len(indices) > 1 else ''} {shown}{more})"

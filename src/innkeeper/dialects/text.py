@@ -209,18 +209,18 @@ def _tools(options: Mapping[str, Any]) -> list[Tool]:
 
 def _instructed(turns: list[Turn], form: Instruct, reply: str, report: Report) -> str:
     parts = [form.start]
-    answers = [place for place, turn in enumerate(turns) if turn.role == ASSISTANT]
-    asked = [place for place, turn in enumerate(turns) if turn.role == USER]
+    answers = [index for index, turn in enumerate(turns) if turn.role == ASSISTANT]
+    asked = [index for index, turn in enumerate(turns) if turn.role == USER]
     open_end = bool(turns) and turns[-1].role == ASSISTANT and reply == ASSISTANT
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         prefix, suffix = form.affixes(turn.role, turn.name)
-        if form.first_assistant is not None and answers and place == answers[0]:
+        if form.first_assistant is not None and answers and index == answers[0]:
             prefix = form.filled(form.first_assistant, ASSISTANT, turn.name)
-        if form.last_user is not None and asked and place == asked[-1]:
+        if form.last_user is not None and asked and index == asked[-1]:
             prefix = form.filled(form.last_user, USER, turn.name)
         if turn.role not in (SYSTEM, USER, ASSISTANT) and not form.tool:
             report.repair("a tool result was written like a user's message", turn.index)
-        parts += (prefix, turn.text, "" if open_end and place == len(turns) - 1 else suffix)
+        parts += (prefix, turn.text, "" if open_end and index == len(turns) - 1 else suffix)
     if reply != "none" and not open_end:
         opening = form.reply if form.reply is not None and reply == ASSISTANT else form.affixes(reply, None)[0]
         parts.append(form.filled(opening, reply, None))
@@ -269,6 +269,6 @@ def _for_template(turn: Turn) -> dict[str, Any]:
 
 def _open(text: str, last: str) -> str:
     """The prompt cut behind its last answer, so that the model goes on with it."""
-    said = last.strip()
-    place = text.rfind(said) if said else -1
-    return text if place < 0 else text[: place + len(said)]
+    stripped = last.strip()
+    start = text.rfind(stripped) if stripped else -1
+    return text if start < 0 else text[: start + len(stripped)]

@@ -27,19 +27,19 @@ def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool =
     """
     turns = _distinct(turns, report, everywhere=repair)
     matched = _matched(turns)
-    answers = {key: place for place, key in matched.items()}
+    answers = {key: index for index, key in matched.items()}
     others = list(accumulate((turn.role not in RESULTS for turn in turns), initial=0))
-    kept: list[Turn] = []
-    for place, turn in enumerate(turns):
+    repaired: list[Turn] = []
+    for index, turn in enumerate(turns):
         if turn.role not in RESULTS:
-            kept.append(turn)
+            repaired.append(turn)
             if turn.calls:
-                kept += _answers(place, turns, answers, others, report, repair=repair)
-        elif place not in matched:
-            kept.append(_orphan(turn, report, repair=repair, functions=functions))
+                repaired += _answers(index, turns, answers, others, report, repair=repair)
+        elif index not in matched:
+            repaired.append(_orphan(turn, report, repair=repair, functions=functions))
         elif not repair:
-            kept.append(_as_result(turn, _call(turns, matched[place]), report))
-    return kept
+            repaired.append(_as_result(turn, _call(turns, matched[index]), report))
+    return repaired
 
 
 def _distinct(turns: list[Turn], report: Report, *, everywhere: bool) -> list[Turn]:
@@ -49,16 +49,16 @@ def _distinct(turns: list[Turn], report: Report, *, everywhere: bool) -> list[Tu
     for turn in turns:
         if len(turn.calls) > 1 or (everywhere and turn.calls):
             seen = seen if everywhere else set()
-            calls = tuple(_renamed(call, turn, place, seen, report) for place, call in enumerate(turn.calls))
+            calls = tuple(_renamed(call, turn, index, seen, report) for index, call in enumerate(turn.calls))
             turn = turn if calls == turn.calls else replace(turn, calls=calls)  # noqa: PLW2901 - the same turn
         kept.append(turn)
     return kept
 
 
-def _renamed(call: ToolCall, turn: Turn, place: int, seen: set[str], report: Report) -> ToolCall:
+def _renamed(call: ToolCall, turn: Turn, index: int, seen: set[str], report: Report) -> ToolCall:
     name = call.id
     while name in seen:
-        name = f"{name}_{turn.index}_{place}"
+        name = f"{name}_{turn.index}_{index}"
     seen.add(name)
     if name == call.id:
         return call
@@ -71,14 +71,14 @@ def _matched(turns: list[Turn]) -> dict[int, _Key]:
     opened: dict[_Key, ToolCall] = {}
     by_id: dict[str, list[_Key]] = {}
     matched: dict[int, _Key] = {}
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         for offset, call in enumerate(turn.calls):
-            opened[place, offset] = call
-            by_id.setdefault(call.renamed or call.id, []).append((place, offset))
+            opened[index, offset] = call
+            by_id.setdefault(call.renamed or call.id, []).append((index, offset))
         key = _answered_call(turn, opened, by_id) if turn.role in RESULTS else None
         if key is not None:
             del opened[key]
-            matched[place] = key
+            matched[index] = key
     return matched
 
 
@@ -105,19 +105,19 @@ def _as_result(turn: Turn, call: ToolCall, report: Report) -> Turn:
 
 
 def _answers(
-    place: int, turns: list[Turn], answers: dict[_Key, int], others: list[int], report: Report, *, repair: bool
+    index: int, turns: list[Turn], answers: dict[_Key, int], others: list[int], report: Report, *, repair: bool
 ) -> list[Turn]:
     """The results that follow a turn with calls: with ``repair``, fetched from wherever they are."""
-    turn, found, missing = turns[place], [], []
+    turn, answered, missing = turns[index], [], []
     for offset, call in enumerate(turn.calls):
-        there = answers.get((place, offset))
+        there = answers.get((index, offset))
         if there is None:
             missing += _missing(turn, call, report, repair=repair)
         elif repair:
-            found.append((there, _as_result(turns[there], call, report)))
-            if others[there] > others[place + 1]:
+            answered.append((there, _as_result(turns[there], call, report)))
+            if others[there] > others[index + 1]:
                 report.repair("a tool result was moved next to its call", turns[there].index)
-    return [answer for _, answer in sorted(found, key=lambda pair: pair[0])] + missing
+    return [answer for _, answer in sorted(answered, key=lambda pair: pair[0])] + missing
 
 
 def _missing(turn: Turn, call: ToolCall, report: Report, *, repair: bool) -> list[Turn]:
@@ -157,5 +157,5 @@ def chosen(choice: Any) -> tuple[str, str | None]:
 
 def schema(tool: Tool) -> dict[str, Any]:
     """The JSON Schema of a tool's parameters; that of an empty object when it has none."""
-    found: dict[str, Any] = jsonable(tool.parameters)
-    return found or {"type": "object", "properties": {}}
+    schema: dict[str, Any] = jsonable(tool.parameters)
+    return schema or {"type": "object", "properties": {}}

@@ -52,16 +52,16 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
     def parsed(self) -> Any:
         """The arguments as a JSON object where they are one, else their text."""
-        found = object_of(self.arguments)
-        return self.text() if found is None else found
+        arguments = object_of(self.arguments)
+        return self.text() if arguments is None else arguments
 
     def object(self, report: Report, index: int) -> dict[str, Any]:
         """The arguments as a JSON object; anything else is put into one, and reported."""
-        found = object_of(self.arguments)
-        if found is None:
+        arguments = object_of(self.arguments)
+        if arguments is None:
             report.repair("tool arguments that are not a JSON object were sent as {'arguments': ...}", index)
             return {"arguments": jsonable(self.arguments)}
-        return found
+        return arguments
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
@@ -155,23 +155,23 @@ def _text(value: Any) -> str | None:
     return None if value is None or value == "" else scalar_text(str(value))
 
 
-def _calls(found: Any, index: int, report: Report) -> tuple[ToolCall, ...]:
-    if not found:
+def _calls(raw_calls: Any, index: int, report: Report) -> tuple[ToolCall, ...]:
+    if not raw_calls:
         return ()
-    listed = found if isinstance(found, (list, tuple)) else (found,)
-    calls = [_call(raw, index, place, report) for place, raw in enumerate(listed)]
+    listed = raw_calls if isinstance(raw_calls, (list, tuple)) else (raw_calls,)
+    calls = [_call(raw, index, call_index, report) for call_index, raw in enumerate(listed)]
     return tuple([call for call in calls if call is not None])
 
 
-def _call(raw: Any, index: int, place: int, report: Report) -> ToolCall | None:
+def _call(raw: Any, index: int, call_index: int, report: Report) -> ToolCall | None:
     body = raw.get("function", raw) if isinstance(raw, (dict, Mapping)) else None
     name = body.get("name") if isinstance(body, (dict, Mapping)) else None
     if body is None or not isinstance(name, str) or not name:
-        report.loss(f"tool call {place} has no name and was left out", index)
+        report.loss(f"tool call {call_index} has no name and was left out", index)
         return None
     call_id = _text(raw.get("id"))
     if call_id is None:
-        call_id = f"call_{index}_{place}"
+        call_id = f"call_{index}_{call_index}"
         report.repair("a tool call without an id was given one", index)
     return ToolCall(call_id, scalar_text(name), _arguments(body), _signature(raw), raw)
 
@@ -185,25 +185,25 @@ def _arguments(body: Mapping[str, Any]) -> Any:
 
 def _signature(raw: Mapping[str, Any]) -> str | None:
     """The call's own signature: ours, or where Google's OpenAI-compatible endpoint puts it."""
-    found = raw.get("signature")
+    signature = raw.get("signature")
     if "extra_content" not in raw:
-        return _text(found)
+        return _text(signature)
     for key in ("extra_content", "google", "thought_signature"):
         raw = raw.get(key) if isinstance(raw, (dict, Mapping)) else None  # type: ignore[assignment]
-    return _text(found or raw)
+    return _text(signature or raw)
 
 
-def _reasoning(found: Any) -> tuple[Mapping[str, Any], ...]:
-    if not found:
+def _reasoning(raw: Any) -> tuple[Mapping[str, Any], ...]:
+    if not raw:
         return ()
-    parts = found if isinstance(found, (list, tuple)) else (found,)
+    parts = raw if isinstance(raw, (list, tuple)) else (raw,)
     return tuple(part if isinstance(part, Mapping) else {"text": str(part)} for part in parts)
 
 
-def _cache(found: Any) -> dict[str, Any] | None:
-    if not found:
+def _cache(raw: Any) -> dict[str, Any] | None:
+    if not raw:
         return None
-    if isinstance(found, Mapping):
-        mark: dict[str, Any] = jsonable(found)
+    if isinstance(raw, Mapping):
+        mark: dict[str, Any] = jsonable(raw)
         return mark
-    return {"type": "ephemeral", **({"ttl": found} if isinstance(found, str) and found != "ephemeral" else {})}
+    return {"type": "ephemeral", **({"ttl": raw} if isinstance(raw, str) and raw != "ephemeral" else {})}

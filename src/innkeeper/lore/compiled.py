@@ -165,16 +165,16 @@ class CompiledLore:
         self.waiting: dict[int, int] = {}
         self.unmatched: dict[int, tuple[int, int, Verdict]] = {}
         self.deepest = 0
-        for place, (_, entry) in enumerate(ordered):
-            numbers, stands = self._keys(place, entry, patterns, settings)
+        for index, (_, entry) in enumerate(ordered):
+            numbers, stands = self._keys(index, entry, patterns, settings)
             for number in numbers:
-                self.by_pattern.setdefault(number, []).append(place)
+                self.by_pattern.setdefault(number, []).append(index)
             if stands or entry.constant:
-                self.always.append(place)
+                self.always.append(index)
             if entry.sticky or entry.cooldown:
-                self.timed.append(place)
+                self.timed.append(index)
             if entry.delay_until_recursion:
-                self.waiting[place] = entry.delay_until_recursion
+                self.waiting[index] = entry.delay_until_recursion
             if entry.scan_depth and entry.scan_depth > self.deepest:
                 self.deepest = entry.scan_depth
         self.levels = sorted(set(self.waiting.values()))
@@ -219,10 +219,10 @@ class CompiledLore:
         """The places of the entries that are called so (``book.uid``)."""
         if keys and not self._places:
             places: dict[str, list[int]] = {}
-            for place, (book, entry) in enumerate(self._ordered):
-                places.setdefault(f"{book}.{entry.id}", []).append(place)
+            for index, (book, entry) in enumerate(self._ordered):
+                places.setdefault(f"{book}.{entry.id}", []).append(index)
             self._places = places
-        return [place for key in keys for place in self._places.get(key, ())]
+        return [index for key in keys for index in self._places.get(key, ())]
 
 
 def _found_by(item: tuple[str, LorebookEntry]) -> tuple[object, ...]:

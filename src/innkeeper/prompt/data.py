@@ -260,7 +260,7 @@ def parse_json(text: str | bytes, *, asset: str, strict: bool = False) -> Any:
         _check_tree(data)
     except json.JSONDecodeError as raised:
         error = json_error(raised)
-        raise FormatError(f"not JSON: {error.msg}", where=_place(error, asset)) from raised
+        raise FormatError(f"not JSON: {error.msg}", where=_where(error, asset)) from raised
     except RecursionError as error:
         raise LimitError("the nesting of the JSON", limit="MAX_DEPTH", allowed=MAX_DEPTH, where=Where(asset)) from error
     except InnkeeperError as error:
@@ -310,7 +310,7 @@ def _refuse(constant: str) -> NoReturn:
     raise FormatError(f"not JSON: {constant} is not a JSON value", hint="use null or a number")
 
 
-def _place(error: json.JSONDecodeError, asset: str) -> Where:
+def _where(error: json.JSONDecodeError, asset: str) -> Where:
     line = error.doc.split("\n", error.lineno)[error.lineno - 1]
     cut = max(error.colno - 1 - _EXCERPT // 2, 0)
     return Where(asset, line=error.lineno, column=error.colno, excerpt=line[cut : cut + _EXCERPT], cut=cut)

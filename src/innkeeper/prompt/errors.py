@@ -53,8 +53,8 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         """``asset:line:column: path``, without the parts that are not known."""
-        place = ":".join(str(part) for part in (self.asset, self.line, self.column) if part is not None)
-        return ": ".join(part for part in (place, self.path or "") if part)
+        location = ":".join(str(part) for part in (self.asset, self.line, self.column) if part is not None)
+        return ": ".join(part for part in (location, self.path or "") if part)
 
     def pointer(self) -> str:
         """The excerpt's first line with a caret under the column, both as wide as a terminal shows them, or an empty text."""
@@ -86,15 +86,15 @@ class InnkeeperError(Exception):
         name = type(self).__name__.removesuffix("Error")
         return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
-    def at(self, **place: Any) -> Self:
+    def at(self, **fields: Any) -> Self:
         """Fill in parts of `Where` that are not known yet; returns the same error, for ``raise err.at(...)``.
 
         ``excerpt`` and ``cut`` belong together: they are taken only when neither is known.
         """
         known = {} if self.where is None else _known(self.where)
         if known.keys() & _EXCERPT_PARTS:
-            place = {name: value for name, value in place.items() if name not in _EXCERPT_PARTS}
-        self.where = Where(**{**place, **known})
+            fields = {name: value for name, value in fields.items() if name not in _EXCERPT_PARTS}
+        self.where = Where(**{**fields, **known})
         return self
 
     def render(self) -> str:
@@ -121,8 +121,8 @@ class InnkeeperError(Exception):
 
     def __str__(self) -> str:
         """The first part of `render`: place and message."""
-        place = str(self.where) if self.where else ""
-        return _shown(f"{place}: {self.message}" if place else self.message)
+        location = str(self.where) if self.where else ""
+        return _shown(f"{location}: {self.message}" if location else self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without calling ``__init__``, whose parameters differ from class to class."""

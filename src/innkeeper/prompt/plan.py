@@ -127,7 +127,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """
         blocks = self.enabled_blocks
         if any([block.insertion_point is InsertionPoint.IN_CHAT for block in blocks]):  # noqa: C419 - twice as quick
-            blocks = _merged(blocks, _same_place)
+            blocks = _merged(blocks, _same_position)
         if not squash:
             return blocks
         filled = tuple(b for b in blocks if not (b.role == "system" and not b.content and _plain(b)))
@@ -266,7 +266,7 @@ def _plain(block: Block) -> bool:
     return not (block.attachments or block.message_metadata)
 
 
-def _same_place(a: Block, b: Block) -> bool:
+def _same_position(a: Block, b: Block) -> bool:
     in_chat = a.insertion_point is InsertionPoint.IN_CHAT is b.insertion_point
     return in_chat and _plain(a) and _plain(b) and (a.role, a.depth, a.order) == (b.role, b.depth, b.order)
 

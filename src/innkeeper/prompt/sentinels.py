@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
 _EDGE: Final = "\u205f"
-_KEPT_KEYS: Final = frozenset({"type"})
+_STORED_KEYS: Final = frozenset({"type"})
 """Keys whose values are words of a format, not content."""
 
 
@@ -127,7 +127,7 @@ class Sentinels:
         if isinstance(value, Mapping):
             return FrozenDict(
                 {
-                    key: item if key in _KEPT_KEYS else self._data(index, item, f"{field}.{key}")
+                    key: item if key in _STORED_KEYS else self._data(index, item, f"{field}.{key}")
                     for key, item in value.items()
                 }
             )

@@ -218,12 +218,12 @@ def _laid(text: str, sources: list[Source], marks: Sentinels) -> list[_Part]:
         return [_Part(text, Source(text, only.blocks, pieces, only.field), exact=False)]
     parts, end = [], 0
     for source in sources:
-        wanted = source.text.strip()
-        start = text.find(wanted, end) if wanted else -1
+        stripped = source.text.strip()
+        start = text.find(stripped, end) if stripped else -1
         if start >= 0:
-            offset = source.text.find(wanted)
-            parts += [_Part(text[end:start], exact=False), _Part(wanted, source, offset, exact=False)]
-            end = start + len(wanted)
+            offset = source.text.find(stripped)
+            parts += [_Part(text[end:start], exact=False), _Part(stripped, source, offset, exact=False)]
+            end = start + len(stripped)
     return [*parts, _Part(text[end:], exact=False)]
 
 

@@ -124,10 +124,10 @@ class Automaton:
     def contained(self, text: str) -> set[int]:
         """The numbers of the texts that ``text`` holds, in an occurrence that counts."""
         searched = scalar_text(text) if self._slices else text
-        found: set[int] = set()
+        numbers: set[int] = set()
         for piece in self._slices:
-            found |= self._contained(piece, searched)
-        return found.union([number for number in self._alone if any(True for _ in self._each(number, text))])
+            numbers |= self._contained(piece, searched)
+        return numbers.union([number for number in self._alone if any(True for _ in self._each(number, text))])
 
     def _contained(self, piece: _Slice, text: str) -> set[int]:
         found: set[int] = set()
@@ -151,15 +151,15 @@ class Automaton:
         return found
 
     def _each(self, number: int, text: str) -> Iterator[tuple[int, int, int]]:
-        wanted, rule = self.texts[number], self._rules[number]
+        key, rule = self.texts[number], self._rules[number]
         charge(_ENGINE, 1 + len(text) // _CHARACTERS_A_STEP)
-        start = text.find(wanted)
+        start = text.find(key)
         while start >= 0:
-            end = start + len(wanted)
+            end = start + len(key)
             if rule is None or rule(text, start, end):
                 yield number, start, end
-            charge(_ENGINE, _STEPS_A_FIND + len(wanted) // _CHARACTERS_A_STEP)
-            start = text.find(wanted, start + 1) if wanted else -1
+            charge(_ENGINE, _STEPS_A_FIND + len(key) // _CHARACTERS_A_STEP)
+            start = text.find(key, start + 1) if key else -1
 
     def _built(self, numbers: Sequence[int]) -> _Slice:
         from ahocorasick_rs import AhoCorasick, Implementation

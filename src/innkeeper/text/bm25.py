@@ -38,23 +38,23 @@ class Bm25(msgspec.Struct, frozen=True):
 
     def search(self, texts: Sequence[str], query: str) -> list[tuple[int, float]]:
         """The texts that share a word with the query, by their places, each with its score; the nearest first."""
-        wanted = set(_words(query))
+        terms = set(_words(query))
         charge("search", sum(map(len, texts)))
         counts, lengths = [], []
         for text in texts:
             words = _words(text)
-            counts.append(Counter(word for word in words if word in wanted))
+            counts.append(Counter(word for word in words if word in terms))
             lengths.append(len(words))
         mean = sum(lengths) / len(texts) if any(lengths) else 1.0
         spread = Counter(word for count in counts for word in count)
         weights = {word: math.log1p((len(texts) - n + 0.5) / (n + 0.5)) for word, n in spread.items()}
         best = sum(weights.values()) * (self.k1 + 1)
         hits = []
-        for place, (count, length) in enumerate(zip(counts, lengths, strict=True)):
+        for index, (count, length) in enumerate(zip(counts, lengths, strict=True)):
             damped = self.k1 * (1 - self.b + self.b * length / mean)
             score = sum(weights[word] * times * (self.k1 + 1) / (times + damped) for word, times in count.items())
             if score:
-                hits.append((place, score / best))
+                hits.append((index, score / best))
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
 

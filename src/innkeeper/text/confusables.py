@@ -103,7 +103,7 @@ class _Folds(dict[int, str]):
     """What characters fold to, by their codes, for `str.translate`; so many at most are kept."""
 
     def __missing__(self, code: int) -> str:
-        if len(self) >= _FOLDS_KEPT:
+        if len(self) >= _FOLDS_CACHED:
             self.clear()
         folded = self[code] = self.fold(chr(code))
         return folded
@@ -119,7 +119,7 @@ class _Lengths(_Folds):
         return chr(len(FOLDS[ord(char)]))
 
 
-_FOLDS_KEPT: Final = 8_192
+_FOLDS_CACHED: Final = 8_192
 FOLDS: Final = _Folds()
 LENGTHS: Final = _Lengths()
 

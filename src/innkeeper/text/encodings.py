@@ -173,7 +173,7 @@ def _octal(text: str) -> bytes:
     return bytes(min(int(code, 8), 255) for code in codes) if _EIGHT.isdisjoint(text) else b""
 
 
-def _places(text: str) -> bytes:
+def _positions(text: str) -> bytes:
     """Places in the alphabet: ``8-5-12-12-15``."""
     codes = [word.split("-") for word in text.split()]
     letters = (bytes(96 + int(code) for code in word if 0 < int(code) <= _LETTERS) for word in codes)
@@ -185,7 +185,7 @@ _CODES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
     (_HEX, _hex),
     (_DECIMAL, _decimal),
     (_DECIMAL, _octal),
-    (_ALPHABET, _places),
+    (_ALPHABET, _positions),
 )
 
 

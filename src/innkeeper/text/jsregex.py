@@ -67,7 +67,7 @@ class RegexRunner:
         self._mark = object()
         self._left = _MAX_RUNNER_SECONDS
         self._valid: dict[tuple[str, str], bool] = {}
-        self._given_up: set[tuple[str, str]] = set()
+        self._timed_out: set[tuple[str, str]] = set()
 
     @property
     def is_spent(self) -> bool:
@@ -105,11 +105,11 @@ class RegexRunner:
     def matches(self, key: JsPattern, text: str) -> bool:
         """Whether the pattern is found in the text. ``False`` for a pattern that ran out of time, which is reported."""
         name = (key.pattern, key.flags)
-        if name in self._given_up:
+        if name in self._timed_out:
             return False
         if len(key.pattern) > MAX_PATTERN:
             return self._give_up(name, f"longer than {MAX_PATTERN} characters")
-        if not self.valid(key) or name in self._given_up:
+        if not self.valid(key) or name in self._timed_out:
             return False
         if self.is_spent:
             return self._give_up(name, _SPENT)
@@ -140,7 +140,7 @@ class RegexRunner:
         return bool(interpreter.call("matches", *name, seconds=_MAX_SECONDS))
 
     def _give_up(self, name: tuple[str, str], why: str) -> bool:
-        self._given_up.add(name)
+        self._timed_out.add(name)
         self._report(f"/{name[0][:60]}/{name[1]}", why)
         return False
 

@@ -101,11 +101,11 @@ class _Reader:
 
     def _repeated(self, at: int) -> tuple[int, int, bool]:
         """Where an atom with its quantifier ends, how often it is there at least, whether it is there exactly once."""
-        found = _QUANTIFIER.match(self.pattern, at)
-        if found is None:
+        match = _QUANTIFIER.match(self.pattern, at)
+        if match is None:
             return at, 1, True
-        least = int(found[2]) if found[2] else int(found[1] == "+")
-        return found.end(), least, False
+        least = int(match[2]) if match[2] else int(match[1] == "+")
+        return match.end(), least, False
 
     def _atom(self, at: int, depth: int) -> _Atom:
         char = self.pattern[at]
@@ -139,22 +139,22 @@ class _Reader:
             return _Atom(at + 1, _CONTROLS[char])
         if char in "pP" and self.unicode:
             return _Atom(self.pattern.index("}", at) + 1) if "}" in self.pattern[at:] else self._unsure()
-        if found := _HEX.match(self.pattern, at):
-            code = int(found[1] or found[2], 16)
-            return self._unsure() if code in _SURROGATES else self._letter(chr(code), found.end())
+        if match := _HEX.match(self.pattern, at):
+            code = int(match[1] or match[2], 16)
+            return self._unsure() if code in _SURROGATES else self._letter(chr(code), match.end())
         return self._unsure() if char.isalnum() else self._letter(char, at + 1)
 
     def _unsure(self) -> _Atom:
         raise _UnsureError
 
     def _group(self, at: int, depth: int) -> _Atom:
-        found = _GROUP.match(self.pattern, at)
-        if found is None and self.pattern[at] == "?":
+        match = _GROUP.match(self.pattern, at)
+        if match is None and self.pattern[at] == "?":
             raise _UnsureError
-        need, end = self.alternatives(found.end() if found else at, depth + 1)
+        need, end = self.alternatives(match.end() if match else at, depth + 1)
         if self.pattern[end] != ")":
             raise _UnsureError
-        return _Atom(end + 1, width=False) if found and found[1] else _Atom(end + 1, needs=need)
+        return _Atom(end + 1, width=False) if match and match[1] else _Atom(end + 1, needs=need)
 
     def _class(self, at: int) -> _Atom:
         if self.pattern[at] == "^":

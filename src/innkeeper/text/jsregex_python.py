@@ -98,16 +98,16 @@ class _Translator:
         return _Part("".join(texts), at, nullable, groups)
 
     def _quantified(self, part: _Part) -> _Part:
-        found = _QUANTIFIER.match(self.pattern, part.end)
-        if found is None:
+        match = _QUANTIFIER.match(self.pattern, part.end)
+        if match is None:
             return part
         if part.is_nullable or part.has_groups or part.looks:
             raise _UnsureError
-        least = int(found[1]) if found[1] else int(found[0][0] == "+")
-        self.repeats *= max(least, int(found[2] or 0), 1)
+        least = int(match[1]) if match[1] else int(match[0][0] == "+")
+        self.repeats *= max(least, int(match[2] or 0), 1)
         if self.repeats > _MOST_REPEATS:
             raise _UnsureError
-        return _Part(part.text + found[0], found.end(), least == 0)
+        return _Part(part.text + match[0], match.end(), least == 0)
 
     def _atom(self, at: int, depth: int) -> _Part:
         char = self.pattern[at]
@@ -146,8 +146,8 @@ class _Translator:
         char = self.pattern[at]
         if char in _CONTROLS:
             return ord(_CONTROLS[char]), at + 1
-        if found := _HEX.match(self.pattern, at):
-            return int(found[1] or found[2], 16), found.end()
+        if match := _HEX.match(self.pattern, at):
+            return int(match[1] or match[2], 16), match.end()
         if char.isalnum():
             raise _UnsureError
         return ord(char), at + 1
@@ -156,13 +156,13 @@ class _Translator:
         opening, looks, captures = "(", False, True
         if self.pattern.startswith("?:", at):
             opening, captures = "(?:", False
-        elif found := _NAMED.match(self.pattern, at):
-            opening = f"(?P<{found[1]}>"
-        elif found := _LOOK.match(self.pattern, at):
-            opening, looks, captures = f"({found[0]}", True, False
+        elif match := _NAMED.match(self.pattern, at):
+            opening = f"(?P<{match[1]}>"
+        elif match := _LOOK.match(self.pattern, at):
+            opening, looks, captures = f"({match[0]}", True, False
         elif self.pattern[at] == "?":
             raise _UnsureError
-        skipped = found.end() - at if (found := _NAMED.match(self.pattern, at)) else len(opening) - 1
+        skipped = match.end() - at if (match := _NAMED.match(self.pattern, at)) else len(opening) - 1
         inner = self.alternatives(at + skipped, depth + 1)
         if self.pattern[inner.end] != ")" or (looks and inner.has_groups):
             raise _UnsureError

@@ -85,7 +85,7 @@ class ReplaceRunner:
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
         self._left = MAX_RUNNER_SECONDS
-        self._given_up: set[tuple[str, str]] = set()
+        self._timed_out: set[tuple[str, str]] = set()
         self._quick: dict[tuple[str, str], _Quick] = {}
         self._text, self._has_astral = "", False
         self.trips = 0
@@ -96,7 +96,7 @@ class ReplaceRunner:
         name = (pattern.pattern, pattern.flags)
         if len(text) > MAX_TEXT or len(text) * (len(made) + 1) > most:
             return None
-        if name in self._given_up or len(name[0]) > MAX_PATTERN or self._left <= 0:
+        if name in self._timed_out or len(name[0]) > MAX_PATTERN or self._left <= 0:
             return None
         quick = self._read(name)
         engine = None if quick is None else self._engine(quick, text)
@@ -115,7 +115,7 @@ class ReplaceRunner:
     def split(self, pattern: JsPattern, text: str) -> Split | None:
         """The text around the matches and the matches; ``None`` where there is none, or where it was not run."""
         name = (pattern.pattern, pattern.flags)
-        if name in self._given_up:
+        if name in self._timed_out:
             self.trips += 1
             return None
         if len(pattern.pattern) > MAX_PATTERN:
@@ -160,7 +160,7 @@ class ReplaceRunner:
     def _read(self, name: tuple[str, str]) -> _Quick | None:
         """The expression, read once and charged; ``None`` where JavaScript cannot compile it within its limits."""
         quick = self._quick.get(name)
-        if quick is None and name not in self._given_up:
+        if quick is None and name not in self._timed_out:
             charge("patterns", compile_steps(*name) + _STEPS_A_CHARACTER * len(name[0]))
             started = time.perf_counter()
             try:
@@ -183,7 +183,7 @@ class ReplaceRunner:
         return not self._has_astral
 
     def _give_up(self, name: tuple[str, str], why: str) -> None:
-        self._given_up.add(name)
+        self._timed_out.add(name)
         self.trips += 1
         self._report(f"/{name[0][:60]}/{name[1]}", why)
 

@@ -134,8 +134,8 @@ class PyPattern:
         self.admit(text)
         seconds = deadline or Deadline()
         # The engine's time limit belongs to one iterator, so a further match cannot run longer than what was left at its start.
-        found = self.engine.finditer(text, timeout=max(seconds_left(seconds.left), _LEAST_SECONDS))
-        while (match := seconds.run(_next, found)) is not None:
+        matches = self.engine.finditer(text, timeout=max(seconds_left(seconds.left), _LEAST_SECONDS))
+        while (match := seconds.run(_next, matches)) is not None:
             charge(_ENGINE, _STEPS_A_MATCH)
             yield match
 
@@ -161,8 +161,8 @@ class PyPattern:
         return _replaced(self, _template(replacement, self), text, count, deadline or Deadline(), len(text) + limit)
 
 
-def _next(found: Iterator[Any], *, timeout: float) -> Any:
-    return next(found, None)
+def _next(matches: Iterator[Any], *, timeout: float) -> Any:
+    return next(matches, None)
 
 
 def _groups(match: Any, groups: int) -> Any:
@@ -281,8 +281,8 @@ def _escaped(piece: re.Match[str]) -> str:
     return text[:start] + _RANGE.sub(_range, body) + text[start + len(body) :]
 
 
-def _range(found: re.Match[str]) -> str:
-    first, last = (part if part is None or part not in "-&|~[" else "\\" + part for part in found.groups())
+def _range(match: re.Match[str]) -> str:
+    first, last = (part if part is None or part not in "-&|~[" else "\\" + part for part in match.groups())
     return first if last is None else f"{first}-{last}"
 
 

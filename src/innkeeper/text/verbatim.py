@@ -83,21 +83,21 @@ _INDENT: Final = 3
 
 def mask(text: str, zones: Iterable[Zone] = ALL_ZONES, escape: Escape = Escape.HTML_ENTITY) -> Masked:
     """The text with its zones behind placeholders, which no text contains by accident. Linear in the text's length."""
-    wanted = frozenset(zones)
+    zone_set = frozenset(zones)
     finder = _Finder(text)
     stem = _stem(text)
     parts: list[str] = []
     spans: list[tuple[str, str]] = []
     position = 0
-    while found := _OPENERS.search(text, position):
-        zone, end = finder.zone(found, wanted)
+    while match := _OPENERS.search(text, position):
+        zone, end = finder.zone(match, zone_set)
         if zone is None:
-            parts.append(text[position : found.end()])
-            position = found.end()
+            parts.append(text[position : match.end()])
+            position = match.end()
             continue
-        original = escape.text if zone is Zone.ESCAPE else text[found.start() : end]
+        original = escape.text if zone is Zone.ESCAPE else text[match.start() : end]
         placeholder = f"{stem}{len(spans)}\0"
-        parts += (text[position : found.start()], placeholder)
+        parts += (text[position : match.start()], placeholder)
         spans.append((placeholder, original))
         position = end
     return Masked("".join((*parts, text[position:])), tuple(spans))
@@ -110,7 +110,7 @@ def unmask(text: str, spans: Sequence[tuple[str, str]]) -> str:
     originals = dict(spans)
     stem = spans[0][0][: spans[0][0].index(":") + 1]
     pattern = re.compile(re.escape(stem) + r"\d+\0")
-    return pattern.sub(lambda found: originals.get(found.group(), found.group()), text)
+    return pattern.sub(lambda match: originals.get(match.group(), match.group()), text)
 
 
 def _stem(text: str) -> str:
@@ -127,10 +127,10 @@ class _Finder:
         self._text = text
         self._missing: set[str] = set()
 
-    def zone(self, opener: re.Match[str], wanted: frozenset[Zone]) -> tuple[Zone | None, int]:
+    def zone(self, opener: re.Match[str], zones: frozenset[Zone]) -> tuple[Zone | None, int]:
         """The zone that begins here and its end, or ``None`` and any number."""
         for zone, end_of in self._candidates(opener.group()):
-            if zone in wanted and (end := end_of(opener)) >= 0:
+            if zone in zones and (end := end_of(opener)) >= 0:
                 return zone, end
         return None, -1
 
@@ -141,7 +141,7 @@ class _Finder:
             case "{":
                 return ((Zone.LIQUID, self._liquid),)
             case "\\":
-                return ((Zone.ESCAPE, lambda found: found.end()),)
+                return ((Zone.ESCAPE, lambda match: match.end()),)
             case "<":
                 return ((Zone.TAG, self._tag),)
         return ((Zone.LINK, self._link) if opener[-1] == "[" else (Zone.URL, self._url),)
@@ -149,11 +149,11 @@ class _Finder:
     def _after(self, closer: str, start: int) -> int:
         if closer in self._missing:
             return -1
-        found = self._text.find(closer, start)
-        if found < 0:
+        index = self._text.find(closer, start)
+        if index < 0:
             self._missing.add(closer)
             return -1
-        return found + len(closer)
+        return index + len(closer)
 
     def _fence(self, opener: re.Match[str]) -> int:
         """A fence starts a line, and ends with a line of at least as many of its character."""
@@ -177,9 +177,9 @@ class _Finder:
         if opener.group()[0] != "`":
             return -1
         length = len(opener.group())
-        places = self._runs.get(length, [])
-        index = bisect_left(places, opener.end())
-        return places[index] + length if index < len(places) else -1
+        starts = self._runs.get(length, [])
+        index = bisect_left(starts, opener.end())
+        return starts[index] + length if index < len(starts) else -1
 
     @cached_property
     def _runs(self) -> dict[int, list[int]]:
@@ -194,16 +194,16 @@ class _Finder:
     def _tag(self, opener: re.Match[str]) -> int:
         if self._text.startswith("<!--", opener.start()):
             return self._after("-->", opener.end() + 3)
-        found = _TAG.match(self._text, opener.start())
-        return found.end() if found else -1
+        match = _TAG.match(self._text, opener.start())
+        return match.end() if match else -1
 
     def _link(self, opener: re.Match[str]) -> int:
-        found = _LINK.match(self._text, opener.start())
-        return found.end() if found else -1
+        match = _LINK.match(self._text, opener.start())
+        return match.end() if match else -1
 
     def _url(self, opener: re.Match[str]) -> int:
-        found = _URL.match(self._text, opener.end())
-        if found is None:
+        match = _URL.match(self._text, opener.end())
+        if match is None:
             return -1
-        address = found.group().rstrip(_SENTENCE_END)
+        address = match.group().rstrip(_SENTENCE_END)
         return opener.end() + len(address) if address else -1

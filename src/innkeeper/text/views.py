@@ -18,7 +18,7 @@ from typing import Final
 from innkeeper.prompt.allowance import charge
 from innkeeper.text.confusables import FOLDS, has_signs, is_plain, upright, with_letters, with_plain_signs, with_spaces
 from innkeeper.text.encodings import decoded, rot13
-from innkeeper.text.places import SAME, Folded, Kept, Places, Turned, Words
+from innkeeper.text.offsets import SAME, Folded, OffsetMap, SelectedRuns, Turned, Words
 
 _LATER: Final = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that go on with a character: without them, each character is one byte."""
@@ -66,7 +66,7 @@ class View:
     """
 
     text: str
-    _starts: Places
+    _starts: OffsetMap
     loose: bool = False
     merged: bool = False
     shortened: bool = False
@@ -83,9 +83,9 @@ class View:
 
 
 def views_of(text: str) -> Iterator[View]:
-    """Every form in which a text is compared, the plain one first. Places a view gives are places of ``text``."""
+    """Every form in which a text is compared, the plain one first. OffsetMap a view gives are places of ``text``."""
     yield from _views(text, SAME)
-    before: Places = SAME
+    before: OffsetMap = SAME
     if (read := _unescaped(text)) is not None:
         yield from _views(*read)
         text, before = read
@@ -94,7 +94,7 @@ def views_of(text: str) -> Iterator[View]:
     for _ in range(_NESTED):
         if (plain := decoded(text)) is None:
             break
-        before = Kept(plain.starts, plain.olds, before)
+        before = SelectedRuns(plain.starts, plain.olds, before)
         text = plain.text
         yield from _views(text, before)
 
@@ -104,22 +104,22 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
     yield from _views(text[::-1], Turned(SAME, len(text))) if back else _views(rot13(text), SAME)
 
 
-def _views(text: str, before: Places) -> Iterator[View]:
+def _views(text: str, before: OffsetMap) -> Iterator[View]:
     text = with_plain_signs(text)
-    folded, places = (text.lower(), before) if is_plain(text) else _fold(text, before)
+    folded, offsets = (text.lower(), before) if is_plain(text) else _fold(text, before)
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
-    plain = _words(folded, places)
-    yield from _forms(folded, places, plain)
+    plain = _words(folded, offsets)
+    yield from _forms(folded, offsets, plain)
     if merged := has_signs(folded):
         folded = with_letters(folded)
-        yield from _forms(folded, places, _words(folded, places, merged=True))
+        yield from _forms(folded, offsets, _words(folded, offsets, merged=True))
     for length in (1, 2) if _is_drawn_out(plain.text) else ():
-        short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), places, keep=length)
+        short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), offsets, keep=length)
         if short is not None:
             yield replace(_words(*short, merged=merged), shortened=True)
 
 
-def _forms(base: str, places: Places, plain: View) -> Iterator[View]:
+def _forms(base: str, offsets: OffsetMap, plain: View) -> Iterator[View]:
     """The words of a text; its spelled-out words; and its words without the signs inside them."""
     yield plain
     if (spelled := _spelled_out(plain)) is not None:
@@ -130,7 +130,7 @@ def _forms(base: str, places: Places, plain: View) -> Iterator[View]:
     spans = _apart(plain.text) if _may_stand_apart(plain.text) else ()
     if (close := _shortened(plain.text, spans, plain._starts)) is not None:  # noqa: SLF001 - a view of a view
         yield replace(plain, text=close[0], _starts=close[1])
-    if (joined := _shortened(base, _inside(base), places)) is not None:
+    if (joined := _shortened(base, _inside(base), offsets)) is not None:
         yield _words(*joined, merged=plain.merged)
 
 
@@ -159,7 +159,7 @@ def respelled(view: View, words: list[str], right: Mapping[str, str]) -> View:
             new.append(word)
             length += len(word) + 1
         done = max(done, last)
-    return replace(view, text=" ".join(new), _starts=Kept(starts, olds, view._starts))  # noqa: SLF001 - a view of a view
+    return replace(view, text=" ".join(new), _starts=SelectedRuns(starts, olds, view._starts))  # noqa: SLF001 - a view of a view
 
 
 _PASSAGE: Final = 8
@@ -170,7 +170,7 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _unescaped(text: str) -> tuple[str, Places] | None:
+def _unescaped(text: str) -> tuple[str, OffsetMap] | None:
     """The text with the characters that are written by their numbers (``&#99;``, ``%63``) in their place; None without any."""
     pieces: list[str] = []
     starts: list[int] = []
@@ -185,7 +185,7 @@ def _unescaped(text: str) -> tuple[str, Places] | None:
         at = match.end()
     if not at:
         return None
-    return "".join((*pieces, text[at:])), Kept([*starts, length], [*olds, at], SAME)
+    return "".join((*pieces, text[at:])), SelectedRuns([*starts, length], [*olds, at], SAME)
 
 
 def _referred(match: re.Match[str]) -> str:
@@ -194,16 +194,16 @@ def _referred(match: re.Match[str]) -> str:
     return chr(code) if code <= sys.maxunicode else "\u200b"
 
 
-def _fold(text: str, before: Places) -> tuple[str, Places]:
+def _fold(text: str, before: OffsetMap) -> tuple[str, OffsetMap]:
     return text.translate(FOLDS), Folded(text, before)
 
 
-def _words(text: str, places: Places, *, merged: bool = False) -> View:
+def _words(text: str, offsets: OffsetMap, *, merged: bool = False) -> View:
     """The words of a text with single spaces between them."""
     spaced = with_spaces(text)
     words = spaced.split()
     joined = " ".join(words)
-    view = View(joined, Words(joined, spaced, places), merged=merged)
+    view = View(joined, Words(joined, spaced, offsets), merged=merged)
     view.__dict__["words"] = words or [""]  # known already: `View.words` need not split again
     return view
 
@@ -268,7 +268,9 @@ def _inside(text: str) -> Iterable[tuple[int, int]]:
     return (match.span() for match in _PUNCTUATION.finditer(text))
 
 
-def _shortened(text: str, spans: Iterable[tuple[int, int]], before: Places, keep: int = 0) -> tuple[str, Places] | None:
+def _shortened(
+    text: str, spans: Iterable[tuple[int, int]], before: OffsetMap, keep: int = 0
+) -> tuple[str, OffsetMap] | None:
     """The text with ``keep`` characters of every span, or None where there is none."""
     pieces: list[str] = []
     starts: list[int] = []
@@ -284,7 +286,7 @@ def _shortened(text: str, spans: Iterable[tuple[int, int]], before: Places, keep
         at = stop
     if not at:
         return None
-    return "".join((*pieces, text[at:])), Kept([*starts, length], [*olds, at], before)
+    return "".join((*pieces, text[at:])), SelectedRuns([*starts, length], [*olds, at], before)
 
 
 def _spelled_out(plain: View) -> View | None:
@@ -293,18 +295,18 @@ def _spelled_out(plain: View) -> View | None:
     if not _has_rows(plain.text):
         return None
     row: list[int] = []
-    places: list[int] = []
+    indices: list[int] = []
     at = 0
     for word in (*words, ".."):
         if len(word) == 1:
             row.append(at)
         elif row:
-            places += [*row, -1] if len(row) >= _SPELLED else []
+            indices += [*row, -1] if len(row) >= _SPELLED else []
             row = []
         at += len(word) + 1
-    text = "".join(" " if place < 0 else plain.text[place] for place in places)
-    starts = Kept(list(range(len(places))), places, plain._starts)  # noqa: SLF001 - a view of a view
-    return View(text, starts, loose=True, merged=plain.merged) if places else None
+    text = "".join(" " if place < 0 else plain.text[place] for place in indices)
+    starts = SelectedRuns(list(range(len(indices))), indices, plain._starts)  # noqa: SLF001 - a view of a view
+    return View(text, starts, loose=True, merged=plain.merged) if indices else None
 
 
 def _rows_joined(plain: View) -> View:

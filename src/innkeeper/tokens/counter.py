@@ -157,11 +157,11 @@ class Counter:
 
     def count_many(self, texts: Iterable[str], model: str | None = None) -> list[int]:
         """Tokens of each text. What the memo does not know is counted in one batch, each different text once."""
-        wanted = [_text(text) for text in texts]
+        checked = [_text(text) for text in texts]
         engine = self.choose(model).engine
-        keys = [text_key(engine.name, text) for text in wanted]
+        keys = [text_key(engine.name, text) for text in checked]
         known = {key: self.memo.get(key) for key in dict.fromkeys(keys)}
-        missing = {key: text for key, text in zip(keys, wanted, strict=True) if known[key] is None}
+        missing = {key: text for key, text in zip(keys, checked, strict=True) if known[key] is None}
         if missing:
             known |= self._count_missing(engine, missing)
         return [known[key] or 0 for key in keys]
@@ -194,10 +194,10 @@ class Counter:
         text = _text(text)
         charge("tokens", _STEPS_A_TOKENIZED_CHARACTER * len(text))
         choice = self.choose(model)
-        found = _attempt(partial(choice.engine.tokenize, text))
-        if found is None:
-            found = Tokenization(backend=_LAST.tokenizer, count=self._rescue(text))
-        return msgspec.structs.replace(found, details=self.describe(model))
+        tokenization = _attempt(partial(choice.engine.tokenize, text))
+        if tokenization is None:
+            tokenization = Tokenization(backend=_LAST.tokenizer, count=self._rescue(text))
+        return msgspec.structs.replace(tokenization, details=self.describe(model))
 
     # ------------------------------------------------------------------------------------------------- choosing
 
@@ -206,8 +206,8 @@ class Counter:
         choice = self._choices.get(model)
         if choice is None:
             choice = self._choose(model)
-            is_kept = model is None or len(model) <= _LONGEST_MODEL
-            if is_kept and (choice.entry is None or not choice.entry.wants_file):  # a file may change or appear
+            is_cached = model is None or len(model) <= _LONGEST_MODEL
+            if is_cached and (choice.entry is None or not choice.entry.wants_file):  # a file may change or appear
                 if len(self._choices) >= _ROUTES:
                     self._choices.clear()
                 self._choices[model] = choice
@@ -231,12 +231,12 @@ class Counter:
         """A user's entry: its file, its heuristic, a tokenizer or family by name, or the default."""
         family = entry.tokenizer_family.replace("_", "-")
         if entry.wants_file:
-            found = _reason(partial(file_tokenizer, entry.tokenizer_path))
-            if not isinstance(found, str):
-                return Choice(model, found, "file", entry.error, "registry", entry=entry)
+            tokenizer = _reason(partial(file_tokenizer, entry.tokenizer_path))
+            if not isinstance(tokenizer, str):
+                return Choice(model, tokenizer, "file", entry.error, "registry", entry=entry)
             choice = self._first(model, self._known(model), source="registry")
             return msgspec.structs.replace(
-                choice, entry=entry, skipped=((entry.tokenizer_path, found), *choice.skipped)
+                choice, entry=entry, skipped=((entry.tokenizer_path, tokenizer), *choice.skipped)
             )
         if family == "heuristic" and entry.chars_per_token is not None:
             engine = CharsPerToken(entry.chars_per_token)

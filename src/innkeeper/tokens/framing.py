@@ -235,7 +235,7 @@ def _plain(tool: Any) -> dict[str, Any]:
     facts = tool if isinstance(tool, Mapping) else {name: getattr(tool, name, None) for name in _FIELDS}
     inner = facts.get("function")
     facts = inner if isinstance(inner, Mapping) else facts
-    schemas = [found for key in _SCHEMAS if isinstance(found := facts.get(key), Mapping)]
+    schemas = [schema for key in _SCHEMAS if isinstance(schema := facts.get(key), Mapping)]
     return {
         "name": str(facts.get("name") or facts.get("type") or ""),
         "description": str(facts.get("description") or ""),
@@ -302,10 +302,10 @@ def _comment(text: Any) -> Iterator[str]:
 
 
 def _properties(schema: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    found = schema.get("properties")
+    properties = schema.get("properties")
     return (
-        [(name, inner) for name, inner in found.items() if isinstance(inner, Mapping)]
-        if isinstance(found, Mapping)
+        [(name, inner) for name, inner in properties.items() if isinstance(inner, Mapping)]
+        if isinstance(properties, Mapping)
         else []
     )
 

@@ -22,7 +22,7 @@ def test_it_calls_functions() -> None:
 
 def test_it_is_begun_anew_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expressions that fill the memory only together are all valid: what they compile to is forgotten in between."""
-    monkeypatch.setattr(interpreter, "_KEPT_BYTES", 1024 * 1024)
+    monkeypatch.setattr(interpreter, "_CACHE_BYTES", 1024 * 1024)
     made = Interpreter(PROGRAM, "test")
     assert all(made.valid(LETTERS * 30 + str(number), "iu", 1.0) for number in range(20))
     assert made.dropped > 0

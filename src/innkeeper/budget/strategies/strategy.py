@@ -234,8 +234,8 @@ class Strategies(Registry[type[BaseStrategy]]):
         Raises `UnknownNameError`, and `UsageError` for options that do not fit.
         """
         if isinstance(value, Mapping):
-            given = dict(value)
-            return self.make(given.pop("name", ""), given | dict(options or {}))
+            fields = dict(value)
+            return self.make(fields.pop("name", ""), fields | dict(options or {}))
         if hasattr(value, "choose") and not isinstance(value, type):
             strategy: Strategy = value
             return strategy

@@ -118,8 +118,8 @@ def find_directory(tail: bytes) -> int:
     bare = len(tail) - _END.size
     if bare >= 0 and tail.startswith(_END_MARK, bare) and tail.endswith(b"\0\0"):
         return bare
-    found = tail.rfind(_END_MARK)
-    return found if found >= 0 and found <= bare else -1
+    mark = tail.rfind(_END_MARK)
+    return mark if mark >= 0 and mark <= bare else -1
 
 
 def _count_entries(reader: Reader) -> int:

@@ -39,10 +39,10 @@ def read_byaf(archive: Archive) -> Character:
     findings = FindingCollector(archive.reader.limits.findings)
     manifest = _record(archive, MANIFEST, findings)
     _note_version(manifest, findings)
-    place = _character_place(archive, manifest, findings)
-    character = _record(archive, place, findings)
-    scenarios = [_record(archive, name, findings) for name in _scenario_places(archive, manifest, findings)]
-    card = _card(archive, manifest, character, scenarios, posixpath.dirname(place), findings)
+    path = _character_path(archive, manifest, findings)
+    character = _record(archive, path, findings)
+    scenarios = [_record(archive, name, findings) for name in _scenario_paths(archive, manifest, findings)]
+    card = _card(archive, manifest, character, scenarios, posixpath.dirname(path), findings)
     read = read_character(Document.of(card), limits=archive.reader.limits)
     return msgspec.structs.replace(read, findings=(*findings.done(), *read.findings))
 
@@ -54,15 +54,15 @@ def open_byaf(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one 
 
 
 def _record(archive: Archive, name: str, findings: FindingCollector) -> Record:
-    found: list[Finding] = []
+    collected: list[Finding] = []
     limits = archive.reader.limits
     document = Document.parse(archive.read(name), limits, name=name)
-    found += document.findings
+    collected += document.findings
     if not isinstance(document.tree, dict):
         raise AssetError(
             "a JSON object must stand here", where=Where(asset=archive.reader.name, path=name), hint=CARD_HINT
         )
-    for item in found:
+    for item in collected:
         findings.add(item.rule, item.message, (name,), level=item.level)
     return Record(document.tree, (name,), findings)
 
@@ -73,22 +73,22 @@ def _note_version(manifest: Record, findings: FindingCollector) -> None:
         findings.add("newer-spec", f"made for version {version} of the archive; new parts are not used", (MANIFEST,))
 
 
-def _character_place(archive: Archive, manifest: Record, findings: FindingCollector) -> str:
-    places = manifest.texts("characters")
-    if not places or places[0] not in archive.names:
+def _character_path(archive: Archive, manifest: Record, findings: FindingCollector) -> str:
+    paths = manifest.texts("characters")
+    if not paths or paths[0] not in archive.names:
         where = Where(asset=archive.reader.name, path=f"{MANIFEST}: characters")
         raise AssetError("the archive names no character that is in it", where=where, hint=CARD_HINT)
-    if len(places) > 1:
-        findings.add("more-characters", f"{len(places)} characters; the first one is read", (MANIFEST, "characters"))
-    return places[0]
+    if len(paths) > 1:
+        findings.add("more-characters", f"{len(paths)} characters; the first one is read", (MANIFEST, "characters"))
+    return paths[0]
 
 
-def _scenario_places(archive: Archive, manifest: Record, findings: FindingCollector) -> list[str]:
-    places = manifest.texts("scenarios")
-    for place in places:
-        if place not in archive.names:
-            findings.add("missing-scenario", f"{place!r} is not in the archive", (MANIFEST, "scenarios"))
-    return [place for place in places if place in archive.names]
+def _scenario_paths(archive: Archive, manifest: Record, findings: FindingCollector) -> list[str]:
+    paths = manifest.texts("scenarios")
+    for path in paths:
+        if path not in archive.names:
+            findings.add("missing-scenario", f"{path!r} is not in the archive", (MANIFEST, "scenarios"))
+    return [path for path in paths if path in archive.names]
 
 
 def _card(
@@ -176,14 +176,14 @@ def _assets(
     images += [(scene.text("backgroundImage"), scene.text("title"), "background") for scene in scenarios]
     assets: list[dict[str, str]] = []
     for path, label, type_ in images:
-        place = _image_path(archive, path, folder)
-        if path and place is None:
+        image_path = _image_path(archive, path, folder)
+        if path and image_path is None:
             findings.add("missing-asset", f"the image {path!r} is not in the archive", character.path)
-        elif place is not None:
+        elif image_path is not None:
             is_first = not any(asset["type"] == type_ for asset in assets)
             name = "main" if is_first else label or posixpath.basename(path)
             ext = posixpath.splitext(path)[1].lower().removeprefix(".") or "unknown"
-            assets.append({"type": type_, "uri": f"embeded://{place}", "name": name, "ext": ext})
+            assets.append({"type": type_, "uri": f"embeded://{image_path}", "name": name, "ext": ext})
     return assets
 
 

@@ -101,25 +101,23 @@ def _version_finding(character: Character) -> list[Finding]:
 
 
 def _asset_findings(character: Character, files: tuple[str, ...]) -> list[Finding]:
-    wanted = {asset.path for asset in character.assets} - {None}
-    missing = [
-        f"the asset {path!r} is not in the archive" for path in sorted(filter(None, wanted)) if path not in files
-    ]
-    kept = [f"{name} is kept, but not used" for name in files if name.startswith(KEPT)]
-    spare = [f"{name} belongs to no asset" for name in files if name not in wanted and not name.startswith(KEPT)]
+    named = {asset.path for asset in character.assets} - {None}
+    missing = [f"the asset {path!r} is not in the archive" for path in sorted(filter(None, named)) if path not in files]
+    unused = [f"{name} is kept, but not used" for name in files if name.startswith(KEPT)]
+    spare = [f"{name} belongs to no asset" for name in files if name not in named and not name.startswith(KEPT)]
     return [
         *_findings("missing-asset", missing, Level.WARNING),
-        *_findings("kept-not-read", kept, Level.INFO),
+        *_findings("kept-not-read", unused, Level.INFO),
         *_findings("spare-file", spare, Level.INFO),
     ]
 
 
 def _findings(rule: str, messages: Iterable[str], level: Level) -> list[Finding]:
     listed = list(messages)
-    found = [Finding(rule, message, level=level) for message in listed[:MAX_LISTED]]
+    collected = [Finding(rule, message, level=level) for message in listed[:MAX_LISTED]]
     if len(listed) > MAX_LISTED:
-        found.append(Finding(rule, f"and {len(listed) - MAX_LISTED:,} more", level=level))
-    return found
+        collected.append(Finding(rule, f"and {len(listed) - MAX_LISTED:,} more", level=level))
+    return collected
 
 
 CHARX: Final = Format(

@@ -139,7 +139,7 @@ def _mp3(data: bytes) -> float | None:
         return None
     first = version == 3  # noqa: PLR2004 - MPEG 1
     samples, hertz = 1152 if first else 576, round(_RATES[version] * _FINER[rate])
-    tag = next((found for name in (b"Xing", b"Info") if (found := data.find(name, at, at + 64)) >= 0), -1)
+    tag = next((position for name in (b"Xing", b"Info") if (position := data.find(name, at, at + 64)) >= 0), -1)
     if tag >= 0 and data[tag + 7] & 1:
         return float(struct.unpack_from(">I", data, tag + 8)[0] * samples / hertz)
     return (len(data) - at) * 8 / (_KBITS["1" if first else "2"][kbits] * 1000)
@@ -164,10 +164,10 @@ def _boxes(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]
 
 def _mp4(data: bytes) -> float | None:
     moov = next(((start, end) for kind, start, end in _boxes(data, 0, len(data)) if kind == b"moov"), None)
-    found = {kind: start for kind, start, _ in _boxes(data, *moov)} if moov else {}
-    if b"mvhd" not in found:
+    boxes = {kind: start for kind, start, _ in _boxes(data, *moov)} if moov else {}
+    if b"mvhd" not in boxes:
         return None
-    at = found[b"mvhd"]
+    at = boxes[b"mvhd"]
     scale, length = (
         struct.unpack_from(">IQ", data, at + 20) if data[at] == 1 else struct.unpack_from(">II", data, at + 12)
     )

@@ -135,11 +135,11 @@ def load_personas(source: Source, *, limits: Limits = LIMITS) -> tuple[Persona, 
 def load_persona(source: Source, name: str | None = None, *, limits: Limits = LIMITS) -> Persona:
     """One persona: by name, else the default one, else the only or first one. Raises what `load_personas` raises."""
     personas = load_personas(source, limits=limits)
-    found = [p for p in personas if name in {p.name, p.avatar}] if name is not None else list(personas)
-    if not found:
+    matching = [p for p in personas if name in {p.name, p.avatar}] if name is not None else list(personas)
+    if not matching:
         known = ", ".join(sorted({persona.name for persona in personas}))
         raise AssetError(f"there is no persona {name!r}", hint=f"there are: {known}" if known else None)
-    return next((persona for persona in found if persona.is_default), found[0])
+    return next((persona for persona in matching if persona.is_default), matching[0])
 
 
 def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False) -> Chat:
@@ -174,8 +174,8 @@ class PresetFile(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parts(self) -> tuple[JsonAsset, ...]:
         """Everything in it."""
-        found = (self.preset, self.context, self.instruct, self.sysprompt, self.reasoning, self.text_preset)
-        return tuple(part for part in found if part is not None)
+        parts = (self.preset, self.context, self.instruct, self.sysprompt, self.reasoning, self.text_preset)
+        return tuple(part for part in parts if part is not None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -77,18 +77,18 @@ def read_chunks(data: bytes, *, lenient: bool = False, findings: list[Finding] |
     """
     if not data.startswith(SIGNATURE):
         raise DamagedFileError("this is not a PNG: the signature is missing", rule="png")
-    found: list[Finding] = [] if findings is None else findings
+    collected: list[Finding] = [] if findings is None else findings
     position = len(SIGNATURE)
     while position < len(data):
-        chunk = _chunk(data, position, lenient=lenient, findings=found)
+        chunk = _chunk(data, position, lenient=lenient, findings=collected)
         if chunk is None:
             return
         yield chunk
         position = chunk.end + 4
         if chunk.kind == b"IEND":
-            _note_rest(len(data) - position, found)
+            _note_rest(len(data) - position, collected)
             return
-    _early_end("the image ends without its end chunk", lenient=lenient, findings=found)
+    _early_end("the image ends without its end chunk", lenient=lenient, findings=collected)
 
 
 def read_png(reader: Reader, data: bytes, *, lenient: bool = False) -> PngFile:

@@ -69,10 +69,10 @@ def locate(text: str, path: Path) -> JsonSpan | None:
     for part in path:
         if span is None or text[span.start] not in "{[":
             return None
-        found = None
-        for found_part in _parts(text, span.start):
-            found = found_part if found_part.key == part else found
-        span = found
+        match = None
+        for part_here in _parts(text, span.start):
+            match = part_here if part_here.key == part else match
+        span = match
     return span
 
 

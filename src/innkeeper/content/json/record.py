@@ -40,10 +40,10 @@ D = TypeVar("D")
 class FindingCollector:
     """Collects findings up to a limit and counts the rest."""
 
-    def __init__(self, limit: int, given: Sequence[Finding] = ()) -> None:
+    def __init__(self, limit: int, findings: Sequence[Finding] = ()) -> None:
         self.limit = limit
-        self.items = list(given[:limit])
-        self.more = len(given) - len(self.items)
+        self.items = list(findings[:limit])
+        self.more = len(findings) - len(self.items)
 
     def add(self, rule: str, message: str, path: Path = (), *, level: Level = Level.WARNING) -> None:
         """Note one fact about the value at ``path``."""
@@ -141,17 +141,17 @@ class Record:
 
     def records(self, *names: str) -> list[Record]:
         """A list of objects; anything else in it is left out."""
-        name, found = self.get(*names)[0], []
+        name, values = self.get(*names)[0], []
         for index, item in enumerate(self.items(name)):
             if type(item) is dict:
-                found.append(Record(item, (*self.path, name, index), self.findings))
+                values.append(Record(item, (*self.path, name, index), self.findings))
             else:
                 self.findings.add("wrong-type", f"{shown(item)} is not an object; left out", (*self.path, name, index))
-        return found
+        return values
 
-    def wrong(self, name: str, value: Any, wanted: str) -> None:
+    def wrong(self, name: str, value: Any, expected: str) -> None:
         """Note that a field has a value of a wrong type."""
-        self.findings.add("wrong-type", f"{shown(value)} is not {wanted}", (*self.path, name))
+        self.findings.add("wrong-type", f"{shown(value)} is not {expected}", (*self.path, name))
 
     def _text_item(self, name: str, index: int, item: Any) -> str:
         if type(item) is str:
@@ -162,12 +162,12 @@ class Record:
         self.findings.add("wrong-type", f"{shown(item)} is not a text", (*self.path, name, index))
         return as_text(item) or ""
 
-    def _coerced(self, name: str, value: Any, coerce: Any, wanted: str, default: Any) -> Any:
+    def _coerced(self, name: str, value: Any, coerce: Any, expected: str, default: Any) -> Any:
         if value is ABSENT:
             return default
         read = coerce(value)
         if read is None or coerce is not as_role:
-            self.wrong(name, value, wanted)
+            self.wrong(name, value, expected)
         return default if read is None else read
 
 

@@ -73,8 +73,8 @@ def decode_json(
         JsonError: the bytes are not text.
         LimitError: it is larger, deeper or has more parts than a limit allows.
     """
-    found: list[Finding] = [] if findings is None else findings
-    raw = _as_utf8(data, name, found)
+    collected: list[Finding] = [] if findings is None else findings
+    raw = _as_utf8(data, name, collected)
     check_limit(limits, "file_bytes", len(raw), "the JSON text", asset=name)
     _check_counts(raw, limits, keys_limit, name)
     try:
@@ -82,7 +82,7 @@ def decode_json(
     except RecursionError:
         raise limit_error("json_depth", "the nesting of the JSON", limits.json_depth).at(asset=name) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        tree = _second_opinion(raw, str(error), limits, name, found)
+        tree = _second_opinion(raw, str(error), limits, name, collected)
     keys = _check_shape(tree, len(raw), limits, name)
     if findings is not None and raw.count(b'":') - raw.count(b'\\":') != keys:  # exact for text of programs, and quick
         findings += _duplicates(raw)

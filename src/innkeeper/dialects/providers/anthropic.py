@@ -177,8 +177,8 @@ def _system(talk: Conversation) -> str | list[dict[str, Any]]:
     text = system_text(talk)
     if not any(turn.cache for turn in talk.system):
         return text
-    said = [turn for turn in talk.system if turn.text.strip()]
-    return [_marked([{"type": "text", "text": turn.text}], turn)[0] for turn in said]
+    system_turns = [turn for turn in talk.system if turn.text.strip()]
+    return [_marked([{"type": "text", "text": turn.text}], turn)[0] for turn in system_turns]
 
 
 def _messages(talk: Conversation, report: Report) -> list[dict[str, Any]]:
@@ -223,8 +223,8 @@ def _blocks(turn: Turn, report: Report) -> list[dict[str, Any]]:
         report.loss("a signature without thoughts is not sent", turn.index)
     media = media_parts(turn, part, report) if turn.attachments else []
     calls = [_call(call, turn, report) for call in turn.calls]
-    said = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
-    return _marked([*thoughts, *said, *media, *calls], turn)
+    text_blocks = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    return _marked([*thoughts, *text_blocks, *media, *calls], turn)
 
 
 def _marked(blocks: list[dict[str, Any]], turn: Turn) -> list[dict[str, Any]]:
@@ -265,7 +265,12 @@ def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
 
 def _result(turn: Turn, report: Report) -> dict[str, Any]:
     media = media_parts(turn, part, report)
-    said = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    text_blocks = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
     failed = {"is_error": True} if turn.failed else {}
     call_id = _legal_id(turn.call_id, turn, report)
-    return {"type": "tool_result", "tool_use_id": call_id, "content": [*said, *media] if media else turn.text, **failed}
+    return {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": [*text_blocks, *media] if media else turn.text,
+        **failed,
+    }

@@ -69,8 +69,8 @@ class Cohere(OpenAI):
         message = super()._rich(turn, style, report)
         thoughts = message.pop("reasoning_content", None)
         if thoughts:
-            said = [{"type": "text", "text": turn.text}] if turn.text else []
-            message["content"] = [{"type": "thinking", "thinking": thoughts}, *said]
+            text_blocks = [{"type": "text", "text": turn.text}] if turn.text else []
+            message["content"] = [{"type": "thinking", "thinking": thoughts}, *text_blocks]
         elif turn.calls and not message["content"]:
             del message["content"]
         return message

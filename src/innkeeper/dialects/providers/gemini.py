@@ -162,9 +162,9 @@ def _parts(turn: Turn, report: Report) -> list[dict[str, Any]]:
         return [_result(turn, report), *media]
     thoughts = [_thought(part) for part in turn.reasoning]
     calls = [_call(call, turn, report) for call in turn.calls]
-    said: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() else []
-    _signed(calls or said or media, turn.signature)
-    return [*thoughts, *said, *media, *calls]
+    parts: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() else []
+    _signed(calls or parts or media, turn.signature)
+    return [*thoughts, *parts, *media, *calls]
 
 
 def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:

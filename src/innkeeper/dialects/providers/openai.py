@@ -210,8 +210,8 @@ class OpenAI(BaseDialect):
         if call.raw.keys() <= _CALL_KEYS:
             return {"id": call.id, "type": "function", "function": function}
         raw: dict[str, Any] = jsonable(call.raw)
-        kept = {key: value for key, value in raw.items() if key not in ("name", "arguments", "args", "input")}
-        return {**kept, "id": call.id, "type": "function", "function": function}
+        others = {key: value for key, value in raw.items() if key not in ("name", "arguments", "args", "input")}
+        return {**others, "id": call.id, "type": "function", "function": function}
 
 
 @lru_cache(maxsize=1024)

@@ -24,8 +24,8 @@ from innkeeper.prompt.text import scalar_text
 def part(media: Media) -> dict[str, Any] | str:
     """``input_image`` or ``input_file``."""
     if media.kind == "image":
-        place = {"file_id": media.file_id} if media.file_id else {"image_url": media.data_url}
-        return {"type": "input_image", **place, "detail": media.detail or "auto"}
+        source = {"file_id": media.file_id} if media.file_id else {"image_url": media.data_url}
+        return {"type": "input_image", **source, "detail": media.detail or "auto"}
     if media.kind != "file":
         return "there is no place for its kind"
     if media.file_id:
@@ -92,7 +92,7 @@ def _instructions(talk: Conversation) -> tuple[str, list[Turn]]:
     """The text at the top, and the turns without it."""
     if talk.style.system != "keep":
         return system_text(talk), talk.turns
-    first = next((place for place, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
+    first = next((index for index, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
     top = Conversation(tuple(talk.turns[:first]), [], talk.style)
     return system_text(top), talk.turns[first:]
 
@@ -124,8 +124,8 @@ def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, A
     if not (part.get("id") or part.get("encrypted_content")):
         report.loss("the thoughts behind an answer are not sent: they have neither id nor sealed content", turn.index)
         return None
-    kept = {key: jsonable(part[key]) for key in ("id", "encrypted_content", "content") if part.get(key)}
-    return {"type": "reasoning", **kept, "summary": jsonable(part.get("summary") or [])}
+    fields = {key: jsonable(part[key]) for key in ("id", "encrypted_content", "content") if part.get(key)}
+    return {"type": "reasoning", **fields, "summary": jsonable(part.get("summary") or [])}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

@@ -19,15 +19,15 @@ def mark_depths(messages: list[Message], depth: int, mark: Mapping[str, Any], *,
     """
     if depth < 0:
         return messages
-    places = set(_at_depths(messages, (depth, depth + 2), system=system))
-    return [mark_last(message, mark) if place in places else message for place, message in enumerate(messages)]
+    depths = set(_at_depths(messages, (depth, depth + 2), system=system))
+    return [mark_last(message, mark) if index in depths else message for index, message in enumerate(messages)]
 
 
 def _at_depths(messages: list[Message], depths: tuple[int, ...], *, system: bool) -> Iterator[int]:
     """The places of the messages that end the turns of these depths."""
     depth, before, prefilled = 0, "", True
-    for place in range(len(messages) - 1, -1, -1):
-        role = messages[place]["role"]
+    for position in range(len(messages) - 1, -1, -1):
+        role = messages[position]["role"]
         if prefilled and role == "assistant":
             continue
         prefilled = False
@@ -35,7 +35,7 @@ def _at_depths(messages: list[Message], depths: tuple[int, ...], *, system: bool
             continue
         if role != before:
             if depth in depths:
-                yield place
+                yield position
             if depth == max(depths):
                 return
             depth, before = depth + 1, role
@@ -53,7 +53,7 @@ def mark_last(message: Message, mark: Mapping[str, Any]) -> Message:
 
 def mark_first_system(messages: list[Message], mark: Mapping[str, Any]) -> list[Message]:
     """The messages with the mark on the first system message."""
-    place = next((place for place, message in enumerate(messages) if message["role"] == "system"), None)
-    if place is None:
+    index = next((index for index, message in enumerate(messages) if message["role"] == "system"), None)
+    if index is None:
         return messages
-    return [*messages[:place], mark_last(messages[place], mark), *messages[place + 1 :]]
+    return [*messages[:index], mark_last(messages[index], mark), *messages[index + 1 :]]

@@ -191,7 +191,7 @@ def _as_user(messages: list[RawMessage], report: Report) -> list[RawMessage]:
 
 def _without_own_pictures(messages: list[RawMessage], report: Report) -> list[RawMessage]:
     """The messages without pictures that the user did not show, and without those that held nothing else."""
-    kept = []
+    remaining = []
     for index, message in enumerate(messages):
         content = message["content"]
         if isinstance(content, list) and message["role"] in ("system", "assistant"):
@@ -199,8 +199,8 @@ def _without_own_pictures(messages: list[RawMessage], report: Report) -> list[Ra
             if len(content) < len(message["content"]):
                 report.loss("a picture that is not the user's is not sent: the model takes none", index)
         if content or content == message["content"]:
-            kept.append({**message, "content": content})
-    return kept
+            remaining.append({**message, "content": content})
+    return remaining
 
 
 def _body(request: ProviderRequest) -> dict[str, Any]:
@@ -229,11 +229,11 @@ _UNSET: Final[Mapping[str, tuple[Any, ...]]] = {
 }
 
 
-def _note_losses(given: Mapping[str, Any], body: Mapping[str, Any], request: ProviderRequest, report: Report) -> None:
+def _note_losses(options: Mapping[str, Any], body: Mapping[str, Any], request: ProviderRequest, report: Report) -> None:
     """A note for each setting that says something and is not in the body."""
     carried = body.keys() | (body.get("generationConfig") or EMPTY).keys()
     for name in _SAID:
-        value = given.get(name)
+        value = options.get(name)
         if not value or value == SAMPLING.get(name) or value in _UNSET.get(name, ()) or (name == "seed" and value < 0):
             continue
         if not carried & {name, *_OTHER_NAMES.get(name, ())}:
@@ -279,23 +279,23 @@ def _plain(message: RawMessage) -> RawMessage:
 _DEFAULT_GOOGLE: Final = "gemini-2.5-pro"
 
 
-def _claude(conversion: ChatConversion, given: Mapping[str, Any]) -> dict[str, Any]:
+def _claude(conversion: ChatConversion, options: Mapping[str, Any]) -> dict[str, Any]:
     return convert_claude(
         conversion,
-        prefill=str(given.get("prefill") or ""),
-        use_sysprompt=bool(given.get("use_sysprompt")),
-        use_tools=bool(given.get("use_tools")),
+        prefill=str(options.get("prefill") or ""),
+        use_sysprompt=bool(options.get("use_sysprompt")),
+        use_tools=bool(options.get("use_tools")),
     )
 
 
-def _google(conversion: ChatConversion, given: Mapping[str, Any]) -> dict[str, Any]:
-    model = str(given.get("model") or _DEFAULT_GOOGLE)
-    return convert_google(conversion, model=model, use_sysprompt=bool(given.get("use_sysprompt")))
+def _google(conversion: ChatConversion, options: Mapping[str, Any]) -> dict[str, Any]:
+    model = str(options.get("model") or _DEFAULT_GOOGLE)
+    return convert_google(conversion, model=model, use_sysprompt=bool(options.get("use_sysprompt")))
 
 
-def _prefixed(conversion: ChatConversion, given: Mapping[str, Any]) -> dict[str, Any]:
-    field = str(given.get("property") or "prefix")
-    return {"messages": mark_prefix(conversion.messages, given.get("tools") or (), field)}
+def _prefixed(conversion: ChatConversion, options: Mapping[str, Any]) -> dict[str, Any]:
+    field = str(options.get("property") or "prefix")
+    return {"messages": mark_prefix(conversion.messages, options.get("tools") or (), field)}
 
 
 CONVERSIONS: Final[Mapping[str, Callable[[ChatConversion, Mapping[str, Any]], dict[str, Any]]]] = MappingProxyType(
@@ -314,22 +314,24 @@ CONVERSIONS: Final[Mapping[str, Callable[[ChatConversion, Mapping[str, Any]], di
 """The conversions by the names of the vectors."""
 
 
-def convert(given: Mapping[str, Any], texts: Texts | None = None) -> dict[str, Any]:
+def convert(options: Mapping[str, Any], texts: Texts | None = None) -> dict[str, Any]:
     """Run one conversion: ``{fn, messages, names: {charName, userName, groupNames}, …}`` as the vectors have it.
 
     Raises `FormatError` for messages that cannot be converted, `UnknownNameError` for a conversion there is not.
     """
-    name = str(given.get("fn"))
+    name = str(options.get("fn"))
     if name not in CONVERSIONS:
         what = "conversion"
         raise UnknownNameError(what, name, CONVERSIONS)
-    return CONVERSIONS[name](ChatConversion.of(given.get("messages"), _speakers(given.get("names")), texts), given)
+    return CONVERSIONS[name](
+        ChatConversion.of(options.get("messages"), _speakers(options.get("names")), texts), options
+    )
 
 
 def _speakers(names: Any) -> Speakers:
-    found = names if isinstance(names, Mapping) else {}
+    name_fields = names if isinstance(names, Mapping) else {}
     return Speakers(
-        char=str(found.get("charName") or ""),
-        user=str(found.get("userName") or ""),
-        group=tuple(name for name in found.get("groupNames") or () if isinstance(name, str)),
+        char=str(name_fields.get("charName") or ""),
+        user=str(name_fields.get("userName") or ""),
+        group=tuple(name for name in name_fields.get("groupNames") or () if isinstance(name, str)),
     )

@@ -51,15 +51,15 @@ def _content(content: Any, index: int) -> str | list[dict[str, Any]] | None:
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, (list, tuple)):
-        return [_part(part, index, place) for place, part in enumerate(content)]
+        return [_part(part, index, part_index) for part_index, part in enumerate(content)]
     raise bad_message(index, ".content", "content is text, a list of parts, or nothing")
 
 
-def _part(part: Any, index: int, place: int) -> dict[str, Any]:
+def _part(part: Any, index: int, part_index: int) -> dict[str, Any]:
     if not isinstance(part, Mapping):
-        raise bad_message(index, f".content[{place}]", "a part is an object with a type")
+        raise bad_message(index, f".content[{part_index}]", "a part is an object with a type")
     if part.get("type") == "text" and not isinstance(part.get("text") or "", str):
-        raise bad_message(index, f".content[{place}].text", "the text of a part is text")
+        raise bad_message(index, f".content[{part_index}].text", "the text of a part is text")
     return dict(part)
 
 

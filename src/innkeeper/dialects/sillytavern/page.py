@@ -121,16 +121,16 @@ _ALONE: Final = ("quiet", "impersonate", "continue")
 
 def _counted(options: Mapping[str, Any], page: Options) -> Options:
     """Seed, number of replies and probabilities, where they are asked for in earnest."""
-    seed, count, found = options.get("seed"), options.get("n"), options.get("logprobs")
+    seed, count, logprobs = options.get("seed"), options.get("n"), options.get("logprobs")
     several = isinstance(count, int) and count > 1 and options.get("generation") not in _ALONE
-    likely = (options.get("top_logprobs") or _PROBABILITIES) if found is True else found
-    kept = {
+    likely = (options.get("top_logprobs") or _PROBABILITIES) if logprobs is True else logprobs
+    options_read = {
         "seed": seed if isinstance(seed, int) and seed >= 0 else None,
         "n": count if several else None,
         "logprobs": likely or None,
         "logit_bias": options.get("logit_bias") or None,
     }
-    return {name: value for name, value in kept.items() if name in page}
+    return {name: value for name, value in options_read.items() if name in page}
 
 
 _PROBABILITIES: Final = 5

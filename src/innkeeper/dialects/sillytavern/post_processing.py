@@ -100,17 +100,17 @@ def post_process(
     report: Report | None = None,
 ) -> list[dict[str, Any]]:
     """Messages in the shape of Chat Completions, by ``mode``. Changes are told to ``report``. Raises `FormatError`."""
-    told = report or Report("post-processing")
+    notes = report or Report("post-processing")
     names = speakers or Speakers()
-    read = [_line(raw, index, mode, names, told) for index, raw in enumerate(read_chat_messages(messages))]
-    lines = _merged(read, told)
+    read = [_line(raw, index, mode, names, notes) for index, raw in enumerate(read_chat_messages(messages))]
+    lines = _merged(read, notes)
     if not lines:
-        return [_placeholder(placeholder, told).message()]
+        return [_placeholder(placeholder, notes).message()]
     if mode.one_system:
-        lines = [lines[0], *(_as_user(line, told) for line in lines[1:])]
+        lines = [lines[0], *(_as_user(line, notes) for line in lines[1:])]
         if mode.user_first:
-            lines = _user_first(lines, placeholder, told)
-        lines = _merged(lines, told)
+            lines = _user_first(lines, placeholder, notes)
+        lines = _merged(lines, notes)
     return [line.message() for line in lines]
 
 
@@ -225,10 +225,10 @@ def _as_user(line: _Line, report: Report) -> _Line:
 
 def _user_first(lines: list[_Line], placeholder: str, report: Report) -> list[_Line]:
     """With a placeholder after the system message, or at the top, where the user does not speak first."""
-    place = 1 if lines[0].role == "system" else 0
-    if place < len(lines) and lines[place].role == "user":
+    first = 1 if lines[0].role == "system" else 0
+    if first < len(lines) and lines[first].role == "user":
         return lines
-    return [*lines[:place], _placeholder(placeholder, report), *lines[place:]]
+    return [*lines[:first], _placeholder(placeholder, report), *lines[first:]]
 
 
 def _placeholder(text: str, report: Report) -> _Line:

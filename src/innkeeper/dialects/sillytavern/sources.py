@@ -99,8 +99,8 @@ def _openai_last(request: ProviderRequest, body: Body) -> Body:
         return body
     count = {"logprobs": body["top_logprobs"]} if "top_logprobs" in body else {}
     dropped = ("messages", "top_logprobs", "logprobs", "tools", "tool_choice")
-    kept = {key: value for key, value in body.items() if key not in dropped}
-    return {**kept, **convert_text(request.conversion), **count}
+    remaining = {key: value for key, value in body.items() if key not in dropped}
+    return {**remaining, **convert_text(request.conversion), **count}
 
 
 def _azure_last(_request: ProviderRequest, body: Body) -> Body:

@@ -86,33 +86,33 @@ class Grammar:
 
     def next_open(self, text: str, start: int) -> int:
         """Where the next opener outside of any tag is, or -1. Of a longer run of braces the last two open."""
-        found = self._patterns.open.search(text, start)
-        return found.start() if found else -1
+        match = self._patterns.open.search(text, start)
+        return match.start() if match else -1
 
     def next_mark(self, text: str, start: int, *, split: bool) -> tuple[int, str]:
         """Place and spelling of the next opener, closer or (``split``) separator inside a tag, or ``(-1, "")``."""
         pattern = self._patterns.split if split else self._patterns.mark
-        found = pattern.search(text, start)
-        return (found.start(), found.group()) if found else (-1, "")
+        match = pattern.search(text, start)
+        return (match.start(), match.group()) if match else (-1, "")
 
     def head(self, text: str, start: int) -> Head | None:
         """The head at ``start``, just behind an opener; ``None`` when no tag begins here."""
-        found = self._patterns.head.match(text, start)
-        if found is None:
+        match = self._patterns.head.match(text, start)
+        if match is None:
             return None
-        flags = self._patterns.blanks.sub("", found["flags"]) if found["flags"] else ""
-        if found["scope"]:
-            return self._shorthand(text, found.end(), flags, found["scope"])
-        name = found["name"] or found["comment"]
-        return self._arguments(text, found.end(), name, flags, comment=found["comment"] is not None)
+        flags = self._patterns.blanks.sub("", match["flags"]) if match["flags"] else ""
+        if match["scope"]:
+            return self._shorthand(text, match.end(), flags, match["scope"])
+        name = match["name"] or match["comment"]
+        return self._arguments(text, match.end(), name, flags, comment=match["comment"] is not None)
 
-    def _arguments(self, text: str, place: int, name: str, flags: str, *, comment: bool) -> Head:
+    def _arguments(self, text: str, match: int, name: str, flags: str, *, comment: bool) -> Head:
         closing = self.ends in flags
         if not comment:
-            place = self._patterns.junk.match(text, place).end()  # type: ignore[union-attr]  # it matches the empty text
-        begin = self._patterns.begin.match(text, place)
+            match = self._patterns.junk.match(text, match).end()  # type: ignore[union-attr]  # it matches the empty text
+        begin = self._patterns.begin.match(text, match)
         mark = begin["mark"] if begin else ""
-        start = begin.end() if begin else place
+        start = begin.end() if begin else match
         if mark:
             return Head(
                 name, flags, start, self.separator if mark == self.separator else None, bare=False, closing=closing

@@ -251,14 +251,14 @@ class _Parser:
 
     def token(self) -> tuple[str, str]:
         """The next token's kind and text, without moving."""
-        found = _TOKEN.match(self.text, self.at)
-        if found is None or found.lastgroup is None:
+        match = _TOKEN.match(self.text, self.at)
+        if match is None or match.lastgroup is None:
             self.fail("this cannot stand in a tag")
-        return found.lastgroup, found[found.lastgroup]
+        return match.lastgroup, match[match.lastgroup]
 
     def skip(self) -> None:
-        found = _TOKEN.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = _TOKEN.match(self.text, self.at)
+        self.at = match.end() if match else self.at
 
     def close(self, kind: str) -> bool:
         """Read the closing braces; whether they eat the blanks behind them."""

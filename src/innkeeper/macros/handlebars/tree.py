@@ -134,20 +134,20 @@ def strip_blanks(program: Program) -> None:
 
 def _program(program: Program, *, root: bool = False) -> None:
     body = program.body
-    for place, node in enumerate(body):
+    for index, node in enumerate(body):
         tag = _tag(node)
         if tag is None:
             continue
-        before, after = _line_ends(body, place, root=root), _line_starts(body, place, root=root)
+        before, after = _line_ends(body, index, root=root), _line_starts(body, index, root=root)
         if tag.strip.right:
-            _cut_start(body, place + 1, every=True)
+            _cut_start(body, index + 1, every=True)
         if tag.strip.left:
-            _cut_end(body, place - 1, every=True)
+            _cut_end(body, index - 1, every=True)
         if tag.line and before and after:
-            _cut_start(body, place + 1)
-            _cut_end(body, place - 1)
+            _cut_start(body, index + 1)
+            _cut_end(body, index - 1)
         if isinstance(node, BlockStatement):
-            _lines(body, place, node, opens=tag.opens and before, closes=tag.closes and after)
+            _lines(body, index, node, opens=tag.opens and before, closes=tag.closes and after)
 
 
 def _lines(body: list[Node], place: int, block: BlockStatement, *, opens: bool, closes: bool) -> None:

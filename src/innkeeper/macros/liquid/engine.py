@@ -97,8 +97,8 @@ class Scanner:
     def tokens(self) -> Iterator[Token]:
         """The tokens. Raises `LiquidSyntaxError` and `MacroLimitError`."""
         source, position = self._source, 0
-        while found := _OPEN.search(source, position):
-            start = found.start()
+        while match := _OPEN.search(source, position):
+            start = match.start()
             yield from self._content(position, start)
             position, tokens = self._output(start) if source[start + 1] == "{" else self._tag(start)
             yield from tokens
@@ -148,13 +148,13 @@ class Scanner:
 
     def _verbatim(self, name: str, start: int, inside: int) -> tuple[int, list[Token]]:
         closer, kind = _VERBATIM[name]
-        found = closer.search(self._source, inside)
-        if found is None:
+        match = closer.search(self._source, inside)
+        if match is None:
             raise self._error(f"the {name} block is never closed", start)
-        self._strip = bool(found["dash"])
-        text = self._source[inside : found.start()]
+        self._strip = bool(match["dash"])
+        text = self._source[inside : match.start()]
         tokens = [] if self._depth or not text else [Token(kind, text, inside, self._source)]
-        return found.end(), tokens
+        return match.end(), tokens
 
     def _lines(self, start: int, end: int) -> Iterator[Token]:
         """The tags of a ``liquid`` block, one a line."""

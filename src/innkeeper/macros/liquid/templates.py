@@ -119,7 +119,7 @@ def _finished(text: str, ranges: list[MacroRange]) -> str:
     'a\n\n\nb {x}'
     """
     for removed in (_ESCAPES, _BLANK_LINE):
-        spans = [found.span() for found in removed.finditer(text)]
+        spans = [match.span() for match in removed.finditer(text)]
         if spans and ranges:
             ranges[:] = edited(ranges, [Edit(start, end, 0) for start, end in spans])
         text = removed.sub("", text) if spans else text

@@ -103,9 +103,9 @@ def trimmed_spans(text: str) -> Iterator[tuple[int, int]]:
     [(1, 12)]
     """
     place = 0
-    for found in _TRIM.finditer(text):
-        start = _line_end(text, place, max(place, found.start()))
-        place = max(place, _NEWLINES.match(text, found.end()).end())  # type: ignore[union-attr]  # it matches nothing
+    for match in _TRIM.finditer(text):
+        start = _line_end(text, place, max(place, match.start()))
+        place = max(place, _NEWLINES.match(text, match.end()).end())  # type: ignore[union-attr]  # it matches nothing
         yield start, place
 
 

@@ -466,11 +466,11 @@ _LEFT: Final = re.compile(r"\{\{([^{}]{1,200})\}\}")
 def _report_unknown(text: str, world: _World) -> None:
     if world.env.warn is None or world.depth:
         return
-    for found in _LEFT.finditer(text):
+    for match in _LEFT.finditer(text):
         if world.env.spent.reports > MAX_REPORTS:
             return
-        name = re.split(r"[\s:]", found[1].strip())[0]
-        report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, found.start())
+        name = re.split(r"[\s:]", match[1].strip())[0]
+        report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, match.start())
 
 
 NAMES: Final = frozenset(one.name.lower() for one in (*_FIRST, *_WITH_CARD, *_LAST)) | {"original"}

@@ -40,7 +40,7 @@ def exactly(literal: str) -> Finder:
     pattern = re.compile(re.escape(literal), _FLAGS)
 
     def find(text: str) -> Iterator[Found]:
-        return (Found(found.start(), found.end()) for found in pattern.finditer(text))
+        return (Found(match.start(), match.end()) for match in pattern.finditer(text))
 
     return Finder(literal, find)
 
@@ -88,26 +88,26 @@ def assigned(opener: str, *, empty: bool) -> Finder:
     def find(text: str) -> Iterator[Found]:
         colons = _Next(lambda place: text.find(":", place))
         braces = _Next(lambda place: text.find("}", place))
-        found = pattern.search(text)
-        while found is not None:
-            colon = colons.at(found.end())
+        match = pattern.search(text)
+        while match is not None:
+            colon = colons.at(match.end())
             brace = braces.at(colon + 2) if colon >= 0 else -1
             if brace < 0:
                 return
-            named = colon > found.end() and text.startswith("::", colon)
+            named = colon > match.end() and text.startswith("::", colon)
             if named and text.startswith("}}", brace) and (empty or brace > colon + 2):
-                yield Found(found.start(), brace + 2, (text[found.end() : colon], text[colon + 2 : brace]))
-                found = pattern.search(text, brace + 2)
+                yield Found(match.start(), brace + 2, (text[match.end() : colon], text[colon + 2 : brace]))
+                match = pattern.search(text, brace + 2)
             else:
-                found = pattern.search(text, found.start() + 1)
+                match = pattern.search(text, match.start() + 1)
 
     return Finder(opener, find)
 
 
 def _line_ends(text: str) -> _Next:
     def find(place: int) -> int:
-        found = _LINE_END.search(text, place)
-        return found.start() if found else -1
+        match = _LINE_END.search(text, place)
+        return match.start() if match else -1
 
     return _Next(find)
 
@@ -117,13 +117,13 @@ def to_close(opener: str) -> Finder:
     pattern = re.compile(re.escape(opener), _FLAGS)
 
     def find(text: str) -> Iterator[Found]:
-        found = pattern.search(text)
-        while found is not None:
-            close = text.find("}}", found.end())
+        match = pattern.search(text)
+        while match is not None:
+            close = text.find("}}", match.end())
             if close < 0:
                 return
-            yield Found(found.start(), close + 2, (text[found.end() : close],))
-            found = pattern.search(text, close + 2)
+            yield Found(match.start(), close + 2, (text[match.end() : close],))
+            match = pattern.search(text, close + 2)
 
     return Finder(opener, find)
 
@@ -139,20 +139,20 @@ def on_line(opener: str, separator: str = "") -> Finder:
         ends = _line_ends(text)
         closes = _Next(lambda place: text.find("}}", place))
         parts = _Next(lambda place: text.find(separator, place))
-        found = pattern.search(text)
-        while found is not None:
-            start = found.end()
+        match = pattern.search(text)
+        while match is not None:
+            start = match.end()
             middle = parts.at(start) if separator else start
             close = closes.at(middle + len(separator) if separator else start + 1) if middle >= 0 else -1
             if close < 0:
                 return
             end = ends.at(start)
             if 0 <= end < close:
-                found = pattern.search(text, found.start() + 1)
+                match = pattern.search(text, match.start() + 1)
                 continue
             groups = (text[start:middle], text[middle + len(separator) : close]) if separator else (text[start:close],)
-            yield Found(found.start(), close + 2, groups)
-            found = pattern.search(text, close + 2)
+            yield Found(match.start(), close + 2, groups)
+            match = pattern.search(text, close + 2)
 
     return Finder(opener, find)
 
@@ -162,14 +162,14 @@ def quoted(opener: str, closer: str) -> Finder:
     pattern = re.compile(re.escape(opener), _FLAGS)
 
     def find(text: str) -> Iterator[Found]:
-        found = pattern.search(text)
-        while found is not None:
-            line = _LINE_END.search(text, found.end())
+        match = pattern.search(text)
+        while match is not None:
+            line = _LINE_END.search(text, match.end())
             end = line.start() if line else len(text)
-            close = text.rfind(closer, found.end(), end)
+            close = text.rfind(closer, match.end(), end)
             if close >= 0:
                 end = close + len(closer)
-                yield Found(found.start(), end, (text[found.end() : close],))
-            found = pattern.search(text, end)
+                yield Found(match.start(), end, (text[match.end() : close],))
+            match = pattern.search(text, end)
 
     return Finder(opener, find)

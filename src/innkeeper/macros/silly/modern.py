@@ -58,7 +58,7 @@ def _before(text: str) -> str:
         text = _LEGACY.sub(r"{{time::\1}}", text)
     if "<" in text:
         charge("macros", text.count("<") * _MARK_STEPS)
-        text = _MARKS.sub(lambda found: _NAMES.get(found[1].lower(), "{{group}}"), text)
+        text = _MARKS.sub(lambda match: _NAMES.get(match[1].lower(), "{{group}}"), text)
     return text
 
 
@@ -69,8 +69,8 @@ _EDIT_STEPS: Final = 10
 _ESCAPES: Final = re.compile(r"\\(?=[{}])")
 _ELSE: Final = re.compile(re.escape(core.ELSE))
 _REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]], Callable[[str], str]], ...]] = (
-    ("\\", lambda text: (found.span() for found in _ESCAPES.finditer(text)), lambda text: _ESCAPES.sub("", text)),
-    (core.ELSE, lambda text: (found.span() for found in _ELSE.finditer(text)), lambda text: _ELSE.sub("", text)),
+    ("\\", lambda text: (match.span() for match in _ESCAPES.finditer(text)), lambda text: _ESCAPES.sub("", text)),
+    (core.ELSE, lambda text: (match.span() for match in _ELSE.finditer(text)), lambda text: _ELSE.sub("", text)),
     ("{{", core.trimmed_spans, core.without_trims),
 )
 """What is cut out of an evaluated text, in this order: its mark, where it is, and the text without it."""

@@ -67,10 +67,10 @@ def _parsed(path: str) -> tuple[str | int, ...]:
     return parts
 
 
-def _part(found: re.Match[str]) -> str | int:
-    if found["bracket"] is None:
-        return found["single"] or found["double"] or found["key"] or ""
-    text = found["bracket"].strip()
+def _part(match: re.Match[str]) -> str | int:
+    if match["bracket"] is None:
+        return match["single"] or match["double"] or match["key"] or ""
+    text = match["bracket"].strip()
     if not _INDEX.fullmatch(text):
         return text
     return int(text) if len(text) <= _LONGEST_INDEX else int(text[:_LONGEST_INDEX])

@@ -151,16 +151,16 @@ class _Expansion:
                     return
                 if value:
                     self.pieces.append(value)
-            found = _MARKS.search(text, place)
-            if found is None:
+            match = _MARKS.search(text, place)
+            if match is None:
                 self._literal(text[place:])
                 return
-            if place < (end := found.start()):
+            if place < (end := match.start()):
                 self._literal(text[place:end])
             if self.half:
                 self.pieces.append(self.half)
                 self.half = ""
-            mark, place = found.group(), found.end()
+            mark, place = match.group(), match.end()
 
     def _joined(self, text: str, place: int) -> tuple[int, str]:
         """The mark that the half before this segment makes with its first character, if it does."""

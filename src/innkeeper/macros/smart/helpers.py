@@ -111,11 +111,11 @@ def moment_text(now: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
 
     local = now.replace(tzinfo=None)
 
-    def written(found: re.Match[str]) -> str:
-        flag, letter = found.groups()
+    def written(match: re.Match[str]) -> str:
+        flag, letter = match.groups()
         if letter == "s":
             return str(int((now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()))
-        return local.strftime(f"%{flag}{letter}") if letter in _DIRECTIVES else found.group()
+        return local.strftime(f"%{flag}{letter}") if letter in _DIRECTIVES else match.group()
 
     return _DIRECTIVE.sub(written, pattern)
 

@@ -74,10 +74,10 @@ class Inner(msgspec.Struct, frozen=True):
 
     def cut(self, separator: str) -> tuple[Inner, Inner] | None:
         """What stands before and behind the first ``separator``, or ``None`` without one."""
-        place = self.plain.find(separator)
-        if place < 0:
+        index = self.plain.find(separator)
+        if index < 0:
             return None
-        return Inner(self.text[:place], self.plain[:place]), self.behind(place + len(separator))
+        return Inner(self.text[:index], self.plain[:index]), self.behind(index + len(separator))
 
     def stripped(self) -> Inner:
         """The same without blank space around it."""

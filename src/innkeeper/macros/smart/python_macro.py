@@ -128,10 +128,10 @@ def _state(piece: str, inside: str) -> str:
         if inside:
             place, inside = _closed(piece, place, inside)
             continue
-        found = _LEXEME.search(piece, place)
-        if found is None:
+        match = _LEXEME.search(piece, place)
+        if match is None:
             return ""
-        inside, place = found.group(), found.end()
+        inside, place = match.group(), match.end()
     return inside
 
 

@@ -177,8 +177,8 @@ def section_of(values: Any, section: str) -> Mapping[str, Any]:
         return {}
     if not isinstance(values, Mapping):
         refuse_config(section, f"it must be a mapping, not {type(values).__name__}")
-    found: Mapping[str, Any] = values
-    return found
+    level: Mapping[str, Any] = values
+    return level
 
 
 def read_config(kind: type[T], values: Mapping[str, Any], section: str) -> T:
@@ -187,8 +187,8 @@ def read_config(kind: type[T], values: Mapping[str, Any], section: str) -> T:
         return convert(dict(values), kind, dec_hook=_frozen)
     except msgspec.ValidationError as error:
         keys = ", ".join(kind.__struct_fields__)
-        place = Where(asset="context", path=section)
-        raise ConfigError(f"{section}: {error}", where=place, hint=f"keys: {keys}") from error
+        where = Where(asset="context", path=section)
+        raise ConfigError(f"{section}: {error}", where=where, hint=f"keys: {keys}") from error
 
 
 def refuse_config(section: str, why: str) -> None:

@@ -222,8 +222,8 @@ class InMemoryInjections:
         A filter that raises counts as passed; ``context.warn``, where there is one, is called.
         """
         for key in sorted(self._entries):
-            injection, wanted = self._entries[key]
-            if wanted is None or _passes(wanted, injection, context):
+            injection, condition = self._entries[key]
+            if condition is None or _passes(condition, injection, context):
                 yield injection
 
     def ephemeral_ids(self) -> tuple[str, ...]:
@@ -231,9 +231,9 @@ class InMemoryInjections:
         return tuple(injection.id for injection in self if injection.ephemeral)
 
 
-def _passes(wanted: Callable[[Any], bool], injection: Injection, context: Any) -> bool:
+def _passes(condition: Callable[[Any], bool], injection: Injection, context: Any) -> bool:
     try:
-        return bool(wanted(context))
+        return bool(condition(context))
     except Exception as error:  # noqa: BLE001 - an application's own code; its text stays active
         warn = getattr(context, "warn", None)
         if warn is not None:

@@ -59,10 +59,10 @@ class Step(Generic[C]):
         try:
             return convert(_options(values), self.config, dec_hook=_keep)
         except (msgspec.ValidationError, InnkeeperError, TypeError, ValueError) as error:
-            place = Where(asset="configuration", path=self.name)
+            where = Where(asset="configuration", path=self.name)
             known = ", ".join(self.config.__struct_fields__) or "none"
             raise ConfigError(
-                f"invalid config for step {self.name}: {error}", where=place, hint=f"keys: {known}"
+                f"invalid config for step {self.name}: {error}", where=where, hint=f"keys: {known}"
             ) from error
 
 
@@ -226,11 +226,11 @@ def _named(layer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepConfig:
-    said = [layer[entry.step.name] for layer in layers if entry.step.name in layer]
-    if not said:
+    step_layers = [layer[entry.step.name] for layer in layers if entry.step.name in layer]
+    if not step_layers:
         return entry.config
     merged: dict[str, Any] = thaw(entry.options)
-    for options in said:
+    for options in step_layers:
         merged = deep_merge(merged, options)
     config: StepConfig = entry.step.configure(merged)
     return config

@@ -70,7 +70,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def active_names(self) -> tuple[str, ...]:
         """The names of members who are not muted."""
-        return tuple(name for place, name in enumerate(self.names) if place not in self.settings.disabled)
+        return tuple(name for index, name in enumerate(self.names) if index not in self.settings.disabled)
 
 
 class TextSettings(msgspec.Struct, frozen=True, kw_only=True):

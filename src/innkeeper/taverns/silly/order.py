@@ -151,7 +151,7 @@ class Order:
     def __init__(self, state: State, stages: tuple[Stage, ...], *, repeats: bool) -> None:
         self.stages, self.stage = stages, ""
         self._state, self._repeats = state, repeats
-        self._places = {stage.name: place for place, stage in enumerate(stages)}
+        self._places = {stage.name: index for index, stage in enumerate(stages)}
 
     def follow(self, work: Mapping[str, Callable[[], None]]) -> None:
         """Do what the stages of these names are for, in the table's order. Raises `UnknownNameError` for one it does not have."""

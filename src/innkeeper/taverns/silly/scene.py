@@ -98,8 +98,8 @@ def reasoning_frames(inputs: SillyInputs, lines: Sequence[Line], expand: Expande
     """
     rule, frames = inputs.power.reasoning, dict[int, ReasoningFrame]()
     most = rule.max_additions if rule.add_to_prompts else 0
-    for place, line in enumerate(reversed(lines)):
-        goes_on = inputs.type == "continue" and not place
+    for index, line in enumerate(reversed(lines)):
+        goes_on = inputs.type == "continue" and not index
         if not line.reasoning or not (goes_on or len(frames) < most):
             continue
         if inputs.group is not None and line.name != inputs.char:

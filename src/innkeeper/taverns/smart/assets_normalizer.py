@@ -164,7 +164,7 @@ def merge_world_books(
     chosen = options or SmartOptions()
     first, second = (_entries(books, chosen) for books in (world_books, character_world_book))
     every = first + second
-    identities = [_entry_identity(entry, place, dedup_key, chosen) for place, entry in enumerate(every)]
+    identities = [_entry_identity(entry, index, dedup_key, chosen) for index, entry in enumerate(every)]
     merged, removed = _first_of_each(every, identities)
     return {
         "world_book": merged,

@@ -218,7 +218,7 @@ def _follow(row: _Row, candidate: Candidate) -> None:
 
 
 def _verdicts(rows: list[_Row], messages: list[dict[str, Any]], names: Sequence[str]) -> Iterator[Verdict]:
-    places = {id(message["source"]): place for place, message in enumerate(messages)}
+    places = {id(message["source"]): index for index, message in enumerate(messages)}
     for row in sorted(rows, key=lambda row: row.entry.index):
         yield _verdict(row, places, names)
 

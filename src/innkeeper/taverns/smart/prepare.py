@@ -290,10 +290,10 @@ _WIDE: Final = Compat(wide_books=True)
 def _distinct(entries: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """The entries, each once, and how many were there before."""
     kept: dict[object, dict[str, Any]] = {}
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         content = entry.get("content")
         is_named = entry.get("id") is not None and isinstance(content, str)
-        kept.setdefault((text_of(entry["id"], "id"), content) if is_named else place, entry)
+        kept.setdefault((text_of(entry["id"], "id"), content) if is_named else index, entry)
     return list(kept.values()), len(entries) - len(kept)
 
 

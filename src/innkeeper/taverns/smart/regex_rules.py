@@ -79,16 +79,16 @@ def _applied(
     options: SmartOptions | None,
     notes: list[Note] | None,
 ) -> list[dict[str, Any]]:
-    written = [dict(_object(message, place)) for place, message in enumerate(messages)]
+    written = [dict(_object(message, index)) for index, message in enumerate(messages)]
     run = _Run([] if notes is None else notes)
     depths = _depths(written)
     for rule in _chosen(regex_rules, placement, view, variables, options, run):
         charge("rules", len(written) * _REACHING_STEPS)
-        places = [place for place, message in enumerate(written) if rule.reaches(message, depths[place])]
-        contents = [text_of(written[place].get("content"), f"messages[{place}].content") for place in places]
-        for place, old, new in zip(places, contents, run.replaced(rule, contents), strict=True):
+        places = [index for index, message in enumerate(written) if rule.reaches(message, depths[index])]
+        contents = [text_of(written[index].get("content"), f"messages[{index}].content") for index in places]
+        for index, old, new in zip(places, contents, run.replaced(rule, contents), strict=True):
             if new != old:
-                written[place]["content"] = new
+                written[index]["content"] = new
     return written
 
 
@@ -237,13 +237,13 @@ def _conditions(
 
 
 def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
-    place = Where(asset=_name(rule), path=f"regex_rules[{index}].find_regex")
+    where = Where(asset=_name(rule), path=f"regex_rules[{index}].find_regex")
     targets = rule.get("targets")
     try:
         return _Rule(
-            pattern=compile_pattern(text_of(rule["find_regex"], str(place.path))),
+            pattern=compile_pattern(text_of(rule["find_regex"], str(where.path))),
             replacement=_REFERENCE.sub(r"\\g<\1>", text_of(rule.get("replace_regex"), "replace_regex")),
-            place=place,
+            place=where,
             lowest=_depth(rule.get("min_depth"), 0) or 0,
             highest=_depth(rule.get("max_depth"), None),
             targets=frozenset(_written(item, "targets") for item in targets if item is not None)
@@ -251,7 +251,7 @@ def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
             else None,
         )
     except InputError as error:
-        run.left_out(place, error)
+        run.left_out(where, error)
         return None
 
 
@@ -305,11 +305,11 @@ class _Run:
                 "the regex rules together, in seconds,", limit="MAX_RULES_SECONDS", allowed=MAX_RULES_SECONDS
             )
 
-    def left_out(self, place: Where, error: InnkeeperError) -> None:
+    def left_out(self, where: Where, error: InnkeeperError) -> None:
         """Tell of a rule that cannot run; of one that the allowance does not reach for also that no other runs."""
         self.over = isinstance(error, AllowanceError)
         self.notes.append(
-            Note(NoteKind.WARNING, f"the rule is left out: {error.message}", where=place, hint=error.hint)
+            Note(NoteKind.WARNING, f"the rule is left out: {error.message}", where=where, hint=error.hint)
         )
 
 

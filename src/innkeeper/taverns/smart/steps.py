@@ -157,8 +157,8 @@ def _expanded(text: str, env: SmartEnvironment, state: State, index: int | None)
     try:
         return expand(text, env)
     except InnkeeperError as error:
-        place = Where(asset="prompt", path="greeting" if index is None else f"messages[{index}]")
-        state.warn(f"macros are left as they are: {error.message}", kind=NoteKind.MACRO, where=place, hint=error.hint)
+        where = Where(asset="prompt", path="greeting" if index is None else f"messages[{index}]")
+        state.warn(f"macros are left as they are: {error.message}", kind=NoteKind.MACRO, where=where, hint=error.hint)
         return text
 
 

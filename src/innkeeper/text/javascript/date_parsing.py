@@ -38,23 +38,23 @@ def read_moment(text: str, zone: tzinfo = UTC) -> datetime | None:
     """The moment a text names, ``None`` when it names none. Texts without a zone are in ``zone``."""
     if len(text) > _LONGEST:
         return None
-    found = _ISO.fullmatch(text)
-    if found:
-        return iso_moment(found, zone)
+    match = _ISO.fullmatch(text)
+    if match:
+        return iso_moment(match, zone)
     return _Lenient(zone).read(text)
 
 
-def iso_moment(found: re.Match[str], zone: tzinfo) -> datetime | None:
+def iso_moment(match: re.Match[str], zone: tzinfo) -> datetime | None:
     """The moment of an ISO 8601 match; ``None`` when the calendar has no such day."""
     try:
-        day = _iso_day(found)
-        hour = int(found["hour"] or 0)
-        offset = _iso_zone(found["zone"], zone)
+        day = _iso_day(match)
+        hour = int(match["hour"] or 0)
+        offset = _iso_zone(match["zone"], zone)
         clock = timedelta(
             hours=hour,
-            minutes=_below(found["minute"], 60),
-            seconds=_below(found["second"], 60),
-            milliseconds=int(float(f"0.{found['part'] or 0}") * 1000),
+            minutes=_below(match["minute"], 60),
+            seconds=_below(match["second"], 60),
+            milliseconds=int(float(f"0.{match['part'] or 0}") * 1000),
         )
         if clock > timedelta(hours=24):
             return None
@@ -71,17 +71,17 @@ def _below(digits: str | None, limit: int) -> int:
     return number
 
 
-def _iso_day(found: re.Match[str]) -> datetime:
-    year = int(found["year"])
-    if found["week"]:
-        return datetime.fromisocalendar(year, int(found["week"]), int(found["weekday"] or 1))
-    if found["ordinal"]:
-        day = datetime(year, 1, 1) + timedelta(days=int(found["ordinal"]) - 1)  # noqa: DTZ001 - the zone is set later
+def _iso_day(match: re.Match[str]) -> datetime:
+    year = int(match["year"])
+    if match["week"]:
+        return datetime.fromisocalendar(year, int(match["week"]), int(match["weekday"] or 1))
+    if match["ordinal"]:
+        day = datetime(year, 1, 1) + timedelta(days=int(match["ordinal"]) - 1)  # noqa: DTZ001 - the zone is set later
         if day.year != year:
             msg = "no such day"
             raise ValueError(msg)
         return day
-    return datetime(year, int(found["month"] or found["only"] or 1), int(found["day"] or 1))  # noqa: DTZ001 - likewise
+    return datetime(year, int(match["month"] or match["only"] or 1), int(match["day"] or 1))  # noqa: DTZ001 - likewise
 
 
 def _iso_zone(text: str | None, zone: tzinfo) -> tzinfo:
@@ -114,23 +114,23 @@ class _Lenient:
         self.seen = False
 
     def read(self, text: str) -> datetime | None:
-        self._text, place = text, 0
-        while place < len(text):
-            found = _PART.match(text, place)
-            if found is None or not self._take(found):
+        self._text, position = text, 0
+        while position < len(text):
+            match = _PART.match(text, position)
+            if match is None or not self._take(match):
                 return None
-            place = found.end() if found.lastgroup != "bracket" else _after_brackets(text, place)
+            position = match.end() if match.lastgroup != "bracket" else _after_brackets(text, position)
         return self._moment()
 
-    def _take(self, found: re.Match[str]) -> bool:
-        value, after = found.group(), self._text[found.end() : found.end() + 1]
-        if found.lastgroup == "number":
+    def _take(self, match: re.Match[str]) -> bool:
+        value, after = match.group(), self._text[match.end() : match.end() + 1]
+        if match.lastgroup == "number":
             self.seen = True
             return self._number(value, after)
-        if found.lastgroup == "word":
+        if match.lastgroup == "word":
             return self._word(value.lower(), after)
-        if found.lastgroup == "mark":
-            return self._mark(value, self._text[found.start() - 1 : found.start()])
+        if match.lastgroup == "mark":
+            return self._mark(value, self._text[match.start() - 1 : match.start()])
         return True
 
     def _mark(self, mark: str, before: str) -> bool:
@@ -228,9 +228,9 @@ def _overflowing(year: int, month: int, day: int) -> datetime | None:
     return datetime(year, month, 1) + timedelta(days=day - 1)  # noqa: DTZ001 - the zone is set later
 
 
-def _after_brackets(text: str, place: int) -> int:
+def _after_brackets(text: str, position: int) -> int:
     depth = 0
-    for index in range(place, len(text)):
+    for index in range(position, len(text)):
         depth += (text[index] == "(") - (text[index] == ")")
         if depth == 0:
             return index + 1
@@ -276,25 +276,25 @@ def _of_ms(value: float) -> datetime | None:
         return None
 
 
-def _saved(found: re.Match[str], zone: tzinfo) -> datetime | None:
+def _saved(match: re.Match[str], zone: tzinfo) -> datetime | None:
     try:
         year, month, day, hour, minute, second = (
-            int(found[name]) for name in ("year", "month", "day", "hour", "minute", "second")
+            int(match[name]) for name in ("year", "month", "day", "hour", "minute", "second")
         )
-        return datetime(year, month, day, hour, minute, second, int(found["part"] or 0) * 1000, tzinfo=zone)
+        return datetime(year, month, day, hour, minute, second, int(match["part"] or 0) * 1000, tzinfo=zone)
     except ValueError:
         return None
 
 
-def _spoken(found: re.Match[str], zone: tzinfo) -> datetime | None:
-    month = found["month"].lower()[:_WORD_LENGTH]
-    hour = int(found["hour"])
+def _spoken(match: re.Match[str], zone: tzinfo) -> datetime | None:
+    month = match["month"].lower()[:_WORD_LENGTH]
+    hour = int(match["hour"])
     if month not in _MONTHS or not 1 <= hour <= _LAST_MONTH:
         return None
-    hour = hour % 12 + (12 if found["half"].lower() == "pm" else 0)
+    hour = hour % 12 + (12 if match["half"].lower() == "pm" else 0)
     try:
         return datetime(
-            int(found["year"]), _MONTHS.index(month) + 1, int(found["day"]), hour, int(found["minute"]), tzinfo=zone
+            int(match["year"]), _MONTHS.index(month) + 1, int(match["day"]), hour, int(match["minute"]), tzinfo=zone
         )
     except ValueError:
         return None

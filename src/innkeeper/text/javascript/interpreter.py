@@ -15,7 +15,7 @@ from innkeeper.prompt.allowance import current_allowance, seconds_left
 MAX_INTERPRETER_BYTES: Final = 64 * 1024 * 1024
 """Bytes that one JavaScript interpreter may hold; an expression that needs more is not run (`TimeoutError`), with a note."""
 
-_KEPT_BYTES: Final = 16 * 1024 * 1024
+_CACHE_BYTES: Final = 16 * 1024 * 1024
 """Bytes with which an interpreter is begun anew."""
 
 _LEAST_SECONDS: Final = 1e-3
@@ -69,7 +69,7 @@ class Interpreter:
 
     def valid(self, pattern: str, flags: str, seconds: float) -> bool:
         """Whether JavaScript accepts the expression. Raises `TimeoutError` where it cannot be compiled within the limits."""
-        if self._context is not None and self._context.memory()["memory_used_size"] > _KEPT_BYTES:
+        if self._context is not None and self._context.memory()["memory_used_size"] > _CACHE_BYTES:
             self.drop()
         was_new = self._context is None
         try:

@@ -47,11 +47,11 @@ def format_momentjs(moment: datetime, form: str) -> str:
     if len(form) > MAX_FORMAT_CHARS:
         return form
     form = _LONG_TOKEN.sub(lambda match: _LONG.get(match.group(), match.group()), form or DEFAULT_FORMAT)
-    return "".join(_piece(moment, found) for found in _TOKEN.finditer(form))
+    return "".join(_piece(moment, token) for token in _TOKEN.finditer(form))
 
 
-def _piece(moment: datetime, found: re.Match[str]) -> str:
-    part = found.group()
+def _piece(moment: datetime, match: re.Match[str]) -> str:
+    part = match.group()
     write = _WRITERS.get(part)
     if write is not None:
         return write(moment)

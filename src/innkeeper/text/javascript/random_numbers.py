@@ -95,11 +95,11 @@ def _key(seed: str) -> list[int]:
     key: list[int] = []
     smear = 0
     for index, unit in enumerate(_units(seed)):
-        place = index & _BYTE
-        smear ^= (key[place] if place < len(key) else 0) * 19
+        slot = index & _BYTE
+        smear ^= (key[slot] if slot < len(key) else 0) * 19
         value = (smear + unit) & _BYTE
-        if place < len(key):
-            key[place] = value
+        if slot < len(key):
+            key[slot] = value
         else:
             key.append(value)
     return key or [0]
@@ -175,10 +175,10 @@ def read_dice(text: str) -> Dice | None:
     """``6``, ``d6``, ``3d6``, ``3d6+2``, ``3d6-2``; ``None`` for anything else, leading zeros and spaces included."""
     if len(text) > _LONGEST:
         return None
-    found = _DICE.fullmatch(f"1d{text}" if text.isascii() and text.isdigit() else text)
-    if found is None:
+    match = _DICE.fullmatch(f"1d{text}" if text.isascii() and text.isdigit() else text)
+    if match is None:
         return None
-    return Dice(int(found["count"] or 1), int(found["sides"]), int(found["plus"] or 0))
+    return Dice(int(match["count"] or 1), int(match["sides"]), int(match["plus"] or 0))
 
 
 def throw(dice: Dice, random: Stream) -> float:

@@ -111,9 +111,9 @@ def format_moment(moment: datetime, pattern: str) -> str:
     return _TOKEN.sub(lambda found: _token_text(found, moment), pattern.removeprefix(":"))
 
 
-def _token_text(found: re.Match[str], moment: datetime) -> str:
-    literal: str | None = found["literal"]
-    return _TOKENS[found.group()](moment) if literal is None else literal
+def _token_text(match: re.Match[str], moment: datetime) -> str:
+    literal: str | None = match["literal"]
+    return _TOKENS[match.group()](moment) if literal is None else literal
 
 
 _DIRECTIVES: Final[Mapping[str, Callable[[datetime], str]]] = {
@@ -174,12 +174,12 @@ def strftime(moment: datetime, pattern: str) -> str:
     return _DIRECTIVE.sub(lambda found: _directive_text(found, moment), pattern)
 
 
-def _directive_text(found: re.Match[str], moment: datetime) -> str:
-    directive = _DIRECTIVES.get(found["letter"])
+def _directive_text(match: re.Match[str], moment: datetime) -> str:
+    directive = _DIRECTIVES.get(match["letter"])
     if directive is None:
-        return found.group()
+        return match.group()
     text = directive(moment)
-    match found["flag"]:
+    match match["flag"]:
         case "-":
             return text.lstrip("0 ") or "0"
         case "^":

@@ -146,8 +146,8 @@ class Offsets:
         self.text = text
         self._pairs: list[int] | None = None
 
-    def at(self, place: int) -> int:
+    def at(self, index: int) -> int:
         """How many units stand before ``place``."""
         if self._pairs is None:
-            self._pairs = [] if self.text.isascii() else [found.start() for found in _PAIR.finditer(self.text)]
-        return place + bisect_left(self._pairs, place)
+            self._pairs = [] if self.text.isascii() else [match.start() for match in _PAIR.finditer(self.text)]
+        return index + bisect_left(self._pairs, index)

@@ -151,7 +151,7 @@ def _ranks(lines: Iterable[str], spelling: dict[str, int]) -> dict[bytes, int]:
         token = line.replace(" ", "", 1)
         body = token.removesuffix(_SUFFIX)
         ranks[bytes(spelling[letter] for letter in body) + (_END if body != token else b"")] = len(ranks)
-    return ranks | {marker.encode() + _END: len(ranks) + place for place, marker in enumerate(_MARKERS)}
+    return ranks | {marker.encode() + _END: len(ranks) + index for index, marker in enumerate(_MARKERS)}
 
 
 def _cleaned(text: str) -> str:

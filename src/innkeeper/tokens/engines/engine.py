@@ -73,13 +73,13 @@ def spans(pieces: Iterable[bytes]) -> tuple[tuple[int, int], ...]:
     >>> spans([b"a", "é".encode()[:1], "é".encode()[1:], b"b"])
     ((0, 1), (1, 2), (1, 2), (2, 3))
     """
-    found, seen = [], 0
+    spans, seen = [], 0
     for piece in pieces:
         starts = _starts(piece)
         inside = bool(piece) and _continues(piece[0])
-        found.append((seen - 1 if inside else seen, seen + starts))
+        spans.append((seen - 1 if inside else seen, seen + starts))
         seen += starts
-    return tuple(found)
+    return tuple(spans)
 
 
 def _starts(piece: Sequence[int]) -> int:

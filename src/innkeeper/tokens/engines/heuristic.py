@@ -225,27 +225,27 @@ FEATURES: Final = (
 )
 """The features' names, in the order of `features` and of a heuristic's weights."""
 
-_PLACE: Final = {name: place for place, name in enumerate(FEATURES)}
+_COLUMN: Final = {name: index for index, name in enumerate(FEATURES)}
 
 
 def features(text: str) -> list[float]:
     """How much of each of `FEATURES` is in a text."""
-    found = [0.0] * len(FEATURES)
-    words = list(_count_runs(text, found))
+    features = [0.0] * len(FEATURES)
+    words = list(_count_runs(text, features))
     if words:
-        _count_words(words, found)
+        _count_words(words, features)
     for script, (variant, letters, per) in _VARIANTS.items():
-        place = _PLACE[f"{script}_char"]
-        if found[place]:
-            share = min(1.0, per * len(letters.findall(text)) / found[place])
-            found[_PLACE[variant]], found[place] = share * found[place], (1 - share) * found[place]
-    return found
+        index = _COLUMN[f"{script}_char"]
+        if features[index]:
+            share = min(1.0, per * len(letters.findall(text)) / features[index])
+            features[_COLUMN[variant]], features[index] = share * features[index], (1 - share) * features[index]
+    return features
 
 
 _RUNS_AT_ONCE: Final = 20_000
 
 
-def _count_runs(text: str, found: list[float]) -> Iterator[str]:
+def _count_runs(text: str, features: list[float]) -> Iterator[str]:
     """Count all runs but the Latin words, which are yielded."""
     runs = _run().finditer(text)
     for match in paced(runs, _RUNS_AT_ONCE) if len(text) > CHUNK_CHARS else runs:
@@ -253,28 +253,28 @@ def _count_runs(text: str, found: list[float]) -> Iterator[str]:
         if kind == "latin":
             yield match[1]
         elif kind == "rare":
-            found[_PLACE["rare_run"]] += 1
-            found[_PLACE["rare_byte"]] += len(match[0].encode("utf-8", "surrogatepass"))
+            features[_COLUMN["rare_run"]] += 1
+            features[_COLUMN["rare_byte"]] += len(match[0].encode("utf-8", "surrogatepass"))
         elif kind is not None:
-            place = _RUNS[kind]
-            found[place] += 1
-            found[place + 1] += match.end() - match.start(kind)
+            index = _RUNS[kind]
+            features[index] += 1
+            features[index + 1] += match.end() - match.start(kind)
 
 
-def _count_words(words: list[str], found: list[float]) -> None:
+def _count_words(words: list[str], features: list[float]) -> None:
     known = sum(word.lower() in _ENGLISH for word in words if len(word) <= _LONG)
     english = min(1.0, (4 * known + 2) / (len(words) + 2))
     long = sum(max(0, len(word) - _LONG) for word in words)
-    found[0], found[1] = english * len(words), english * long
-    found[2], found[3] = (1 - english) * len(words), (1 - english) * long
-    found[4] = sum(len(word.encode("utf-8", "surrogatepass")) - len(word) for word in words if not word.isascii())
-    found[5] = sum(sum(map(str.isupper, word[1:])) for word in words if not word.islower())
+    features[0], features[1] = english * len(words), english * long
+    features[2], features[3] = (1 - english) * len(words), (1 - english) * long
+    features[4] = sum(len(word.encode("utf-8", "surrogatepass")) - len(word) for word in words if not word.isascii())
+    features[5] = sum(sum(map(str.isupper, word[1:])) for word in words if not word.islower())
 
 
 _RUNS: Final = {
-    "digits": _PLACE["digits_run"],
-    "sign": _PLACE["sign_run"],
-    "line": _PLACE["line_run"],
-    "gap": _PLACE["gap_run"],
-    **{name: _PLACE[f"{name}_run"] for name in _SCRIPTS},
+    "digits": _COLUMN["digits_run"],
+    "sign": _COLUMN["sign_run"],
+    "line": _COLUMN["line_run"],
+    "gap": _COLUMN["gap_run"],
+    **{name: _COLUMN[f"{name}_run"] for name in _SCRIPTS},
 }

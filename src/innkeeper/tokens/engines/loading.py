@@ -38,7 +38,7 @@ def engine_of(vocabulary: Vocabulary) -> Engine:
 
 def available(vocabulary: Vocabulary) -> bool:
     """Whether a package that carries the vocabulary is installed; loads nothing."""
-    return any(_place(carrier) is not None for carrier in vocabulary.carriers)
+    return any(_carrier_path(carrier) is not None for carrier in vocabulary.carriers)
 
 
 def forget() -> None:
@@ -49,21 +49,21 @@ def forget() -> None:
 @lru_cache(maxsize=_LOADED)
 def _load(vocabulary: Vocabulary) -> Engine:
     for carrier in vocabulary.carriers:
-        place = _place(carrier)
-        if place is not None:
-            return _read(vocabulary, carrier, place)
+        path = _carrier_path(carrier)
+        if path is not None:
+            return _read(vocabulary, carrier, path)
     packages = " or ".join(dict.fromkeys(carrier.package for carrier in vocabulary.carriers))
     hint = install_line(vocabulary.install or packages)
     raise TokenizerUnavailableError(vocabulary.name, f"no package carries it here ({packages})", hint=hint)
 
 
-def _place(carrier: Carrier) -> Path | None:
+def _carrier_path(carrier: Carrier) -> Path | None:
     """Where the carrier's file lies, without importing its package."""
     try:
-        found = find_spec(carrier.package)
+        spec = find_spec(carrier.package)
     except (ImportError, ValueError):
         return None
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder, carrier.path)
         if path.exists():
             return path
@@ -75,14 +75,14 @@ def _read(vocabulary: Vocabulary, carrier: Carrier, path: Path) -> Engine:
     if form in _LIBRARIES:
         return _LIBRARIES[form](vocabulary, option)
     data = _content(carrier, path)
-    found = hashlib.sha256(data).hexdigest()
-    if found != carrier.sha256:
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != carrier.sha256:
         raise FormatError(
-            f"unexpected vocabulary (sha256 {found[:12]}…, expected {carrier.sha256[:12]}…)",
+            f"unexpected vocabulary (sha256 {digest[:12]}…, expected {carrier.sha256[:12]}…)",
             where=Where(asset=str(path)),
             hint="reinstall the package that brings this file in a version that Innkeeper knows",
             expected=carrier.sha256,
-            found=found,
+            found=digest,
         )
     try:
         return _FORMS[form](vocabulary, data, str(path))
@@ -141,7 +141,7 @@ def _byte_letters() -> dict[str, int]:
     """How GPT-2 spells bytes as letters: printable ones as themselves, the rest from U+0100 on; in rank order."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in set(shown)]
-    return {chr(byte): byte for byte in shown} | {chr(256 + place): byte for place, byte in enumerate(hidden)}
+    return {chr(byte): byte for byte in shown} | {chr(256 + index): byte for index, byte in enumerate(hidden)}
 
 
 class _TekkenToken(msgspec.Struct):

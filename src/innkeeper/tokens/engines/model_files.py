@@ -49,19 +49,19 @@ class FileTokenizer:
 
     def tokenize(self, text: str) -> Tokenization:
         """Ids, tokens as the vocabulary writes them, and offsets."""
-        found = self.tokenizer.encode(text, add_special_tokens=False)
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
         return Tokenization(
             backend=self.backend,
-            count=len(found.ids),
-            ids=tuple(found.ids),
-            tokens=tuple(found.tokens),
-            offsets=tuple((int(start), int(end)) for start, end in found.offsets),
+            count=len(encoding.ids),
+            ids=tuple(encoding.ids),
+            tokens=tuple(encoding.tokens),
+            offsets=tuple((int(start), int(end)) for start, end in encoding.offsets),
         )
 
     def _measure(self, pieces: list[str]) -> list[int]:
         if threads_for(pieces) == 1:
             return [len(self.tokenizer.encode(piece, add_special_tokens=False).ids) for piece in paced(pieces)]
-        return [len(found.ids) for found in self.tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
+        return [len(encoding.ids) for encoding in self.tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
 
 
 def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:

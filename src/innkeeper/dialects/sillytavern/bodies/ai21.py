@@ -14,12 +14,12 @@ from innkeeper.dialects.sillytavern.messages import lead, part_text
 def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:
     """``{messages}``. Raises `FormatError`."""
     messages = conversion.messages
-    count = next((place for place, message in enumerate(messages) if message["role"] != "system"), len(messages))
-    found = [_ai21_named(conversion, index) for index in range(count, len(messages))] or [conversion.placeholder()]
+    count = next((position for position, message in enumerate(messages) if message["role"] != "system"), len(messages))
+    converted = [_ai21_named(conversion, index) for index in range(count, len(messages))] or [conversion.placeholder()]
     if count:
         joined = "\n\n".join(_system(conversion, index) for index in range(count)).strip()
-        found.insert(0, {"role": "system", "content": joined})
-    return {"messages": _merged(conversion, found)}
+        converted.insert(0, {"role": "system", "content": joined})
+    return {"messages": _merged(conversion, converted)}
 
 
 def _system(conversion: ChatConversion, index: int) -> str:

@@ -60,8 +60,8 @@ def _heard(content: Any) -> Any:
 
 
 def _audio(part: RawMessage) -> RawMessage:
-    found = part.get("audio_url") if part.get("type") == "audio_url" else None
-    url = found.get("url") if isinstance(found, dict) else None
+    audio = part.get("audio_url") if part.get("type") == "audio_url" else None
+    url = audio.get("url") if isinstance(audio, dict) else None
     if not isinstance(url, str) or not url.startswith("data:"):
         return part
     kind, _, data = url.removeprefix("data:").partition(",")
@@ -79,8 +79,8 @@ def _closed(tool: dict[str, Any]) -> dict[str, Any]:
     parameters = function.get("parameters")
     if not isinstance(parameters, dict) or parameters.get("required") != []:
         return tool
-    kept = {key: value for key, value in parameters.items() if key != "required"}
-    return {**tool, "function": {**function, "parameters": kept}}
+    schema = {key: value for key, value in parameters.items() if key != "required"}
+    return {**tool, "function": {**function, "parameters": schema}}
 
 
 _TEXT_MODELS: Final = re.compile(

@@ -153,10 +153,10 @@ def _sampling(request: ProviderRequest, traits: Traits, *, thinks: bool) -> dict
     """Sampling; models that take one of temperature and top_p get top_p where it is below one, those that think no top_k."""
     if traits.no_sampler:
         return {}
-    found = request.fields("temperature", "top_p", *(() if thinks else ("top_k",)))
+    sampling = request.fields("temperature", "top_p", *(() if thinks else ("top_k",)))
     if traits.one_sampler:
-        found.pop("temperature" if found.get("top_p", 1) < 1 else "top_p", None)
-    return found
+        sampling.pop("temperature" if sampling.get("top_p", 1) < 1 else "top_p", None)
+    return sampling
 
 
 def _thinking(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def convert_claude(
 
 
 def _leading(messages: list[RawMessage]) -> int:
-    return next((place for place, message in enumerate(messages) if message["role"] != "system"), len(messages))
+    return next((index for index, message in enumerate(messages) if message["role"] != "system"), len(messages))
 
 
 def _text(text: str) -> RawMessage:
@@ -303,8 +303,8 @@ def _part(conversion: ChatConversion, part: RawMessage, prefix: str, index: int)
 
 def _image(part: RawMessage, index: int) -> RawMessage:
     """A picture as the provider takes it: its data, or its address."""
-    found = part.get("image_url")
-    url = found.get("url") if isinstance(found, dict) else found
+    image = part.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else image
     if not isinstance(url, str):
         raise bad_message(index, ".content", "a picture needs an address")
     if not url.startswith("data:"):
@@ -316,25 +316,25 @@ def _image(part: RawMessage, index: int) -> RawMessage:
 def _with_moved_images(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
     """Pictures of the assistant at the end of the next user message; of a new one where there is none."""
     moved = [dict(message) for message in messages]
-    place = 0
-    while place < len(moved):
-        message = moved[place]
+    index = 0
+    while index < len(moved):
+        message = moved[index]
         images = [part for part in message["content"] if part.get("type") == "image"]
         if message["role"] == "assistant" and images:
             conversion.report.repair("a picture of the assistant's was sent as the user's")
             message["content"] = [part for part in message["content"] if part.get("type") != "image"]
-            _next_user(moved, place)["content"] += images
-        place += 1
+            _next_user(moved, index)["content"] += images
+        index += 1
     return moved
 
 
-def _next_user(messages: list[RawMessage], place: int) -> RawMessage:
-    found = next((other for other in messages[place + 1 :] if other["role"] == "user"), None)
-    if found is None:
-        found = {"role": "user", "content": []}
-        messages.append(found)
-    found["content"] = list(found["content"])
-    return found
+def _next_user(messages: list[RawMessage], start: int) -> RawMessage:
+    user = next((other for other in messages[start + 1 :] if other["role"] == "user"), None)
+    if user is None:
+        user = {"role": "user", "content": []}
+        messages.append(user)
+    user["content"] = list(user["content"])
+    return user
 
 
 def _without_tools(conversion: ChatConversion, message: RawMessage) -> RawMessage:

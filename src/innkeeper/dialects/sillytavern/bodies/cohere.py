@@ -38,8 +38,8 @@ def convert_cohere(conversion: ChatConversion) -> dict[str, Any]:
     """``{chatHistory}``. Raises `FormatError`."""
     history: list[RawMessage] = []
     for index, message in enumerate(conversion.messages):
-        said = _caller(conversion, history, message, index) if "tool_calls" in message else message
-        history.append(_cohere_named(conversion, said, index))
+        spoken = _caller(conversion, history, message, index) if "tool_calls" in message else message
+        history.append(_cohere_named(conversion, spoken, index))
     return {"chatHistory": history or [conversion.placeholder()]}
 
 

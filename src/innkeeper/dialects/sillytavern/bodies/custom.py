@@ -39,16 +39,16 @@ _CORE: Final = (
 
 def included(request: ProviderRequest, name: str = "custom_include_body") -> dict[str, Any]:
     """The fields of a setting that is a map, or a list of maps."""
-    found = read_yaml(str(request.options.get(name) or ""), name, request.report)
-    maps = found if isinstance(found, list) else [found]
+    fields = read_yaml(str(request.options.get(name) or ""), name, request.report)
+    maps = fields if isinstance(fields, list) else [fields]
     return {str(key): value for one in maps if isinstance(one, dict) for key, value in one.items()}
 
 
 def without_excluded(request: ProviderRequest, body: Mapping[str, Any]) -> dict[str, Any]:
     """The body without the fields of ``custom_exclude_body``: a list of names, a map's keys, or one name."""
     name = "custom_exclude_body"
-    found = read_yaml(str(request.options.get(name) or ""), name, request.report)
-    names = {found} if isinstance(found, str) else {item for item in found or () if isinstance(item, str)}
+    fields = read_yaml(str(request.options.get(name) or ""), name, request.report)
+    names = {fields} if isinstance(fields, str) else {item for item in fields or () if isinstance(item, str)}
     return {key: value for key, value in body.items() if key not in names}
 
 

@@ -99,8 +99,8 @@ def _pictures(request: ProviderRequest) -> dict[str, Any]:
     """What is to be drawn; where a shape or a size is asked for, also that, as far as the model takes it."""
     shape = request.options.get("request_image_aspect_ratio")
     size = request.options.get("request_image_resolution")
-    wanted = {"aspectRatio": shape, "imageSize": size if "gemini-3" in request.model else None}
-    config = {"imageConfig": {name: value for name, value in wanted.items() if value}} if shape or size else {}
+    image_config = {"aspectRatio": shape, "imageSize": size if "gemini-3" in request.model else None}
+    config = {"imageConfig": {name: value for name, value in image_config.items() if value}} if shape or size else {}
     return {"responseModalities": ["text", "image"], **config}
 
 
@@ -186,16 +186,16 @@ def _role(conversion: ChatConversion, index: int, model: str) -> str:
 def _leading(messages: list[RawMessage]) -> int:
     """How many system messages go apart: the leading ones, but never the last message."""
     last = len(messages) - 1
-    return next((place for place, message in enumerate(messages) if message["role"] != "system" or place == last), 0)
+    return next((index for index, message in enumerate(messages) if message["role"] != "system" or index == last), 0)
 
 
 def _system(conversion: ChatConversion, index: int) -> list[RawMessage]:
     message = conversion.messages[index]
     if isinstance(message["content"], list) and "name" not in message:
-        found = [part_text(part) for part in message["content"]]
-        if None in found:
+        texts = [part_text(part) for part in message["content"]]
+        if None in texts:
             conversion.report.loss("media of a system message are not sent", index)
-        return [{"text": text} for text in found if text is not None]
+        return [{"text": text} for text in texts if text is not None]
     text = text_of(message, index)
     return [{"text": conversion.named(conversion.speakers.lead_example(message.get("name"), text), text, index)}]
 
@@ -245,9 +245,9 @@ def _signature(message: RawMessage, model: str, part: RawMessage = _TEXT_PART) -
     """The signature of a text; models that draw want one with everything they said."""
     if not _SIGNED.search(model):
         return {}
-    wanted = _signs(model) and "-image" in model and message["role"] == "assistant"
+    signed = _signs(model) and "-image" in model and message["role"] == "assistant"
     own = message.get("signature") if "text" in part else None
-    signature = own or (_UNSIGNED if wanted else None)
+    signature = own or (_UNSIGNED if signed else None)
     return {"thoughtSignature": signature} if signature else {}
 
 
@@ -255,13 +255,13 @@ def _part(conversion: ChatConversion, part: RawMessage, index: int, model: str) 
     text = part_text(part)
     if text is not None:
         return [{"text": text}]
-    found = part.get(str(part.get("type"))) if part.get("type") in _MEDIA else None
-    url = found.get("url") if isinstance(found, dict) else found
+    media = part.get(str(part.get("type"))) if part.get("type") in _MEDIA else None
+    url = media.get("url") if isinstance(media, dict) else media
     if not isinstance(url, str) or not url.startswith("data:"):
         conversion.report.loss("a part that is neither text nor the data of a medium is not sent", index)
         return []
     kind, _, data = url.removeprefix("data:").partition(",")
-    detail = found.get("detail") if isinstance(found, dict) and _signs(model) else None
+    detail = media.get("detail") if isinstance(media, dict) and _signs(model) else None
     level = {"mediaResolution": {"level": f"media_resolution_{detail}"}} if detail in _LEVELS else {}
     return [{"inlineData": {"mimeType": kind.partition(";")[0], "data": data}, **level}]
 
@@ -304,8 +304,8 @@ def _join(parts: list[RawMessage], part: RawMessage) -> None:
     if any(key in part for key in _APART):
         parts.append(part)
     elif part["text"]:
-        place = next((place for place, other in enumerate(parts) if "text" in other), None)
-        if place is None:
+        index = next((index for index, other in enumerate(parts) if "text" in other), None)
+        if index is None:
             parts.append(part)
         else:
-            parts[place] = {**parts[place], "text": f"{parts[place]['text']}\n\n{part['text']}"}
+            parts[index] = {**parts[index], "text": f"{parts[index]['text']}\n\n{part['text']}"}

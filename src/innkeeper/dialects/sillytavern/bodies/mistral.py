@@ -58,29 +58,29 @@ def _with_ids(message: RawMessage) -> RawMessage:
     return made
 
 
-def _id(found: Any) -> str:
+def _id(call_id: Any) -> str:
     """An id as the provider wants one: the same for the same."""
-    return hashlib.sha512(str(found).encode("utf-8", "replace")).hexdigest()[:_ID_CHARS]
+    return hashlib.sha512(str(call_id).encode("utf-8", "replace")).hexdigest()[:_ID_CHARS]
 
 
 def _tools_answered(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
     """User messages right after a tool's, joined to the user's last message before."""
-    kept: list[RawMessage] = []
+    merged: list[RawMessage] = []
     for index, message in enumerate(messages):
-        after_tool = bool(kept) and kept[-1]["role"] == "tool" and message["role"] == "user"
-        place = _last_user(kept) if after_tool else None
-        if place is None:
-            kept.append(message)
+        after_tool = bool(merged) and merged[-1]["role"] == "tool" and message["role"] == "user"
+        position = _last_user(merged) if after_tool else None
+        if position is None:
+            merged.append(message)
             continue
         conversion.report.repair("a user message after a tool's was joined to the user's last one", index)
-        kept[place] = {**kept[place], "content": _joined(kept[place]["content"], message["content"])}
-    return kept
+        merged[position] = {**merged[position], "content": _joined(merged[position]["content"], message["content"])}
+    return merged
 
 
 def _last_user(messages: list[RawMessage]) -> int | None:
     """The place of the user's last message that says something."""
-    places = range(len(messages) - 1, -1, -1)
-    return next((place for place in places if messages[place]["role"] == "user" and messages[place]["content"]), None)
+    indices = range(len(messages) - 1, -1, -1)
+    return next((index for index in indices if messages[index]["role"] == "user" and messages[index]["content"]), None)
 
 
 def _joined(first: Any, second: Any) -> Any:

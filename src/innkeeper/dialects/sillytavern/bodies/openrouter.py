@@ -80,14 +80,14 @@ def _signed(message: RawMessage, request: ProviderRequest) -> RawMessage:
     if "signature" not in message and not any("signature" in call for call in calls):
         return message
     own = message.get("signature") if request.server.gemini.thought_signatures else None
-    found = [("signature-0", own)] if own else []
-    found += [(str(call.get("id")), call["signature"]) for call in calls if call.get("signature")]
+    signatures = [("signature-0", own)] if own else []
+    signatures += [(str(call.get("id")), call["signature"]) for call in calls if call.get("signature")]
     form = next((form for part, form in _FORMATS if part in request.model), _UNKNOWN)
     made = {key: value for key, value in message.items() if key != "signature"}
     if calls:
         made["tool_calls"] = [{key: value for key, value in call.items() if key != "signature"} for call in calls]
     details = [
-        {"index": place, "id": name, "type": "reasoning.encrypted", "data": data, "format": form}
-        for place, (name, data) in enumerate(found)
+        {"index": index, "id": name, "type": "reasoning.encrypted", "data": data, "format": form}
+        for index, (name, data) in enumerate(signatures)
     ]
     return {**made, "reasoning_details": details} if details else made

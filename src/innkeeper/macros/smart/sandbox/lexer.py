@@ -134,8 +134,8 @@ class _Reader:
         return token.group() if prefix == "r" else _BAD_ESCAPE.sub(_escape, token.group())
 
 
-def _escape(found: re.Match[str]) -> str:
-    octal, other, _ = found.groups()
+def _escape(match: re.Match[str]) -> str:
+    octal, other, _ = match.groups()
     if octal and int(octal, 8) > _ASCII:
         return f"\\u{int(octal, 8):04x}"
-    return f"\\{found.group()}" if other else found.group()
+    return f"\\{match.group()}" if other else match.group()

@@ -237,10 +237,10 @@ class _Writer:
     def write(self, text: str) -> str:
         parts: list[str] = []
         end = 0
-        for found in _CONVERSION.finditer(text):
-            self._keep(parts, text[end : found.start()])
-            self._keep(parts, self._converted(found))
-            end = found.end()
+        for match in _CONVERSION.finditer(text):
+            self._keep(parts, text[end : match.start()])
+            self._keep(parts, self._converted(match))
+            end = match.end()
         self._keep(parts, text[end:])
         if self.next < len(self.queue) and not self.used:
             raise SandboxRuntimeError("there are more values than places in the text", hint="put a %s for each value")
@@ -280,15 +280,15 @@ class _Writer:
             raise limit("a % format", "format_width", self.frame.limits.format_width)
         return str(int(number))
 
-    def _converted(self, found: re.Match[str]) -> str:
-        if found.group() == "%%":
+    def _converted(self, match: re.Match[str]) -> str:
+        if match.group() == "%%":
             return "%"
-        value = self._named(found["name"]) if found["key"] else None
-        width, precision = self._size(found["width"]), self._size(found["precision"])
-        flags = found["flags"] + ("-" if width.startswith("-") else "")
-        tail = "" if found["precision"] is None else "." + (precision if not precision.startswith("-") else "0")
+        value = self._named(match["name"]) if match["key"] else None
+        width, precision = self._size(match["width"]), self._size(match["precision"])
+        flags = match["flags"] + ("-" if width.startswith("-") else "")
+        tail = "" if match["precision"] is None else "." + (precision if not precision.startswith("-") else "0")
         spec = f"%{flags}{width.lstrip('-')}{tail}"
-        return self._one(spec, found["kind"], value if found["key"] else self._take())
+        return self._one(spec, match["kind"], value if match["key"] else self._take())
 
     def _one(self, spec: str, kind: str, value: Any) -> str:
         if kind in _TEXTUAL and kind:

@@ -157,10 +157,10 @@ def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
 def _found_matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
     """The matches, each within the time that is left."""
     try:
-        for found in engine.finditer(text, timeout=frame.seconds(), concurrent=True):
+        for match in engine.finditer(text, timeout=frame.seconds(), concurrent=True):
             frame.seconds()
-            frame.charge(8 + len(found.group()))
-            yield found
+            frame.charge(8 + len(match.group()))
+            yield match
     except TimeoutError:
         raise limit("a regular expression", "pattern_seconds", frame.limits.pattern_seconds) from None
 
@@ -248,14 +248,14 @@ def _template(frame: Frame, repl: Any, engine: Any) -> list[Any]:
         raise limit("a replacement", "pattern_chars", frame.limits.pattern_chars, len(repl))
     pieces: list[Any] = []
     end = 0
-    for found in _REFERENCE.finditer(repl):
-        pieces += [repl[end : found.start()], _reference(found, engine)]
-        end = found.end()
+    for match in _REFERENCE.finditer(repl):
+        pieces += [repl[end : match.start()], _reference(match, engine)]
+        end = match.end()
     return [*pieces, repl[end:]]
 
 
-def _reference(found: re.Match[str], engine: Any) -> Any:
-    name, octal, number, letter = found.groups()
+def _reference(match: re.Match[str], engine: Any) -> Any:
+    name, octal, number, letter = match.groups()
     if octal:
         return chr(int(octal, 8) & 0xFF)
     if letter is not None:

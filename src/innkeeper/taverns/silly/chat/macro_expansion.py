@@ -66,8 +66,8 @@ class History:
         out is recorded as it is written. An empty one is not sent, but counts for depths.
         """
         taken: list[Block] = []
-        for place, unit in enumerate(self._units()):
-            if not place % _SLICE:
+        for index, unit in enumerate(self._units()):
+            if not index % _SLICE:
                 charge("trimming", _SLICE * _LINE_STEPS)
             if not room.take(unit):
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])

@@ -163,15 +163,15 @@ def data_bank(
 ) -> Injection | None:
     """The passages of the data bank's files that the query is about, file by file, as an injection."""
     passages = [
-        (place, text)
-        for place, file in enumerate(files)
+        (index, text)
+        for index, file in enumerate(files)
         for text in _pieces(file.text, settings.size_threshold_db, settings.chunk_size_db)
     ]
     hits = _above(settings, search, [text for _, text in passages], query, settings.chunk_count_db)
     by_file: dict[int, list[str]] = {}
     for number in sorted(hits):
-        place, text = passages[number]
-        by_file.setdefault(place, []).append(text)
+        index, text = passages[number]
+        by_file.setdefault(index, []).append(text)
     text = "\n\n".join("\n".join(texts) for texts in by_file.values())
     return injection_of(
         DATA_BANK_KEY,

@@ -35,13 +35,13 @@ def read_find(text: str) -> Find | None:
 
     Where the letters behind the last slash cannot be flags, all of the text is the pattern. ``None`` for an empty one.
     """
-    found = _FIND.search(text)
-    if found is None:
+    match = _FIND.search(text)
+    if match is None:
         return None
-    letters = found[3]
+    letters = match[3]
     if letters and not (set(letters) <= _FLAGS and len(set(letters)) == len(letters)):
         return Find(text)
-    return Find(found[2], letters)
+    return Find(match[2], letters)
 
 
 Part = str | int | tuple[str]
@@ -56,11 +56,11 @@ _REFERENCE: Final = re.compile(r"\$([0-9]+)|\$<([^>]+)>")
 def read_template(text: str) -> Template:
     """A replacement taken apart. ``$0`` and ``{{match}}`` are the whole match; no other dollar sign is special (A13)."""
     text, parts, place = _MATCH.sub("$0", text), list[Part](), 0
-    for found in _REFERENCE.finditer(text):
-        if found.start() > place:
-            parts.append(text[place : found.start()])
-        parts.append(_number(found[1]) if found[1] else (found[2],))
-        place = found.end()
+    for match in _REFERENCE.finditer(text):
+        if match.start() > place:
+            parts.append(text[place : match.start()])
+        parts.append(_number(match[1]) if match[1] else (match[2],))
+        place = match.end()
     return (*parts, text[place:]) if place < len(text) else tuple(parts)
 
 

@@ -162,7 +162,7 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
     dialogues, instruct = example_dialogues(scene, state.made_by("lore")), instruct_of(scene)
     if instruct is None:
-        plain = [_plain(place, block, separator) for place, (block, separator) in enumerate(dialogues)]
+        plain = [_plain(index, block, separator) for index, (block, separator) in enumerate(dialogues)]
         return plain, "".join(piece.text for piece in plain)
     blocks = [block for block, _ in dialogues]
     raw = "".join(f"<START>\n{block.text}\n" for block in blocks)
@@ -171,7 +171,7 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
         lines = list(_instructed(scene, instruct.with_example_sequences(), blocks, heading))
         if lines:
             return lines, raw
-    return [_plain(place, block, heading) for place, block in enumerate(blocks)], raw
+    return [_plain(index, block, heading) for index, block in enumerate(blocks)], raw
 
 
 def _plain(place: int, block: Piece, heading: str) -> Example:
@@ -181,13 +181,13 @@ def _plain(place: int, block: Piece, heading: str) -> Example:
 
 def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
     """A heading and its lines, for each block in which somebody speaks."""
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         turns = turns_of(scene, block.text)
         if turns and heading:
-            yield Example(place, heading, origin=Origin(OriginAsset.PRESET, "example_separator"))
+            yield Example(index, heading, origin=Origin(OriginAsset.PRESET, "example_separator"))
         for turn in turns:
             role = "user" if turn.is_user else "assistant"
-            yield Example(place, instruct.example(role, turn.name, turn.text), role, block.origin)
+            yield Example(index, instruct.example(role, turn.name, turn.text), role, block.origin)
 
 
 STORY_KEY: Final = "__STORY_STRING__"

@@ -1,4 +1,4 @@
-"""Places: the way from places of a form of a text back to places of the text as it was given.
+"""OffsetMap: the way from places of a form of a text back to places of the text as it was given.
 
 Whoever makes a form out of a text says with it how the way back goes; it is worked out where something was found.
 """
@@ -20,12 +20,12 @@ _LOOKED_UP: Final = 3
 _GAP: Final = re.compile("  +")
 
 
-class Places:
+class OffsetMap:
     """The way from places of a view to places of the given text, worked out when something was found."""
 
-    def back(self, place: int) -> int:
+    def back(self, index: int) -> int:
         """The place in the text as given."""
-        return place
+        return index
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """The way back for two places."""
@@ -33,41 +33,41 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Folded(Places):
+class Folded(OffsetMap):
     """From folded characters to the characters they come from."""
 
-    given: str
-    before: Places
+    original: str
+    before: OffsetMap
 
     @cached_property
     def _ends(self) -> list[int] | None:
         """Where what each character became ends; None where each became one."""
-        lengths = self.given.translate(LENGTHS).encode("latin-1")
+        lengths = self.original.translate(LENGTHS).encode("latin-1")
         return None if lengths.count(1) == len(lengths) else list(accumulate(lengths))
 
-    def back(self, place: int) -> int:
-        """As `Places.back`."""
+    def back(self, index: int) -> int:
+        """As `OffsetMap.back`."""
         if self._ends is None:
-            return self.before.back(min(max(place, 0), len(self.given)))
-        return self.before.back(bisect_right(self._ends, place))
+            return self.before.back(min(max(index, 0), len(self.original)))
+        return self.before.back(bisect_right(self._ends, index))
 
 
 @dataclass(frozen=True)
-class Kept(Places):
+class SelectedRuns(OffsetMap):
     """From what was kept of a view to the view: runs of (start in the new text, start in the old one)."""
 
     starts: list[int]
     olds: list[int]
-    before: Places
+    before: OffsetMap
 
-    def back(self, place: int) -> int:
-        """As `Places.back`."""
-        run = bisect_right(self.starts, place) - 1
-        old = self.olds[run] + place - self.starts[run]
+    def back(self, index: int) -> int:
+        """As `OffsetMap.back`."""
+        run = bisect_right(self.starts, index) - 1
+        old = self.olds[run] + index - self.starts[run]
         return old if self.before is SAME else self.before.back(old)
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """As `Places.span`."""
+        """As `OffsetMap.span`."""
         run = bisect_right(self.starts, first)
         if last < first or (run < len(self.starts) and last >= self.starts[run]):
             return self.back(first), self.back(last)
@@ -75,33 +75,33 @@ class Kept(Places):
         return (first + less, last + less) if self.before is SAME else self.before.span(first + less, last + less)
 
 
-class Words(Places):
+class Words(OffsetMap):
     """From a text whose separators were made single spaces (``text``) to the text before, whose words begin elsewhere."""
 
     __slots__ = ("_asked", "_before", "_runs", "_spaced", "_text")
 
-    def __init__(self, text: str, spaced: str, before: Places) -> None:
+    def __init__(self, text: str, spaced: str, before: OffsetMap) -> None:
         self._text, self._spaced, self._before = text, spaced, before
         self._asked = 0
-        self._runs: Kept | None = None
+        self._runs: SelectedRuns | None = None
 
-    def back(self, place: int) -> int:
+    def back(self, index: int) -> int:
         """The first few places are looked up one by one; where there are more, a table is worth making."""
         self._asked += 1
         if self._asked > _LOOKED_UP:
             self._runs = self._runs or self._table()
-            return self._runs.back(place)
-        begin = self._text.rfind(" ", 0, place) + 1
-        rest = self._spaced.split(None, self._text.count(" ", 0, place))[-1]
-        return self._before.back(len(self._spaced) - len(rest) + place - begin)
+            return self._runs.back(index)
+        begin = self._text.rfind(" ", 0, index) + 1
+        rest = self._spaced.split(None, self._text.count(" ", 0, index))[-1]
+        return self._before.back(len(self._spaced) - len(rest) + index - begin)
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """As `Places.span`."""
+        """As `OffsetMap.span`."""
         if self._runs is None or last < first:
             return self.back(first), self.back(last)
         return self._runs.span(first, last)
 
-    def _table(self) -> Kept:
+    def _table(self) -> SelectedRuns:
         """A run for every gap of more than one separator."""
         less = len(self._spaced) - len(self._spaced.lstrip())
         starts, olds = [0], [less]
@@ -110,19 +110,19 @@ class Words(Places):
             less += end - start - 1
             starts.append(end - less)
             olds.append(end)
-        return Kept(starts, olds, self._before)
+        return SelectedRuns(starts, olds, self._before)
 
 
 @dataclass(frozen=True)
-class Turned(Places):
+class Turned(OffsetMap):
     """From a text written from its end to its beginning to the text."""
 
-    before: Places
+    before: OffsetMap
     length: int
 
-    def back(self, place: int) -> int:
-        """As `Places.back`."""
-        return self.before.back(self.length - 1 - place)
+    def back(self, index: int) -> int:
+        """As `OffsetMap.back`."""
+        return self.before.back(self.length - 1 - index)
 
 
-SAME: Final = Places()
+SAME: Final = OffsetMap()
