@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from innkeeper.service import Settings, serve
-from innkeeper.service.gateway.operation import Operation, takes
+from innkeeper.service.gateway.operation import GatewayOperation, takes
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import Call
 
@@ -61,12 +61,12 @@ def odd(call: Call, what: str) -> Any:
 
 
 MORE = OPERATIONS.with_(
-    Operation("plugins/test/spin", spin, "Compute.", takes(rounds=int), dict[str, Any]),
-    Operation("plugins/test/hold", hold, "Hold.", takes(size=int), dict[str, Any]),
-    Operation("plugins/test/grow", grow, "Grow.", takes(size=int), dict[str, Any]),
-    Operation("plugins/test/die", die, "Die.", takes(number=int), dict[str, Any]),
-    Operation("plugins/test/process", process, "Which process.", takes(), dict[str, Any]),
-    Operation("plugins/test/odd", odd, "Odd results.", takes(what=str), Any),
+    GatewayOperation("plugins/test/spin", spin, "Compute.", takes(rounds=int), dict[str, Any]),
+    GatewayOperation("plugins/test/hold", hold, "Hold.", takes(size=int), dict[str, Any]),
+    GatewayOperation("plugins/test/grow", grow, "Grow.", takes(size=int), dict[str, Any]),
+    GatewayOperation("plugins/test/die", die, "Die.", takes(number=int), dict[str, Any]),
+    GatewayOperation("plugins/test/process", process, "Which process.", takes(), dict[str, Any]),
+    GatewayOperation("plugins/test/odd", odd, "Odd results.", takes(what=str), Any),
 )
 
 

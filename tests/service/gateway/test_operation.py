@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.service.gateway.operation import Operation, takes
+from innkeeper.service.gateway.operation import GatewayOperation, takes
 
 
 class Inner(msgspec.Struct):
@@ -18,7 +18,7 @@ class Inner(msgspec.Struct):
     e: Literal["x", "y"] | None = None
 
 
-OPERATION = Operation(
+OPERATION = GatewayOperation(
     "modules/a/b",
     lambda _call, **arguments: arguments,
     "",

@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.service.errors import MAX_MACRO_NAME, Problem, RequestError
-from innkeeper.service.gateway.operation import Operation
+from innkeeper.service.gateway.operation import GatewayOperation
 from innkeeper.service.gateway.state import AppState, Call
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def bound(call: Call) -> dict[str, Callable[[str, str, Any], Any]]:
     return {name: _bound(call, _find(call, handler)) for name, handler in call.state.macros.all().items()}
 
 
-def _bound(call: Call, operation: Operation) -> Callable[[str, str, Any], Any]:
+def _bound(call: Call, operation: GatewayOperation) -> Callable[[str, str, Any], Any]:
     alone = replace(call, state=AppState(call.state.settings, call.state.operations), explain=False, notes=[])
 
     def expand(name: str, params: str, environment: Any) -> Any:
@@ -75,7 +75,7 @@ def _handler(call: Call, handler: str) -> str:
     return handler
 
 
-def _find(call: Call, handler: str) -> Operation:
+def _find(call: Call, handler: str) -> GatewayOperation:
     operations = call.state.operations
     namespace, colon, path = handler.partition(":")
     name = f"{namespace}/{path}" if colon else f"modules/{handler}"

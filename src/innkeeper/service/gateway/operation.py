@@ -1,4 +1,4 @@
-"""Operation: one thing the gateway does, with its path, the types of its arguments and its reply, and what it may touch.
+"""GatewayOperation: one thing the gateway does, with its path, the types of its arguments and its reply, and what it may touch.
 
 Arguments and replies are structs. The same types check requests, and are the JSON Schemas that ``list_apis`` and OpenAPI show.
 """
@@ -33,7 +33,7 @@ def gives(**types: Any) -> type[msgspec.Struct]:
     return msgspec.defstruct("Reply", [*needed, *unset], kw_only=True, frozen=True)
 
 
-class Operation(msgspec.Struct, frozen=True, dict=True):
+class GatewayOperation(msgspec.Struct, frozen=True, dict=True):
     """One operation. ``run`` gets the call and the arguments by name, and returns plain data of the type ``reply``.
 
     ``name`` is namespace and path, which operations are found by; ``description`` is a sentence.
@@ -85,7 +85,7 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
         return self.run(call, **present)
 
 
-class Operations(Registry[Operation]):
+class Operations(Registry[GatewayOperation]):
     """Operations by namespace and path."""
 
     __slots__ = ()

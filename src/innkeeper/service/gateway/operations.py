@@ -19,7 +19,7 @@ from innkeeper.service.gateway import branch_operations as branches
 from innkeeper.service.gateway import catalog, system
 from innkeeper.service.gateway import engine as custom_macros
 from innkeeper.service.gateway.engine import Engine, construct, evaluate
-from innkeeper.service.gateway.operation import Operation, Operations, gives, takes
+from innkeeper.service.gateway.operation import GatewayOperation, Operations, gives, takes
 
 Object = dict[str, Any]
 Objects = list[dict[str, Any]]
@@ -116,14 +116,14 @@ _BRANCHES: Final = "modules/smarttavern/chat_branches"
 _CATALOG: Final = "modules/smarttavern/data_catalog"
 
 PROMPTS: Final = (
-    Operation(
+    GatewayOperation(
         f"{_CONSTRUCTOR}/construct",
         construct,
         "Insert in-chat prompts and world-book entries into a chat history, each message with its source.",
         takes(history=Objects, presets_in_chat=Array, world_books=Container, variables=Object | None),
         MESSAGES,
     ),
-    Operation(
+    GatewayOperation(
         "modules/smarttavern/framing_prompt/assemble",
         Engine("taverns.smart:assemble", ("options",)),
         "Put relative prompts, descriptions and the books before and after the character around a history.",
@@ -137,7 +137,7 @@ PROMPTS: Final = (
         ),
         MESSAGES,
     ),
-    Operation(
+    GatewayOperation(
         "workflow/smarttavern/prompt_raw/assemble_full",
         Engine("taverns.smart:assemble_full", ("options",)),
         "Construct and frame in one: the whole prompt before regular expressions and macros.",
@@ -151,21 +151,21 @@ PROMPTS: Final = (
         ),
         MESSAGES,
     ),
-    Operation(
+    GatewayOperation(
         "workflow/smarttavern/prompt_postprocess/apply",
         Engine("taverns.smart:postprocess_apply", ("options", "notes")),
         "Run regular expressions, macros and regular expressions again over the messages, for one view.",
         takes(messages=Objects, regex_rules=Container, view=View, variables=Object | None),
         gives(message=Objects, variables=Tables),
     ),
-    Operation(
+    GatewayOperation(
         f"{_REGEX}/apply_messages",
         Engine("taverns.smart:apply_messages", ("options", "notes")),
         "Run regular expression rules over messages.",
         takes(regex_rules=Container, placement=Placement, view=View, messages=Objects, variables=Object | None),
         gives(message=Objects),
     ),
-    Operation(
+    GatewayOperation(
         f"{_REGEX}/apply_text",
         Engine("taverns.smart:apply_text", ("options", "notes")),
         "Run regular expression rules over one text.",
@@ -175,28 +175,28 @@ PROMPTS: Final = (
 )
 
 MACROS: Final = (
-    Operation(
+    GatewayOperation(
         f"{_MACRO}/process",
         Engine("macros.smart:process", ("macro_options", "notes")),
         "Expand the macros of messages, one after the other over one table of variables.",
         takes(messages=Objects, variables=Object | None, policy=Policy | None),
         gives(messages=Objects, variables=Tables),
     ),
-    Operation(
+    GatewayOperation(
         f"{_MACRO}/process_text",
         Engine("macros.smart:process_text", ("macro_options", "notes")),
         "Expand the macros of one text.",
         takes(text=str, variables=Object | None, policy=Policy | None),
         gives(text=str, variables=Tables),
     ),
-    Operation(
+    GatewayOperation(
         f"{_MACRO}/process_text_batch",
         Engine("macros.smart:process_text_batch", ("macro_options", "notes")),
         "Expand the macros of texts, each over its own copy of the variables.",
         takes(texts=list[str], variables=Object | None, policy=Policy | None),
         gives(texts=list[str], variables_list=list[Tables]),
     ),
-    Operation(
+    GatewayOperation(
         f"{_MACRO}/register",
         custom_macros.register,
         "Bind macro names to operations of this service that change nothing.",
@@ -204,7 +204,7 @@ MACROS: Final = (
         gives(success=bool, count=int),
         "state",
     ),
-    Operation(
+    GatewayOperation(
         f"{_MACRO}/list",
         custom_macros.list_macros,
         "The registered macros and what they stand for.",
@@ -212,10 +212,10 @@ MACROS: Final = (
         gives(success=bool, items=Object),
         "state",
     ),
-    Operation(
+    GatewayOperation(
         f"{_MACRO}/clear", custom_macros.clear, "Forget the registered macros.", takes(), gives(success=bool), "state"
     ),
-    Operation(
+    GatewayOperation(
         "modules/smarttavern/python_sandbox/eval",
         evaluate,
         "Evaluate an expression, or statements that set result, over variables. It reaches nothing else.",
@@ -225,49 +225,49 @@ MACROS: Final = (
 )
 
 ASSETS: Final = (
-    Operation(
+    GatewayOperation(
         f"{_NORMALIZER}/normalize",
         Engine("taverns.smart:normalize", ("options",)),
         "Merge world books and regular expression rules of a preset, books and a character.",
         takes(preset=Object, world_books=Container, character=Object, regex_files=Container | None),
         gives(preset=Object, world_book=Array, character=Object, merged_regex=Object, meta=Object | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         f"{_NORMALIZER}/extract_preset_regex",
         Engine("taverns.smart:extract_preset_regex"),
         "The regular expression rules in a preset.",
         takes(preset=Object),
         gives(regex_rules=Array, meta=Object | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         f"{_NORMALIZER}/extract_character_world_book",
         Engine("taverns.smart:extract_character_world_book"),
         "The world-book entries in a character.",
         takes(character=Object),
         gives(entries=Array, meta=Object | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         f"{_NORMALIZER}/extract_character_regex",
         Engine("taverns.smart:extract_character_regex"),
         "The regular expression rules in a character.",
         takes(character=Object),
         gives(regex_rules=Array, meta=Object | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         f"{_NORMALIZER}/merge_world_books",
         Engine("taverns.smart:merge_world_books", ("options",)),
         "World books and a character's in one list, none twice.",
         takes(world_books=Container, character_world_book=Container | None),
         gives(world_book=Array, meta=Object | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         f"{_NORMALIZER}/merge_regex",
         Engine("taverns.smart:merge_regex"),
         "Regular expression rules of several origins in one list, none twice.",
         takes(independent_regex=Container, preset_regex=Container | None, character_regex=Container | None),
         gives(merged_regex=Object, meta=Object | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         "workflow/smarttavern/variables_update/apply",
         branches.update_variables,
         "Change a conversation's variables file.",
@@ -278,14 +278,14 @@ ASSETS: Final = (
 )
 
 
-def _look(name: str, description: str, reply: type[Struct]) -> Operation:
+def _look(name: str, description: str, reply: type[Struct]) -> GatewayOperation:
     arguments = takes(doc=Object | None, file=str | None)
-    return Operation(f"{_BRANCHES}/{name}", branches.Look(name), description, arguments, reply, "reads")
+    return GatewayOperation(f"{_BRANCHES}/{name}", branches.Look(name), description, arguments, reply, "reads")
 
 
-def _change(name: str, description: str, reply: Any = Object, **arguments: Any) -> Operation:
+def _change(name: str, description: str, reply: Any = Object, **arguments: Any) -> GatewayOperation:
     run, types = branches.Change(name), takes(**arguments, doc=Object | None, file=str | None)
-    return Operation(f"{_BRANCHES}/{name}", run, description, types, reply, "writes")
+    return GatewayOperation(f"{_BRANCHES}/{name}", run, description, types, reply, "writes")
 
 
 BRANCHES: Final = (
@@ -338,7 +338,7 @@ BRANCHES: Final = (
         user_node_id=str,
     ),
     _change("switch_branch", "Make another branch active at the last level.", target_j=int, return_mode=Modes | None),
-    Operation(
+    GatewayOperation(
         f"{_BRANCHES}/variables",
         branches.variables,
         "A conversation's variables: read, set, merge, reset.",
@@ -351,7 +351,7 @@ BRANCHES: Final = (
         gives(variables_file=str, variables=Object, slug=str),
         "writes",
     ),
-    Operation(
+    GatewayOperation(
         f"{_BRANCHES}/settings",
         branches.settings,
         "A conversation's settings: read, update.",
@@ -372,14 +372,18 @@ _DETAIL: Final = gives(
 )
 
 
-def _detail(kind: str, folder: str, words: str) -> Operation:
+def _detail(kind: str, folder: str, words: str) -> GatewayOperation:
     run = catalog.Detail(folder)
-    return Operation(f"{_CATALOG}/get_{kind}_detail", run, f"One {words}, read.", takes(file=str), _DETAIL, "reads")
+    return GatewayOperation(
+        f"{_CATALOG}/get_{kind}_detail", run, f"One {words}, read.", takes(file=str), _DETAIL, "reads"
+    )
 
 
-def _listing(kinds: str, words: str) -> Operation:
+def _listing(kinds: str, words: str) -> GatewayOperation:
     run = catalog.Listing(kinds)
-    return Operation(f"{_CATALOG}/list_{kinds}", run, f"The {words} of the data folder.", takes(), _LIST, "reads")
+    return GatewayOperation(
+        f"{_CATALOG}/list_{kinds}", run, f"The {words} of the data folder.", takes(), _LIST, "reads"
+    )
 
 
 CATALOG: Final = (
@@ -397,7 +401,7 @@ CATALOG: Final = (
     _detail("regex_rule", "regex_rules", "file of regular expression rules"),
     _detail("conversation", "conversations", "conversation"),
     _detail("llm_config", "llm_configs", "model configuration, without its keys"),
-    Operation(
+    GatewayOperation(
         f"{_CATALOG}/get_node_detail",
         catalog.node,
         "One message of a conversation.",
@@ -412,7 +416,7 @@ CATALOG: Final = (
         ),
         "reads",
     ),
-    Operation(
+    GatewayOperation(
         f"{_CATALOG}/get_data_asset",
         catalog.asset,
         "A file below the data folder, in base64; model configurations are not given.",
@@ -427,7 +431,7 @@ CATALOG: Final = (
         ),
         "reads",
     ),
-    Operation(
+    GatewayOperation(
         "modules/smarttavern/data_import/get_supported_types",
         catalog.supported_types,
         "The kinds of assets and where they live.",
@@ -437,14 +441,14 @@ CATALOG: Final = (
 )
 
 GATEWAY: Final = (
-    Operation(
+    GatewayOperation(
         "modules/api_gateway/list_apis",
         system.list_apis,
         "All operations with their schemas.",
         takes(),
         gives(apis=list[Api], total=int | UnsetType),
     ),
-    Operation(
+    GatewayOperation(
         "modules/api_gateway/info",
         system.gateway_info,
         "How many operations there are, and what the service allows.",

@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper import __version__
 from innkeeper.prompt.machine import utc_now
-from innkeeper.service.gateway.operation import Operation, Operations
+from innkeeper.service.gateway.operation import GatewayOperation, Operations
 from innkeeper.service.gateway.state import AppState, Call
 from innkeeper.service.openapi.document import Description, document, errors, named
 from innkeeper.service.openapi.pages import PROBLEM
@@ -77,7 +77,7 @@ def gateway_description(state: AppState) -> Description:
     return Description(paths, {**schemas, **PROBLEM})
 
 
-def _entry(operation: Operation) -> dict[str, Any]:
+def _entry(operation: GatewayOperation) -> dict[str, Any]:
     return {
         "name": operation.function,
         "description": operation.description,
@@ -100,7 +100,7 @@ def _schema_and_parts(kind: Any, references: str) -> tuple[dict[str, Any], dict[
     return (parts.pop(schema["$ref"].rpartition("/")[2]) if "$ref" in schema else schema), parts
 
 
-def _path(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _path(operation: GatewayOperation, schemas: dict[str, Any]) -> dict[str, Any]:
     """The description of an operation's path; what its schemas refer to is added to ``schemas``."""
     arguments, inner = _schema_and_parts(operation.arguments, "#/components/schemas/{name}")
     reply, outer = _schema_and_parts(operation.reply, "#/components/schemas/{name}")
@@ -145,7 +145,7 @@ def page(operations: Operations) -> str:
     )
 
 
-def _section(operation: Operation) -> str:
+def _section(operation: GatewayOperation) -> str:
     schema = escape(json.dumps(_schema(operation.arguments), ensure_ascii=False, indent=1))
     return (
         f"<h2>/api/{escape(operation.name)}</h2><p>{escape(operation.description)}</p>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from innkeeper.library.tiers.gate import TextKind
 from innkeeper.service.openapi.document import Description, named, operation, record
 
 _TAG: Final = "tasks"
@@ -64,29 +63,11 @@ _ENHANCE: Final = record(
     strict={"type": "boolean"},
     max_cost={"type": ["number", "null"], "minimum": 0},
 )
-_ENTRIES: Final = f"^({'|'.join(TextKind)})(:.*)?$"
-_TIER: Final = record(
-    text=_TEXT,
-    texts={"type": ["object", "null"], "propertyNames": {"pattern": _ENTRIES}, "additionalProperties": _TEXT},
-    content_mode=_ANY,
-)
-_TEMPLATE: Final = record(
-    ("use_case",),
-    use_case={"type": "string", "minLength": 1},
-    job_type=_TEXT,
-    target_model=_TEXT,
-    enhancer_model=_TEXT,
-    content_mode=_ANY,
-    values={"type": ["object", "null"]},
-)
 
 TASKS: Final = Description(
     {
         "/functions/v1/enhance-prompt": function_path("Enhance a prompt.", _ENHANCE, named("EnhancedPrompt")),
         "/v1/enhance": service_path("Enhance a prompt.", _ENHANCE, named("EnhancedPrompt")),
-        "/v1/tier:evaluate": service_path("Tell the tier of texts.", _TIER, named("TierDecision")),
-        "/v1/templates:resolve": service_path("Tell which template answers.", _TEMPLATE, _OBJECT),
-        "/v1/templates:render": service_path("Fill in the template that answers.", _TEMPLATE, _OBJECT),
     },
     {
         "EnhancedPrompt": record(
@@ -100,9 +81,6 @@ TASKS: Final = Description(
             negative_prompt={"type": ["string", "null"]},
             dropped={"type": "array", "items": _OBJECT},
             **OUTCOME,
-        ),
-        "TierDecision": record(
-            ("requested", "effective", "decision"), requested=_TEXT, effective=_TEXT, decision=_TEXT
         ),
         "TaskRefusal": record(
             ("success", "error", "code"), success={"const": False}, error=_TEXT, code=_TEXT, route_trace=_ANY

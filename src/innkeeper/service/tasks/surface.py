@@ -16,7 +16,7 @@ from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.calls import Media
 from innkeeper.service.tasks.description import TASKS
 from innkeeper.service.tasks.enhancement import enhancement_routes
-from innkeeper.service.tasks.questions import question_routes
+from innkeeper.service.tasks.operations import OPERATIONS, described, operation_routes
 from innkeeper.service.tasks.scene_description import SCENES
 from innkeeper.service.tasks.scenes import scene_routes
 from innkeeper.service.tasks.stored import stored_routes
@@ -41,7 +41,7 @@ class TaskSurface:
         models: what else answers, profiles among it.
     """
 
-    descriptions: Final[tuple[Description, ...]] = (TASKS, TALK, SCENES)
+    descriptions: Final[tuple[Description, ...]] = (TASKS, TALK, SCENES, described(OPERATIONS.values()))
     """What the OpenAPI document tells of it."""
 
     def __init__(
@@ -71,7 +71,7 @@ class TaskSurface:
 
     def routes(self) -> list[BaseRoute]:
         """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
-        rooms = (enhancement_routes, question_routes, suggestion_routes, stored_routes)
+        rooms = (enhancement_routes, operation_routes, suggestion_routes, stored_routes)
         return [
             *(route for routes in rooms for route in routes(self.tasks)),
             *turn_routes(self.tasks, self.models, self.media),

@@ -1,0 +1,1 @@
+"""Operations that ask the library what it would decide."""
