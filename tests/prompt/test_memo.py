@@ -2,10 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt.memo import ITEM_OVERHEAD, Memo
+from innkeeper.prompt.memo import ITEM_OVERHEAD, Memo, stored_bytes, trim_stores
 
 
 @given(st.lists(st.integers(0, 60), max_size=300), st.integers(2, 20))
@@ -85,3 +86,38 @@ def test_threads_share_it() -> None:
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, [3, 5, 7, 11]))
     assert len(memo) <= 50
+
+
+def test_all_stores_share_one_ceiling() -> None:
+    """Above the ceiling, what was used longest ago goes first, whichever store has it; what is used again stays."""
+    early: Memo[int, int] = Memo(size=4_000_000)
+    late: Memo[int, int] = Memo(size=4_000_000)
+    before = stored_bytes()
+    early.put(1, 1, 1_000_000)
+    early.turn()
+    late.put(1, 1, 1_000_000)
+    assert stored_bytes() == before + early.held + late.held
+    trim_stores(stored_bytes() - 1_000_000)
+    assert (early.get(1), late.get(1)) == (None, 1)
+    trim_stores(0)
+    assert stored_bytes() == early.held == late.held == 0
+
+
+def test_a_store_that_fills_looks_at_the_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has to call for it: a store that takes in values trims them all now and then."""
+    calls: list[bool] = []
+    monkeypatch.setattr("innkeeper.prompt.memo.trim_stores", lambda: calls.append(True))
+    memo: Memo[int, int] = Memo()
+    for number in range(100):
+        memo.put(number, number, 100_000)
+    assert 30 <= len(calls) <= 40
+
+
+def test_a_store_that_is_gone_counts_no_more() -> None:
+    """The ceiling keeps no store alive."""
+    before = stored_bytes()
+    memo: Memo[int, int] = Memo()
+    memo.put(1, 1, 1_000_000)
+    assert stored_bytes() > before
+    del memo
+    assert stored_bytes() == before

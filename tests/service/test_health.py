@@ -28,4 +28,5 @@ def test_metrics(key: str, status: int) -> None:
     assert reply.status_code == status
     if status == 200:
         assert "innkeeper_lag_seconds" in reply.text
+        assert "innkeeper_stores_bytes" in reply.text
         assert reply.headers["content-type"].startswith("text/plain")

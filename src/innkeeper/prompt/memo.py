@@ -1,16 +1,60 @@
-"""Memo: the one store for what is costly to make and never changes, bounded in items and in bytes, safe between threads."""
+"""Memo: the one store for what is costly to make and never changes, bounded in items and in bytes, safe between threads.
+
+All stores of a process together stand under one ceiling, `MAX_STORES_BYTES`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from threading import Lock
+from time import monotonic
 from typing import Any, Final, Generic, TypeVar
+from weakref import ref
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 ITEM_OVERHEAD: Final = 160
 """Bytes that each item costs beside what it holds: a slot of a dict and two tuples. Added to every size."""
+
+MAX_STORES_BYTES: Final = 1024 * 1024 * 1024
+"""Bytes that the stores of a process hold together (no error: what was used longest ago is forgotten)."""
+
+_CHECK_EVERY: Final = 256 * 1024
+"""Bytes that a store takes in before it looks at the ceiling: so far the sum may exceed it, a store."""
+
+_STORES: Final[set[ref[Memo[Any, Any]]]] = set()
+"""All stores that are alive. Single operations on the set are atomic, so it needs no lock."""
+
+_TRIMMING: Final = Lock()
+
+
+def stored_bytes() -> int:
+    """Bytes that all stores of this process hold now; a value in both generations of its store counts twice."""
+    return sum(store.held for store in _living())
+
+
+def trim_stores(ceiling: int = MAX_STORES_BYTES) -> None:
+    """Forget what was used longest ago, in whichever store, until all of them hold ``ceiling`` bytes at most."""
+    # Whoever finds the lock taken need not wait: another thread is trimming already.
+    if not _TRIMMING.acquire(blocking=False):
+        return
+    try:
+        if stored_bytes() <= ceiling:
+            return
+        # An old generation holds what was not asked for since its store turned, so the earliest turn goes first. The second
+        # round drops what had been young in the first.
+        for _ in range(2):
+            for store in sorted(_living(), key=lambda store: store.turned):
+                if stored_bytes() <= ceiling:
+                    return
+                store.turn()
+    finally:
+        _TRIMMING.release()
+
+
+def _living() -> list[Memo[Any, Any]]:
+    return [store for each in list(_STORES) if (store := each()) is not None]
 
 
 class Memo(Generic[K, V]):
@@ -25,13 +69,19 @@ class Memo(Generic[K, V]):
         size: how many bytes they stand for at most, each with `ITEM_OVERHEAD`. What is larger than half of it is not kept.
     """
 
-    __slots__ = ("_lock", "_max_bytes", "_max_items", "_old", "_used", "_young")
+    __slots__ = (
+        *("__weakref__", "_lock", "_max_bytes", "_max_items", "_old", "_old_used", "_unchecked", "_used", "_young"),
+        "turned",
+    )
 
     def __init__(self, *, items: int = 16_384, size: int = 64 * 1024 * 1024) -> None:
         self._max_items = max(1, items // 2)
         self._max_bytes = size // 2
         self._lock = Lock()
+        self.turned = 0.0
+        """When the young generation became the old one last, by the process's own clock."""
         self.clear()
+        _STORES.add(ref(self, _STORES.discard))
 
     def get(self, key: K) -> V | None:
         """The value kept for ``key``, or ``None``."""
@@ -61,7 +111,17 @@ class Memo(Generic[K, V]):
         with self._lock:
             self._young: dict[K, tuple[V, int, Any]] = {}
             self._old: dict[K, tuple[V, int, Any]] = {}
-            self._used = 0
+            self._used = self._old_used = self._unchecked = 0
+
+    def turn(self) -> None:
+        """Forget the old generation; what is young becomes old."""
+        with self._lock:
+            self._turn()
+
+    @property
+    def held(self) -> int:
+        """Bytes that both generations stand for: quick, and never less than `size`."""
+        return self._used + self._old_used
 
     def grow(self, size: int) -> None:
         """Hold values that stand for ``size`` bytes from now on, where that is more than before."""
@@ -89,6 +149,13 @@ class Memo(Generic[K, V]):
                 self._turn()
             self._used += size
             self._young[key] = item
+            self._unchecked += size
+            if self._unchecked < _CHECK_EVERY:
+                return
+            self._unchecked = 0
+        # outside the lock of this store: trimming takes the lock of each, also of this one
+        trim_stores()
 
     def _turn(self) -> None:
-        self._old, self._young, self._used = self._young, {}, 0
+        self._old, self._young, self._old_used, self._used = self._young, {}, self._used, 0
+        self.turned = monotonic()

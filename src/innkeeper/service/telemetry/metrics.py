@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.prompt.memo import stored_bytes
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
 
@@ -48,6 +49,7 @@ class Metrics:
             ("calls_open", "Calls that are being computed.", gate.calls.total),
             ("answers_open", "Calls that wait for a model.", gate.answers.total),
             ("bodies_bytes", "Bytes of bodies and replies that are held.", gate.volume.total),
+            ("stores_bytes", "Bytes that stores in memory hold together.", stored_bytes),
             ("lag_seconds", "How late the event loop is.", lambda: gate.lag.seconds),
         ):
             Gauge(name, words, **named).set_function(look)
