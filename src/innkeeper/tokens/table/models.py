@@ -130,16 +130,12 @@ FAMILIES: Final = (
 """The families Innkeeper knows."""
 
 
-class _Data(msgspec.Struct, frozen=True):
-    """The file ``models.json``: patterns and their families by group, in the order they are tried; hints by part of an id."""
+_DATA: Final = msgspec.json.decode(Path(__file__).with_name("models.json").read_bytes())
+"""Groups of patterns with their families, in the order they are tried, and hints by part of an id."""
 
-    patterns: dict[str, tuple[tuple[str, str], ...]]
-    hints: tuple[tuple[str, str], ...]
-
-
-_DATA: Final = msgspec.json.decode(Path(__file__).with_name("models.json").read_bytes(), type=_Data)
-
-MODELS: Final = ModelTable(tuple(row for rows in _DATA.patterns.values() for row in rows), FAMILIES)
+MODELS: Final = ModelTable(
+    tuple((pattern, family) for rows in _DATA["patterns"].values() for pattern, family in rows), FAMILIES
+)
 """The default table: OpenAI, Anthropic, Google, and the open families with those built on them."""
 
 
@@ -156,7 +152,7 @@ def canonical_model_hint(model: str) -> str:
         bare = bare.removeprefix("openai/")
     lower = bare.lower()
     # VibeTavern's rules, in its order: the first part that the id contains decides
-    return next((hint for part, hint in _DATA.hints if part in lower), bare)
+    return next((hint for part, hint in _DATA["hints"] if part in lower), bare)
 
 
 def bare_model_id(model: str) -> str:
