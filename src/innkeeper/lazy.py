@@ -49,7 +49,6 @@ EXTRAS: Final = MappingProxyType(
         "prometheus_client": "serve",
         "mcp": "mcp",
         "pydantic_monty": "python",
-        "ray": "ray",
         "sqlalchemy": "library",
         "starlette": "serve",
         "tokenizers": "vocab",
