@@ -24,6 +24,7 @@ from innkeeper.inference.response.choices import Choice, ChoicesFold, ChoicesStr
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
+from innkeeper.inference.response.views import chat
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, json_bytes
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError, Models, answered
 from innkeeper.library.outside import MACHINE
@@ -382,6 +383,22 @@ def failure(error: InnkeeperError, envelope: Callable[[ErrorFacts], dict[str, An
     """The reply to an error, in a surface's own shape."""
     facts = facts_of(error)
     return json_response(envelope(facts), facts.status, error_headers(error))
+
+
+def with_errors(
+    endpoint: Callable[[WebRequest], Awaitable[Response]],
+    envelope: Callable[[ErrorFacts], dict[str, Any]] = chat.envelope,
+) -> Callable[[WebRequest], Awaitable[Response]]:
+    """The endpoint, with its errors in the log of calls and as replies: in OpenAI's shape, or in another."""
+
+    async def call(web: WebRequest) -> Response:
+        try:
+            return await endpoint(web)
+        except InnkeeperError as error:
+            ticket_of(web).record.failed(error)
+            return failure(error, envelope)
+
+    return call
 
 
 def _header(notes: tuple[Note, ...]) -> str:

@@ -6,7 +6,7 @@ A job is seen by the key that asked for it alone. Everything that waits for the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,11 +15,10 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from innkeeper.inference.response.views.chat import envelope
 from innkeeper.inference.response.views.view import ServerEvent
-from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
+from innkeeper.prompt.errors import FormatError, UsageError
 from innkeeper.prompt.once import convert
-from innkeeper.service.answers import EventStream, failure, json_body, json_response, ticket_of
+from innkeeper.service.answers import EventStream, json_body, json_response, ticket_of, with_errors
 from innkeeper.service.cancelling import Stop
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.jobs.door import JobsDoor
@@ -41,28 +40,15 @@ def job_routes(door: JobsDoor) -> list[BaseRoute]:
     pages = _Pages(door)
     one = "/v1/jobs/{job_id}"
     return [
-        Route("/v1/jobs", _told(pages.create), methods=["POST"]),
-        Route("/v1/jobs", _told(pages.all), methods=["GET"]),
-        Route("/v1/jobs/webhooks/{backend}/{job_id}", _told(pages.webhook), methods=["POST"]),
-        Route(one, _told(pages.show), methods=["GET"]),
-        Route(f"{one}/cancel", _told(pages.cancel), methods=["POST"]),
-        Route(f"{one}/retry", _told(pages.retry), methods=["POST"]),
-        Route(f"{one}/events", _told(pages.events), methods=["GET"]),
-        Route(f"{one}/results/{{index:int}}", _told(pages.result), methods=["GET"]),
+        Route("/v1/jobs", with_errors(pages.create), methods=["POST"]),
+        Route("/v1/jobs", with_errors(pages.all), methods=["GET"]),
+        Route("/v1/jobs/webhooks/{backend}/{job_id}", with_errors(pages.webhook), methods=["POST"]),
+        Route(one, with_errors(pages.show), methods=["GET"]),
+        Route(f"{one}/cancel", with_errors(pages.cancel), methods=["POST"]),
+        Route(f"{one}/retry", with_errors(pages.retry), methods=["POST"]),
+        Route(f"{one}/events", with_errors(pages.events), methods=["GET"]),
+        Route(f"{one}/results/{{index:int}}", with_errors(pages.result), methods=["GET"]),
     ]
-
-
-_Endpoint = Callable[[WebRequest], Awaitable[Response]]
-
-
-def _told(endpoint: _Endpoint) -> _Endpoint:
-    async def call(web: WebRequest) -> Response:
-        try:
-            return await endpoint(web)
-        except InnkeeperError as error:
-            return failure(error, envelope)
-
-    return call
 
 
 async def submitted(door: JobsDoor, web: WebRequest, wanted: Mapping[str, Any], terms: Mapping[str, Any]) -> Job:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
@@ -20,16 +19,16 @@ from innkeeper.inference.response.views.completion import COMPLETION
 from innkeeper.inference.response.views.responses import RESPONSES
 from innkeeper.inference.routing.models import ModelCard, ModelNotFoundError
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
-from innkeeper.prompt.errors import InnkeeperError, UnsupportedError, UsageError, Where
+from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.service.answers import (
     CANONICAL,
     MODE,
     Answering,
     Surface,
-    failure,
     json_body,
     json_response,
     ticket_of,
+    with_errors,
 )
 from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
@@ -65,31 +64,15 @@ def routes(answering: Answering, store: ResponseStore, started: int) -> list[Bas
     return [
         Route("/v1/chat/completions", chat, methods=["POST"]),
         Route("/v1/completions", complete, methods=["POST"]),
-        Route("/v1/embeddings", _told(embed), methods=["POST"]),
+        Route("/v1/embeddings", with_errors(embed), methods=["POST"]),
         Route("/v1/responses", stored.create, methods=["POST"]),
-        Route("/v1/responses/{response_id}", _told(stored.get), methods=["GET"]),
-        Route("/v1/responses/{response_id}", _told(stored.delete), methods=["DELETE"]),
-        Route("/v1/responses/{response_id}/cancel", _told(stored.cancel), methods=["POST"]),
-        Route("/v1/responses/{response_id}/input_items", _told(stored.items), methods=["GET"]),
+        Route("/v1/responses/{response_id}", with_errors(stored.get), methods=["GET"]),
+        Route("/v1/responses/{response_id}", with_errors(stored.delete), methods=["DELETE"]),
+        Route("/v1/responses/{response_id}/cancel", with_errors(stored.cancel), methods=["POST"]),
+        Route("/v1/responses/{response_id}/input_items", with_errors(stored.items), methods=["GET"]),
         Route("/v1/models", listed.all, methods=["GET"]),
-        Route("/v1/models/{name:path}", _told(listed.one), methods=["GET"]),
+        Route("/v1/models/{name:path}", with_errors(listed.one), methods=["GET"]),
     ]
-
-
-_Endpoint = Callable[[WebRequest], Awaitable[Response]]
-
-
-def _told(endpoint: _Endpoint) -> _Endpoint:
-    """The endpoint, its errors as replies in OpenAI's shape."""
-
-    async def call(web: WebRequest) -> Response:
-        try:
-            return await endpoint(web)
-        except InnkeeperError as error:
-            ticket_of(web).record.failed(error)
-            return failure(error, envelope)
-
-    return call
 
 
 class _Listed:

@@ -14,11 +14,9 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from innkeeper.inference.response.views.chat import envelope
 from innkeeper.library.db.owner import Owner
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import failure, json_body, json_response, ticket_of
+from innkeeper.service.answers import json_body, json_response, ticket_of, with_errors
 from innkeeper.service.tasks.calls import Media, Opened, TaskCall, function, service
 
 
@@ -28,7 +26,7 @@ def scene_routes(opened: Opened, media: Media) -> list[BaseRoute]:
     states = "/v1/scenes/states/{conversation_id}"
 
     def page(path: str, name: str, method: str = "GET", status: int = 200) -> Route:
-        return Route(path, _told(media, name, status), methods=[method])
+        return Route(path, _page(media, name, status), methods=[method])
 
     return [
         Route("/functions/v1/generate-scene", function(opened, "scene", made, media), methods=["POST"]),
@@ -64,7 +62,7 @@ async def composed(call: TaskCall) -> Mapping[str, Any]:
 _Endpoint = Callable[[WebRequest], Awaitable[Response]]
 
 
-def _told(media: Media, name: str, status: int) -> _Endpoint:
+def _page(media: Media, name: str, status: int) -> _Endpoint:
     """The endpoint of a page, which is asked beside the event loop."""
 
     def answered(web: WebRequest, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,13 +72,10 @@ def _told(media: Media, name: str, status: int) -> _Endpoint:
         return PAGES[name](jobs, _owner(web), web, body)
 
     async def call(web: WebRequest) -> Response:
-        try:
-            body = await json_body(web) if await web.body() else EMPTY
-            return json_response(await asyncio.to_thread(answered, web, body), status)
-        except InnkeeperError as error:
-            return failure(error, envelope)
+        body = await json_body(web) if await web.body() else EMPTY
+        return json_response(await asyncio.to_thread(answered, web, body), status)
 
-    return call
+    return with_errors(call)
 
 
 def _image(media: Media) -> _Endpoint:
@@ -94,12 +89,9 @@ def _image(media: Media) -> _Endpoint:
         return Response(data, media_type=media_type)
 
     async def call(web: WebRequest) -> Response:
-        try:
-            return await asyncio.to_thread(read, web)
-        except InnkeeperError as error:
-            return failure(error, envelope)
+        return await asyncio.to_thread(read, web)
 
-    return call
+    return with_errors(call)
 
 
 def _owner(web: WebRequest) -> Owner:
