@@ -25,8 +25,8 @@ def test_entries_are_made_ready_once() -> None:
     """An entry is the same however often it is asked for, and each says where in the order it stands."""
     lore = compile_lore(scoped_books(), LoreSettings(use_group_scoring=True))
     assert lore.entries[3] is lore.entries[3]
-    assert [item.place for item in lore.entries] == list(range(len(lore.entries)))
-    assert lore.places(["persona.0", "nobody.7"]) == [lore.entries[3].place]
+    assert [item.index for item in lore.entries] == list(range(len(lore.entries)))
+    assert lore.indices(["persona.0", "nobody.7"]) == [lore.entries[3].index]
 
 
 @pytest.mark.parametrize("secondary", [[], ["inn"], ["/in+/"], ["{{char}}"]], ids=repr)
@@ -133,5 +133,5 @@ def test_a_book_with_an_edited_entry_is_compiled_from_what_there_is(fields: dict
         msgspec.structs.astuple(one) for one in fresh.entries
     ]
     assert after.index.patterns == fresh.index.patterns
-    changed = next(item.place for item in after.entries if item.uid == 9)
+    changed = next(item.index for item in after.entries if item.uid == 9)
     assert after.unmatched.keys() == (verdicts.keys() - {changed} if shared else set())

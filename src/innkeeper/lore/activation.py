@@ -140,24 +140,24 @@ _STEPS_A_VERDICT: Final = 30
 _STEPS_A_KEY: Final = 20
 
 
-def scan(lore: CompiledLore, given: LoreInput) -> LoreResult:
+def scan(lore: CompiledLore, query: LoreInput) -> LoreResult:
     """Scan. Never raises for anything an entry says; a key that cannot be run is reported and does not match."""
     if not lore.entries:
         return LoreResult(
-            budget=given.budget, state=TimedEffects(given.state, given.length, (), live=given.live).to_dict()
+            budget=query.budget, state=TimedEffects(query.state, query.length, (), live=query.live).to_dict()
         )
-    return _Scan(lore, given).run()
+    return _Scan(lore, query).run()
 
 
 class _Scan:
     """One scan at work. ``reasons[place]`` is the latest decision about each entry, with its numbers in ``facts``."""
 
-    def __init__(self, lore: CompiledLore, given: LoreInput) -> None:
-        self.lore, self.given, self.settings = lore, given, given.settings
-        self.text = ScanText(given.messages[:MAX_SCAN_DEPTH], given.sources)
-        self.timed = TimedEffects(given.state, given.length, map(lore.entries.__getitem__, lore.timed), live=given.live)
-        self.keys = KeySearch(lore, self.text, self.settings, given.substitute, given.report, each=given.each_text)
-        self.budget = LoreBudget(given.budget, given.count, given.count_part, given.count_overhead)
+    def __init__(self, lore: CompiledLore, query: LoreInput) -> None:
+        self.lore, self.query, self.settings = lore, query, query.settings
+        self.text = ScanText(query.messages[:MAX_SCAN_DEPTH], query.sources)
+        self.timed = TimedEffects(query.state, query.length, map(lore.entries.__getitem__, lore.timed), live=query.live)
+        self.keys = KeySearch(lore, self.text, self.settings, query.substitute, query.report, each=query.each_text)
+        self.budget = LoreBudget(query.budget, query.count, query.count_part, query.count_overhead)
         self.reasons: dict[int, Reason] = {}
         self.facts: dict[int, dict[str, Any]] = {}
         self.fired: dict[int, Activated] = {}
@@ -184,7 +184,7 @@ class _Scan:
             more = self._next(fresh)
         self.timed.begin(item.compiled for item in self.fired.values())
         activated = tuple(self.fired.values())
-        return LoreResult(activated, self.budget.overflowed, self.given.budget, self.loop, self.timed.to_dict(), self)
+        return LoreResult(activated, self.budget.overflowed, self.query.budget, self.loop, self.timed.to_dict(), self)
 
     def _out_of_steps(self) -> bool:
         return 0 < self.settings.max_recursion_steps <= self.loop
@@ -215,42 +215,42 @@ class _Scan:
 
     def _at_the_end(self) -> bool:
         depth, furthest = self.keys.depth, self.settings.min_activations_depth_max
-        return (0 < furthest < depth) or depth > len(self.given.messages)
+        return (0 < furthest < depth) or depth > len(self.query.messages)
 
     # ------------------------------------------------------------------------------------------------- candidates
 
     def _always_tried(self) -> list[int]:
         """Places that every pass looks at, whatever the hits: constants, decorated, slow keys, sticky, forced."""
-        if self.given.each_text:
+        if self.query.each_text:
             return list(range(len(self.lore.entries)))
-        named = self.timed.running | self.given.forced | self.given.searched
-        return [*self.lore.always, *self.lore.places(named)]
+        named = self.timed.running | self.query.forced | self.query.searched
+        return [*self.lore.always, *self.lore.indices(named)]
 
     def _candidates(self) -> list[CompiledEntry]:
         """The entries that fire in this pass, sticky ones first, otherwise in scan order."""
         for number in self.keys.fresh_hits():
             self._take_up(self.lore.by_pattern.get(number, ()))
         charge("lore", _STEPS_A_LOOK * len(self._open))
-        new = [entry for place in sorted(self._open) if self._fires(entry := self.lore.entries[place])]
+        new = [entry for index in sorted(self._open) if self._fires(entry := self.lore.entries[index])]
         return sorted(new, key=lambda entry: self.timed.sticky(entry) is None) if self.timed.running else new
 
-    def _take_up(self, places: Iterable[int]) -> None:
+    def _take_up(self, indices: Iterable[int]) -> None:
         """Look at these places from now on, at those that wait for a later recursion level only when it is reached."""
         levels = self.lore.waiting
-        for place in places:
-            if place in self.fired or place in self.failed:
+        for index in indices:
+            if index in self.fired or index in self.failed:
                 continue
-            level = levels.get(place, 0) if levels else 0
-            if level > self.level and self.timed.sticky(self.lore.entries[place]) is None:
-                self._held.setdefault(level, []).append(place)
+            level = levels.get(index, 0) if levels else 0
+            if level > self.level and self.timed.sticky(self.lore.entries[index]) is None:
+                self._held.setdefault(level, []).append(index)
             else:
-                self._open.add(place)
+                self._open.add(index)
 
     def _fires(self, entry: CompiledEntry) -> bool:
         reason = self._stopped(entry) or self._started(entry)
         if reason is None:
             reason = self._by_keys(entry)
-        self.reasons[entry.place] = reason
+        self.reasons[entry.index] = reason
         return reason in (Reason.KEY, Reason.CONSTANT, Reason.STICKY, Reason.DECORATOR, Reason.FORCED, Reason.SEARCHED)
 
     def _stopped(self, entry: CompiledEntry) -> Reason | None:
@@ -263,13 +263,13 @@ class _Scan:
         if not entry.entry.enabled:
             return Reason.DISABLED
         if not self._for_generation(entry):
-            return self._because(entry, Reason.TRIGGER, triggers=entry.entry.triggers, generation=self.given.generation)
+            return self._because(entry, Reason.TRIGGER, triggers=entry.entry.triggers, generation=self.query.generation)
         return None if self._for_character(entry) else Reason.CHARACTER
 
     def _timed_or_waiting(self, entry: CompiledEntry) -> Reason | None:
         sticky = self.timed.sticky(entry) is not None
         if self.timed.delayed(entry):
-            return self._because(entry, Reason.DELAY, until=entry.entry.delay, length=self.given.length)
+            return self._because(entry, Reason.DELAY, until=entry.entry.delay, length=self.query.length)
         cooldown = self.timed.cooldown(entry)
         if cooldown is not None and not sticky:
             return self._because(entry, Reason.COOLDOWN, until=cooldown.end)
@@ -282,35 +282,35 @@ class _Scan:
         if level > self.level and recursing:
             return self._because(entry, Reason.RECURSION_LEVEL, level=level, reached=self.level)
         if recursing and self.settings.recursive and entry.entry.exclude_recursion:
-            return self.reasons.get(entry.place, Reason.NO_RECURSION)
+            return self.reasons.get(entry.index, Reason.NO_RECURSION)
         return None
 
     def _for_generation(self, entry: CompiledEntry) -> bool:
-        return not entry.entry.triggers or self.given.generation in entry.entry.triggers
+        return not entry.entry.triggers or self.query.generation in entry.entry.triggers
 
     def _for_character(self, entry: CompiledEntry) -> bool:
-        wanted = entry.entry.character_filter
-        if wanted.names and (self.given.character in wanted.names) is wanted.exclude:
+        people = entry.entry.character_filter
+        if people.names and (self.query.character in people.names) is people.exclude:
             return False
-        return not wanted.tags or bool(set(wanted.tags) & set(self.given.character_tags)) is not wanted.exclude
+        return not people.tags or bool(set(people.tags) & set(self.query.character_tags)) is not people.exclude
 
     def _started(self, entry: CompiledEntry) -> Reason | None:
         """What fires an entry without a look at its keys."""
-        if entry.free and not (self.given.forced or self.given.searched) and not self.timed.running:
+        if entry.free and not (self.query.forced or self.query.searched) and not self.timed.running:
             return None
         if ACTIVATE in entry.decorators:
             return self._because(entry, Reason.DECORATOR, loop=self.loop)
         if SUPPRESS in entry.decorators:
             return Reason.SUPPRESSED
-        if entry.key in self.given.forced or entry.key in self.given.searched:
-            return Reason.FORCED if entry.key in self.given.forced else Reason.SEARCHED
+        if entry.key in self.query.forced or entry.key in self.query.searched:
+            return Reason.FORCED if entry.key in self.query.forced else Reason.SEARCHED
         if entry.entry.constant:
             return self._because(entry, Reason.CONSTANT, loop=self.loop)
         sticky = self.timed.sticky(entry)
         return self._because(entry, Reason.STICKY, until=sticky.end) if sticky is not None else None
 
     def _because(self, entry: CompiledEntry, reason: Reason, **facts: Any) -> Reason:
-        self.facts[entry.place] = facts
+        self.facts[entry.index] = facts
         return reason
 
     def _by_keys(self, entry: CompiledEntry) -> Reason:
@@ -337,18 +337,18 @@ class _Scan:
         settings = self.settings
         rules = GroupRules(
             self.timed,
-            self.given.random,
+            self.query.random,
             self.keys.score,
             self._lost,
             settings.use_group_scoring,
-            self.given.double_removal,
+            self.query.double_removal,
         )
         choose(new, self._taken, rules)
         self.budget.begin()
         seen = []
         for entry in new:
             if self.budget.overflowed and not entry.entry.ignore_budget:
-                self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.given.budget})
+                self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.query.budget})
                 seen.append(Activated(entry, entry.content))
                 continue
             if not self._lucky(entry):
@@ -359,10 +359,10 @@ class _Scan:
                 self.budget.add(item.content)
             elif (tokens := self.budget.reached_by(item.content)) is not None:
                 self.budget.overflowed = True
-                self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.given.budget})
+                self._lost(entry, Reason.BUDGET, {"tokens": tokens, "budget": self.query.budget})
                 continue
-            self.fired[entry.place] = item
-            self._open.discard(entry.place)
+            self.fired[entry.index] = item
+            self._open.discard(entry.index)
             if entry.entry.group:
                 self._taken[entry.entry.group] = entry
         return seen
@@ -372,27 +372,27 @@ class _Scan:
         chance = entry.entry.probability
         if not entry.entry.use_probability or chance == _CERTAIN or self.timed.sticky(entry) is not None:
             return True
-        roll = self.given.random.random() * 100
+        roll = self.query.random.random() * 100
         if chance is not None and roll <= chance:
             return True
-        self.failed.add(entry.place)
-        self._open.discard(entry.place)
+        self.failed.add(entry.index)
+        self._open.discard(entry.index)
         self._lost(entry, Reason.PROBABILITY, {"roll": roll, "probability": chance})
         return False
 
     def _activated(self, entry: CompiledEntry) -> Activated:
         """The entry with its text, which is expanded once a scan."""
-        if entry.plain and not (self.given.each_text and entry.content):
+        if entry.plain and not (self.query.each_text and entry.content):
             return Activated(entry, entry.content)
-        if entry.place not in self.contents:
-            expand = self.given.expand
-            text, ranges = (self.given.substitute(entry.content), ()) if expand is None else expand(entry.content)
-            self.contents[entry.place] = Activated(entry, text, tuple(ranges))
-        return self.contents[entry.place]
+        if entry.index not in self.contents:
+            expand = self.query.expand
+            text, ranges = (self.query.substitute(entry.content), ()) if expand is None else expand(entry.content)
+            self.contents[entry.index] = Activated(entry, text, tuple(ranges))
+        return self.contents[entry.index]
 
     def _lost(self, entry: CompiledEntry, reason: Reason, facts: dict[str, Any]) -> None:
-        self.reasons[entry.place] = reason
-        self.facts[entry.place] = facts
+        self.reasons[entry.index] = reason
+        self.facts[entry.index] = facts
 
     # --------------------------------------------------------------------------------------------------- verdicts
 
@@ -402,19 +402,19 @@ class _Scan:
 
     def _verdict(self, entry: CompiledEntry) -> Verdict:
         charge("lore", _STEPS_A_VERDICT + _STEPS_A_KEY * (len(entry.primary) + len(entry.secondary)))
-        reason = self.reasons.get(entry.place)
+        reason = self.reasons.get(entry.index)
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)
         if reason is Reason.NO_MATCH:
-            return self._unmatched(entry, self.facts[entry.place]["depth"])
-        facts = self._for_people(entry, self.facts.get(entry.place, _NOTHING))
+            return self._unmatched(entry, self.facts[entry.index]["depth"])
+        facts = self._for_people(entry, self.facts.get(entry.index, _NOTHING))
         return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
 
     def _silent(self, entry: CompiledEntry) -> Reason:
         if not entry.primary:
             return Reason.VECTORIZED if entry.entry.vectorized else Reason.NO_KEYS
         window = self.keys.window(entry)
-        self.facts.setdefault(entry.place, {"depth": window.depth})
+        self.facts.setdefault(entry.index, {"depth": window.depth})
         return Reason.NO_DEPTH if window.depth <= 0 else Reason.NO_MATCH
 
     def _for_people(self, entry: CompiledEntry, facts: dict[str, Any]) -> dict[str, Any]:
@@ -422,14 +422,14 @@ class _Scan:
         window = facts.get("window")
         if window is None:
             return facts
-        place, span = self.keys.locate(facts["key"], entry, window)
-        seen = {key: value for key, value in facts.items() if key != "window"} | {"place": place}
+        location, span = self.keys.locate(facts["key"], entry, window)
+        seen = {key: value for key, value in facts.items() if key != "window"} | {"place": location}
         return seen if span is None else seen | {"span": list(span)}
 
     def _unmatched(self, entry: CompiledEntry, depth: int) -> Verdict:
         """For an entry whose keys were not seen: which they are, and how much there was to search. From scan to scan the same."""
         count = min(depth, len(self.text.messages))
-        known = self.lore.unmatched.get(entry.place)
+        known = self.lore.unmatched.get(entry.index)
         if known is not None and known[:2] == (depth, count):
             return known[2]
         keys = ", ".join(repr(test.text) for test in entry.primary[:_KEYS_SHOWN])
@@ -439,7 +439,7 @@ class _Scan:
             "keys": shorten(keys, _KEYS_LENGTH) + (" …" if len(entry.primary) > _KEYS_SHOWN else ""),
         }
         verdict = Verdict(entry.book, entry.uid, entry.entry.title, Reason.NO_MATCH, facts)
-        self.lore.unmatched[entry.place] = (depth, count, verdict)
+        self.lore.unmatched[entry.index] = (depth, count, verdict)
         return verdict
 
 

@@ -29,7 +29,7 @@ from innkeeper.prompt.memo import Memo
 class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """An entry with its place in the scan order, its decorators cut off and its keys as `KeyTest` values."""
 
-    place: int
+    index: int
     book: str
     entry: LorebookEntry
     decorators: frozenset[str]
@@ -84,26 +84,26 @@ class CompiledEntries:
     def __len__(self) -> int:
         return len(self._ordered)
 
-    def __getitem__(self, place: int) -> CompiledEntry:
-        entry = self._made[place]
+    def __getitem__(self, index: int) -> CompiledEntry:
+        entry = self._made[index]
         if entry is None:
-            entry = self._made[place] = self._compiled(place)
+            entry = self._made[index] = self._compiled(index)
         return entry
 
     def __iter__(self) -> Iterator[CompiledEntry]:
         return map(self.__getitem__, range(len(self._ordered)))
 
-    def with_others(self, ordered: list[tuple[str, LorebookEntry]], places: Iterable[int]) -> CompiledEntries:
+    def with_others(self, ordered: list[tuple[str, LorebookEntry]], indices: Iterable[int]) -> CompiledEntries:
         """The entries with others at these places, whose keys are the same."""
         others = CompiledEntries(ordered, self._patterns, self._settings)
         others._made = [*self._made]
-        for place in places:
-            before = self[place]
-            others._made[place] = others._compiled(place, (before.primary, before.secondary))
+        for index in indices:
+            before = self[index]
+            others._made[index] = others._compiled(index, (before.primary, before.secondary))
         return others
 
-    def _compiled(self, place: int, tests: tuple[Tests, Tests] | None = None) -> CompiledEntry:
-        book, entry = self._ordered[place]
+    def _compiled(self, index: int, tests: tuple[Tests, Tests] | None = None) -> CompiledEntry:
+        book, entry = self._ordered[index]
         exact_case, whole_words = rules_of(entry, self._settings)
         decorators, content = split_decorators(entry.content)
         primary, secondary = tests or (
@@ -111,7 +111,7 @@ class CompiledEntries:
             for keys in (entry.keys, entry.secondary_keys)
         )
         return CompiledEntry(
-            place,
+            index,
             book,
             entry,
             decorators,
@@ -143,8 +143,8 @@ class CompiledLore:
 
     __slots__ = (
         "__weakref__",
+        "_indices",
         "_ordered",
-        "_places",
         "always",
         "by_pattern",
         "deepest",
@@ -180,10 +180,10 @@ class CompiledLore:
         self.levels = sorted(set(self.waiting.values()))
         self.index = KeyIndex(patterns.done(unicode_words=settings.unicode_words))
         self._ordered = ordered
-        self._places: dict[str, list[int]] = {}
+        self._indices: dict[str, list[int]] = {}
 
     def _keys(
-        self, place: int, entry: LorebookEntry, patterns: Patterns, settings: LoreSettings
+        self, index: int, entry: LorebookEntry, patterns: Patterns, settings: LoreSettings
     ) -> tuple[list[int], bool]:
         """The patterns of the primary keys, and whether they, or decorators, ask for a look at the entry in each pass.
 
@@ -194,7 +194,7 @@ class CompiledLore:
         secondary = patterns.numbers(entry.secondary_keys, exact_case=exact_case, whole_words=whole_words)
         if primary is not None and secondary is not None and not entry.content.startswith(MARK):
             return primary, False
-        ready = self.entries[place]
+        ready = self.entries[index]
         primary = [test.number for test in ready.primary if test.number is not None]
         return primary, bool(ready.decorators) or len(primary) < len(ready.primary)
 
@@ -206,26 +206,28 @@ class CompiledLore:
         if len(ordered) != len(self._ordered):
             return None
         pairs = enumerate(zip(self._ordered, ordered, strict=True))
-        differing = (place for place, (old, new) in pairs if old[1] is not new[1] or old[0] != new[0])
+        differing = (index for index, (old, new) in pairs if old[1] is not new[1] or old[0] != new[0])
         others = [*islice(differing, _MOST_EDITED + 1)]
-        if len(others) > _MOST_EDITED or any(_found_by(self._ordered[at]) != _found_by(ordered[at]) for at in others):
+        if len(others) > _MOST_EDITED or any(
+            _match_fields(self._ordered[at]) != _match_fields(ordered[at]) for at in others
+        ):
             return None
         lore = copy(self)
-        lore.entries, lore._ordered, lore._places = self.entries.with_others(ordered, others), ordered, {}  # noqa: SLF001
-        lore.unmatched = {place: known for place, known in self.unmatched.items() if place not in others}
+        lore.entries, lore._ordered, lore._indices = self.entries.with_others(ordered, others), ordered, {}  # noqa: SLF001
+        lore.unmatched = {index: known for index, known in self.unmatched.items() if index not in others}
         return lore
 
-    def places(self, keys: Collection[str]) -> list[int]:
+    def indices(self, keys: Collection[str]) -> list[int]:
         """The places of the entries that are called so (``book.uid``)."""
-        if keys and not self._places:
-            places: dict[str, list[int]] = {}
+        if keys and not self._indices:
+            indices: dict[str, list[int]] = {}
             for index, (book, entry) in enumerate(self._ordered):
-                places.setdefault(f"{book}.{entry.id}", []).append(index)
-            self._places = places
-        return [index for key in keys for index in self._places.get(key, ())]
+                indices.setdefault(f"{book}.{entry.id}", []).append(index)
+            self._indices = indices
+        return [index for key in keys for index in self._indices.get(key, ())]
 
 
-def _found_by(item: tuple[str, LorebookEntry]) -> tuple[object, ...]:
+def _match_fields(item: tuple[str, LorebookEntry]) -> tuple[object, ...]:
     """All that decides what `CompiledLore` holds beside the entries themselves."""
     name, entry = item
     lasting = (entry.sticky, entry.cooldown, entry.delay_until_recursion, entry.scan_depth)

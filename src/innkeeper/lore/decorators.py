@@ -26,15 +26,15 @@ def decorator_lines(content: str) -> tuple[tuple[str, ...], str]:
     if not content.startswith(MARK):
         return (), content
     lines = content.split("\n")
-    found: list[str] = []
+    matching: list[str] = []
     fallback = False
     for index, line in enumerate(lines):
         if not line.startswith(MARK):
-            return tuple(found), "\n".join(lines[index:])
+            return tuple(matching), "\n".join(lines[index:])
         name = line[1:] if line.startswith("@@@") else line
         if line.startswith("@@@") and not fallback:
             continue
         fallback = not name.startswith(_KNOWN)
         if not fallback:
-            found.append(name)
-    return tuple(found), content
+            matching.append(name)
+    return tuple(matching), content

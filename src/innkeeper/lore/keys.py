@@ -11,7 +11,7 @@ from typing import Final
 
 from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, selective
-from innkeeper.lore.matcher import Pattern, ScanText, Window, first_place
+from innkeeper.lore.matcher import Pattern, ScanText, Window, first_span
 from innkeeper.lore.patterns import KeyTest, key_tests, pattern_of
 from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.prompt.allowance import charge
@@ -47,7 +47,7 @@ class KeySearch:
         self._chat_hits: dict[int, frozenset[int]] = {}
         self._still_hits: dict[tuple[int, tuple[str, ...]], frozenset[int]] = {}
         self._spread_hits: set[int] = set()
-        self._spread_read = self._spread_told = self._deepest_told = 0
+        self._spread_read = self._spread_reported = self._deepest_reported = 0
 
     def begin(self, *, recursion: bool) -> None:
         """Begin a pass, in which ``recursion`` text is looked at or not."""
@@ -75,12 +75,12 @@ class KeySearch:
         """
         fresh: set[int] = set()
         deepest = max(self.depth, self.lore.deepest)
-        if deepest > self._deepest_told:
-            self._deepest_told = deepest
+        if deepest > self._deepest_reported:
+            self._deepest_reported = deepest
             fresh |= self._hits_beside_recursion(Window(deepest, tuple(self.text.sources.texts)))
-        for text in self.text.recursion[self._spread_told :]:
+        for text in self.text.recursion[self._spread_reported :]:
             fresh |= self.lore.index.hits(text)
-        self._spread_told = len(self.text.recursion)
+        self._spread_reported = len(self.text.recursion)
         return fresh
 
     def has(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
@@ -106,7 +106,7 @@ class KeySearch:
         """Whether a pattern without a number is in the window."""
         parts = self.text.parts(window)
         charge("lore", 1 + sum(map(len, parts)) // _CHARACTERS_A_STEP)
-        return any(first_place(pattern, part) is not None for part in parts)
+        return any(first_span(pattern, part) is not None for part in parts)
 
     def agrees(self, entry: CompiledEntry, window: Window) -> bool:
         """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
@@ -153,7 +153,7 @@ class KeySearch:
         """Where in the window a key is first found: the part, in words, and the span in it, where it can be told."""
         pattern = self._pattern(key, entry)
         for index, part in enumerate(self.text.parts(window)):
-            span = first_place(pattern, part)
+            span = first_span(pattern, part)
             if span is not None:
                 return self.text.place(window, index), span
         return "the scanned text", None

@@ -36,19 +36,19 @@ def lint_book(
     ``budget`` is the lore budget in tokens and ``count`` counts them: constants that do not fit are found only with both.
     """
     rules = settings or LoreSettings()
-    found = [finding for finding in book.findings if finding.rule not in RESTATED]
+    findings = [finding for finding in book.findings if finding.rule not in RESTATED]
     trial = _Trial()
     for entry in book.entries:
         if entry.enabled:
-            found += _entry(entry, rules)
-            found += _keys(entry, trial, rules)
-    found += trial.remarks()
-    found += _groups(book.entries)
-    found += _constants(book.entries, budget, count)
-    return tuple(found)
+            findings += _entry(entry, rules)
+            findings += _keys(entry, trial, rules)
+    findings += trial.remarks()
+    findings += _groups(book.entries)
+    findings += _constants(book.entries, budget, count)
+    return tuple(findings)
 
 
-def _found(entry: LorebookEntry, rule: str, message: str, *rest: str | int, level: Level = Level.WARNING) -> Finding:
+def _finding(entry: LorebookEntry, rule: str, message: str, *rest: str | int, level: Level = Level.WARNING) -> Finding:
     return Finding(rule, f"{entry.title}: {message}", show_path(("entries", entry.id, *rest)), level)
 
 
@@ -57,21 +57,21 @@ def _entry(entry: LorebookEntry, rules: LoreSettings) -> Iterator[Finding]:
     decorators, text = split_decorators(entry.content)
     always = entry.constant or ACTIVATE in decorators
     if SUPPRESS in decorators:
-        yield _found(entry, "dead-entry", "@@dont_activate keeps it out", "content")
+        yield _finding(entry, "dead-entry", "@@dont_activate keeps it out", "content")
     if not text.strip():
-        yield _found(entry, "empty-entry", "it has no text", "content")
+        yield _finding(entry, "empty-entry", "it has no text", "content")
     if entry.use_probability and not entry.probability:
-        yield _found(entry, "dead-entry", "its probability is 0", "probability")
+        yield _finding(entry, "dead-entry", "its probability is 0", "probability")
     if entry.delay_until_recursion and entry.exclude_recursion and rules.recursive:
-        yield _found(entry, "dead-entry", "it waits for recursion and is excluded from it", "delayUntilRecursion")
+        yield _finding(entry, "dead-entry", "it waits for recursion and is excluded from it", "delayUntilRecursion")
     if not always and entry.keys and entry.scan_depth is not None and entry.scan_depth <= 0:
-        yield _found(entry, "dead-entry", "its scan depth is 0: nothing is searched", "scanDepth")
+        yield _finding(entry, "dead-entry", "its scan depth is 0: nothing is searched", "scanDepth")
     if not always and not any(key.strip() for key in entry.keys) and not entry.vectorized:
-        yield _found(entry, "dead-entry", "it has no keys and is not constant", "key")
+        yield _finding(entry, "dead-entry", "it has no keys and is not constant", "key")
     if entry.vectorized and not always and not entry.keys:
-        yield _found(entry, "needs-vectors", "it fires only through a vector search", "vectorized", level=Level.INFO)
+        yield _finding(entry, "needs-vectors", "it fires only through a vector search", "vectorized", level=Level.INFO)
     if entry.position is LorePosition.OUTLET and not entry.outlet_name.strip():
-        yield _found(entry, "no-slot", "its position is an outlet without a name", "outletName")
+        yield _finding(entry, "no-slot", "its position is an outlet without a name", "outletName")
     yield from _logic(entry)
 
 
@@ -82,9 +82,9 @@ def _logic(entry: LorebookEntry) -> Iterator[Finding]:
     first = {key.strip().lower() for key in entry.keys}
     second = {key.strip().lower() for key in entry.secondary_keys}
     if entry.selective_logic is SelectiveLogic.NOT_ANY and first and first <= second:
-        yield _found(entry, "dead-entry", "each of its keys is also one it must not find", "keysecondary")
+        yield _finding(entry, "dead-entry", "each of its keys is also one it must not find", "keysecondary")
     if entry.selective_logic is SelectiveLogic.AND_ALL and "" in second:
-        yield _found(entry, "dead-entry", "an empty secondary key is never found, and all must be", "keysecondary")
+        yield _finding(entry, "dead-entry", "an empty secondary key is never found, and all must be", "keysecondary")
 
 
 def _keys(entry: LorebookEntry, trial: _Trial, rules: LoreSettings) -> Iterator[Finding]:
@@ -95,28 +95,30 @@ def _keys(entry: LorebookEntry, trial: _Trial, rules: LoreSettings) -> Iterator[
         if key.regex is not None:
             yield from _regex(entry, key.regex, index, trial)
         elif text.strip().startswith("/") and text.strip().count("/") > 1:
-            yield _found(
+            yield _finding(
                 entry, "plain-regex", f"{text!r} is no regular expression: it is searched as text", "key", index
             )
         elif text and not text.strip():
-            yield _found(entry, "matches-all", "a key of blanks matches every text", "key", index)
+            yield _finding(entry, "matches-all", "a key of blanks matches every text", "key", index)
         elif text.isascii() and 0 < len(key.text) < SHORTEST_KEY and not whole and "{{" not in text:
-            yield _found(entry, "short-key", f"{text!r} is found inside most texts; ask for whole words", "key", index)
+            yield _finding(
+                entry, "short-key", f"{text!r} is found inside most texts; ask for whole words", "key", index
+            )
         if text.strip().lower() in seen:
-            yield _found(entry, "double-key", f"{text!r} is there twice", "key", index, level=Level.INFO)
+            yield _finding(entry, "double-key", f"{text!r} is there twice", "key", index, level=Level.INFO)
         seen.add(text.strip().lower())
 
 
 def _regex(entry: LorebookEntry, key: RegexKey, index: int, trial: _Trial) -> Iterator[Finding]:
     is_valid = trial.runner.valid(key)
     if not is_valid:
-        yield _found(entry, "plain-regex", f"/{key.pattern}/ is not valid: it is searched as text", "key", index)
+        yield _finding(entry, "plain-regex", f"/{key.pattern}/ is not valid: it is searched as text", "key", index)
     elif "m" not in key.flags and (key.pattern.startswith("^") or key.pattern.endswith("$")):
         message = f"/{key.pattern}/ is anchored: it meets the ends of the whole scanned text, not of a message"
-        yield _found(entry, "anchored-regex", message, "key", index, level=Level.INFO)
+        yield _finding(entry, "anchored-regex", message, "key", index, level=Level.INFO)
     if is_valid and trial.runs_away(key):
         message = f"/{key.pattern}/ can take unbounded time; it is stopped after a while and does not match"
-        yield _found(entry, "slow-regex", message, "key", index)
+        yield _finding(entry, "slow-regex", message, "key", index)
 
 
 class _Trial:
@@ -163,7 +165,7 @@ def _groups(entries: Iterable[LorebookEntry]) -> Iterator[Finding]:
         for entry in group:
             if entry is not king and not (entry.group_override and (entry.order or 0) > (king.order or 0)):
                 message = f"the constant entry {king.title!r} overrides its group {name!r}: it never wins"
-                yield _found(entry, "shadowed-entry", message, "group")
+                yield _finding(entry, "shadowed-entry", message, "group")
 
 
 def _certain(entry: LorebookEntry) -> bool:
@@ -181,5 +183,5 @@ def _constants(entries: Iterable[LorebookEntry], budget: int | None, count: Call
         used += count(split_decorators(entry.content)[1])
         if used >= budget and not entry.ignore_budget:
             message = f"constants reach {used:,} of {budget:,} lore tokens here: it and later ones are left out"
-            yield _found(entry, "constants-over-budget", message)
+            yield _finding(entry, "constants-over-budget", message)
             return

@@ -200,14 +200,14 @@ class KeyIndex:
         known = _HITS.get((self._number, text))
         if known is not None:
             return known
-        found = frozenset(
+        matching = frozenset(
             [
                 numbers[index]
                 for (numbers, automaton), searched in ((self._folded, text.lower()), (self._exact, text))
                 for index in automaton.contained(searched)
             ]
         )
-        return _HITS.put((self._number, text), found, getsizeof(text) + getsizeof(found))
+        return _HITS.put((self._number, text), matching, getsizeof(text) + getsizeof(matching))
 
     def _numbered(self, *, exact: bool) -> tuple[list[int], Automaton]:
         """The numbers of the patterns that are searched as written or in lower case, with the automaton over their texts."""
@@ -217,10 +217,10 @@ class KeyIndex:
 
     def locate(self, number: int, text: str) -> tuple[int, int] | None:
         """Where a pattern is first found in ``text``, for an explanation; ``None`` when it is not."""
-        return first_place(self.patterns[number], text)
+        return first_span(self.patterns[number], text)
 
 
-def first_place(pattern: Pattern, text: str) -> tuple[int, int] | None:
+def first_span(pattern: Pattern, text: str) -> tuple[int, int] | None:
     """Where ``pattern`` is first found in ``text`` (not folded yet), or ``None``. An empty pattern is found at once."""
     return _first(pattern, text if pattern.exact_case else text.lower())
 

@@ -111,7 +111,7 @@ def _parted(members: list[CompiledEntry], keeps: Callable[[CompiledEntry], bool]
 def _keep_winner(name: str, members: list[CompiledEntry], staying: _Staying, rules: GroupRules) -> None:
     overriding = [member for member in members if member.entry.group_override]
     if overriding:
-        winner, how = max(overriding, key=lambda m: (m.entry.order or 0, -m.place)), "group override"
+        winner, how = max(overriding, key=lambda m: (m.entry.order or 0, -m.index)), "group override"
     else:
         winner, how = _drawn(members, rules.random)
     for member in members:

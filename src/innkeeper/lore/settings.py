@@ -56,9 +56,9 @@ class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
     unicode_words: bool = False
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> LoreSettings:
+    def of(cls, fields: Mapping[str, Any] | None) -> LoreSettings:
         """Settings under our names or SillyTavern's ``world_info_…``. Raises `ConfigError` naming the field."""
-        named = {str(key).removeprefix(_PREFIX): value for key, value in (given or {}).items() if value is not None}
+        named = {str(key).removeprefix(_PREFIX): value for key, value in (fields or {}).items() if value is not None}
         known = {key: value for key, value in named.items() if key in cls.__struct_fields__}
         try:
             return convert(known, cls, strict=False)

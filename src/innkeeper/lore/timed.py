@@ -83,7 +83,7 @@ class TimedEffects:
             effects |= {key: _settled(effect, by_key.get(key)) for key, effect in effects.items()}
         running = {(key, effect.hash) for effects in self._effects.values() for key, effect in effects.items()}
         owners = {entry_hash(by_key[key]): by_key[key] for key, _ in running if key in by_key}
-        return owners if all(found in owners for _, found in running) else {entry_hash(item): item for item in timed}
+        return owners if all(owner in owners for _, owner in running) else {entry_hash(item): item for item in timed}
 
     def _check(self, by_hash: Mapping[int, CompiledEntry]) -> None:
         for kind in _KINDS:
@@ -135,9 +135,9 @@ def _is_timed(entry: CompiledEntry) -> bool:
 
 def _read(state: Any, kind: str) -> dict[str, Effect]:
     """The effects of one kind in a state from outside; whatever is malformed is left out."""
-    found = state.get(kind) if isinstance(state, Mapping) else None
+    stored = state.get(kind) if isinstance(state, Mapping) else None
     effects = {}
-    for key, raw in found.items() if isinstance(found, Mapping) else ():
+    for key, raw in stored.items() if isinstance(stored, Mapping) else ():
         try:
             known = {} if isinstance(raw.get("hash"), int) else {"hash": _UNKNOWN}
             effects[str(key)] = convert({**raw, **known}, Effect, strict=False)

@@ -123,15 +123,15 @@ def parse(text: str, *, asset: str | None = None) -> tuple[Node, ...]:
         MacroLimitError: too long, too many tags, or too deep.
     """
     check_size(text, asset)
-    stack, place = [_Open(None)], 0
+    stack, position = [_Open(None)], 0
     for count, tag in enumerate(_tags(text, asset)):
         if count >= MAX_TAGS:
             raise MacroLimitError("the tags of a template", limit="MAX_TAGS", allowed=MAX_TAGS)
         start, end = _with_line(text, tag) if tag.kind in _ALONE else (tag.start, tag.end)
-        _put_text(stack[-1], text[place : max(start, place)])
+        _put_text(stack[-1], text[position : max(start, position)])
         _put_tag(stack, tag, text, asset)
-        place = end
-    _put_text(stack[-1], text[place:])
+        position = end
+    _put_text(stack[-1], text[position:])
     if stack[-1].tag is not None:
         opened = stack[-1].tag
         _fail(f"{{{{{opened.kind}{opened.name}}}}} is never closed", text, opened.start, asset)
@@ -171,15 +171,15 @@ def _closed(tag: _Tag, nodes: tuple[Node, ...]) -> Node:
 
 
 def _tags(text: str, asset: str | None) -> Iterator[_Tag]:
-    place = 0
-    while (start := text.find("{{", place)) >= 0:
+    position = 0
+    while (start := text.find("{{", position)) >= 0:
         if start and text[start - 1] == "\\":
-            place = start + 2
-            yield _Tag("\\", "", start - 1, place)
+            position = start + 2
+            yield _Tag("\\", "", start - 1, position)
             continue
         tag = _tag(text, start, asset)
         yield tag
-        place = tag.end
+        position = tag.end
 
 
 def _tag(text: str, start: int, asset: str | None) -> _Tag:

@@ -35,23 +35,23 @@ class Beginnings(Generic[T]):
             lengths.append(len(word))
             lengths.sort(reverse=True)
 
-    def at(self, text: str, place: int) -> tuple[int, list[T]]:
+    def at(self, text: str, index: int) -> tuple[int, list[T]]:
         """The word at a place, one space aside: where it ends and what it means, or (-1, [])."""
-        if text[place : place + 1] == " ":
-            place += 1
+        if text[index : index + 1] == " ":
+            index += 1
         lengths = self._lengths
-        for length in (*lengths.get(text[place : place + _LONG], ()), *lengths.get(text[place : place + _SHORT], ())):
-            part = text[place : place + length]
+        for length in (*lengths.get(text[index : index + _LONG], ()), *lengths.get(text[index : index + _SHORT], ())):
+            part = text[index : index + length]
             word = self._words.get(part)
-            if word is not None and (word[0] or _is_border(text, place + len(part))):
-                return place + len(part), word[1]
-        word = self._words.get(text[place : place + 1])  # of one character
-        return (place + 1, word[1]) if word is not None and (word[0] or _is_border(text, place + 1)) else _NOTHING
+            if word is not None and (word[0] or _is_border(text, index + len(part))):
+                return index + len(part), word[1]
+        word = self._words.get(text[index : index + 1])  # of one character
+        return (index + 1, word[1]) if word is not None and (word[0] or _is_border(text, index + 1)) else _NOTHING
 
 
 _NOTHING: Final[tuple[int, list[Any]]] = (-1, [])
 
 
-def _is_border(text: str, place: int) -> bool:
-    after = text[place : place + 1]
+def _is_border(text: str, index: int) -> bool:
+    after = text[index : index + 1]
     return after in {"", " "} or UNSPACED.match(after) is not None

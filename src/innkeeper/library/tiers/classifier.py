@@ -89,9 +89,9 @@ def _checked(scores: Any) -> dict[str, float]:
     if not isinstance(scores, Mapping):
         raise ClassifierFailure("classifier_error")
     try:
-        found = {str(name): float(score) for name, score in scores.items()}
+        numbers = {str(name): float(score) for name, score in scores.items()}
     except (TypeError, ValueError, OverflowError):
         raise ClassifierFailure("classifier_error") from None
-    if not all(0 <= score <= 1 for score in found.values()):
+    if not all(0 <= score <= 1 for score in numbers.values()):
         raise ClassifierFailure("classifier_error")
-    return found
+    return numbers

@@ -71,9 +71,9 @@ class Detector:
         classifier_seconds: float = CLASSIFIER_SECONDS,
     ) -> None:
         added = tuple(lexicon.checked() for lexicon in lexicons)
-        wanted = None if languages is None else frozenset(languages)
+        selected = None if languages is None else frozenset(languages)
         self.lexicon_version = "+".join(lexicon.label for lexicon in (builtin_lexicon(), *added))
-        self._entries = tuple(entry for each in added for entry in each.entries if _is_spoken(entry, wanted))
+        self._entries = tuple(entry for each in added for entry in each.entries if _is_spoken(entry, selected))
         self._matcher = Matcher(self._entries) if self._entries else None
         self._classifier, self._image_classifier = classifier, image_classifier
         self._waiter = Waiter(classifier_seconds)
@@ -92,7 +92,7 @@ class Detector:
 
     def _scan(self, text: str) -> ScanFindings:
         failed: list[str] = []
-        found = Weighed([], {}, {}, ())
+        result = Weighed([], {}, {}, ())
         scores: Mapping[str, float] = {}
         data, whole = b"", False
         try:
@@ -100,13 +100,13 @@ class Detector:
             if len(text) > MAX_SCAN_CHARS:
                 failed.append("text_too_long")
             with allowed():
-                found = weighed(self._mentions(text[:MAX_SCAN_CHARS], failed), text[:MAX_SCAN_CHARS])
+                result = weighed(self._mentions(text[:MAX_SCAN_CHARS], failed), text[:MAX_SCAN_CHARS])
             whole = len(text) <= MAX_SCAN_CHARS
             if (guest := self._classifier) is not None and whole:
                 scores = self._ask(lambda: guest.scores(text), failed)
         except Exception as error:  # noqa: BLE001 - a scan that fails means review, never a way past it
             failed.append(type(error).__name__)
-        made = self._findings(found, scores, failed, data, whole=whole, length=len(text) if whole else 0)
+        made = self._findings(result, scores, failed, data, whole=whole, length=len(text) if whole else 0)
         if not failed:
             self._seen.put(text, made, len(data) + len(made.spans) * _SPAN_BYTES)
         return made
@@ -117,7 +117,7 @@ class Detector:
         None where there is nothing. Raises nothing.
         """
         tail, head = before[-_SEAM:], after[:_SEAM]
-        found: list[Mention] = []
+        collected: list[Mention] = []
         failed: list[str] = []
         try:
             joined = {glue: self._mentions(f"{tail}{glue}{head}", failed) for glue in ("", " ")}
@@ -127,16 +127,16 @@ class Detector:
                 for glue, mentions in joined.items():
                     cut = len(tail) + len(glue)
                     alone.update(_moved(each, cut) for each in begins)
-                    found += [
+                    collected += [
                         each._replace(start=max(0, each.start - cut), end=max(1, each.end - cut))
                         for each in mentions
                         if each not in alone
                     ]
         except Exception as error:  # noqa: BLE001 - as in a scan
             failed.append(type(error).__name__)
-        if not (found or failed):
+        if not (collected or failed):
             return None
-        together = weighed(sorted(set(found)), head)
+        together = weighed(sorted(set(collected)), head)
         return self._findings(
             together, {}, failed, f"{tail}\0{head}".encode("utf-8", "surrogatepass"), length=len(after)
         )
@@ -154,26 +154,26 @@ class Detector:
 
     def _mentions(self, text: str, failed: list[str]) -> list[Mention]:
         """All finds in all views, each once, in the order of the text."""
-        found: list[Mention] = []
+        mentions: list[Mention] = []
         turned: set[str] = set()
         seen = _Seen()
-        found += [_mention(age, age.start, age.end) for age in read_signs(text)]
+        mentions += [_mention(age, age.start, age.end) for age in read_signs(text)]
         plain: View | None = None
         for view in views_of(text):
-            turned |= _read(view, text, found, seen)
+            turned |= _read(view, text, mentions, seen)
             if self._matcher is not None:
-                found += self._listed(view, failed, first=plain is None)
+                mentions += self._listed(view, failed, first=plain is None)
             if plain is None or view.shortened:
                 plain = plain or view
                 if (right := put_right(view)) is not None:
-                    _read(right, text, found, seen)
+                    _read(right, text, mentions, seen)
         if (shown := unmasked(text)) is not None:
             for view in views_of(shown):
-                _read(view, shown, found, seen)
+                _read(view, shown, mentions, seen)
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
-                _read(view, "", found, seen)
-        return without_fondness(text, _with_families(plain, _each_once(found)))
+                _read(view, "", mentions, seen)
+        return without_fondness(text, _with_families(plain, _each_once(mentions)))
 
     def _listed(self, view: View, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""
@@ -200,7 +200,7 @@ class Detector:
 
     def _findings(
         self,
-        found: Weighed,
+        weighed_mentions: Weighed,
         scores: Mapping[str, float],
         failed: list[str],
         data: bytes,
@@ -208,7 +208,7 @@ class Detector:
         whole: bool = True,
         length: int = 0,
     ) -> ScanFindings:
-        ages, contexts = dict(found.ages), dict(found.contexts)
+        ages, contexts = dict(weighed_mentions.ages), dict(weighed_mentions.contexts)
         everywhere = Extent(0, length)
         ages.update({"minor": everywhere} if scores.get("age", 0) >= _GUEST else {})
         contexts.update(
@@ -221,14 +221,14 @@ class Detector:
             if everywhere in (here, there)
         )
         return ScanFindings(
-            scores=FrozenDict(_combined(found.mentions, scores)),
-            spans=_told(found.mentions),
+            scores=FrozenDict(_combined(weighed_mentions.mentions, scores)),
+            spans=_reported(weighed_mentions.mentions),
             detector_version=self.version,
             lexicon_version=self.lexicon_version,
             text_sha256=hashlib.sha256(data).hexdigest(),
             failed=",".join(failed),
             whole=whole,
-            relations=(*found.relations, *(guessed if scores else ())),
+            relations=(*weighed_mentions.relations, *(guessed if scores else ())),
             ages=FrozenDict(ages),
             contexts=FrozenDict(contexts),
             length=length,
@@ -242,7 +242,7 @@ _GUEST: Final = 0.4
 """From this score on, a guest's word for an age or a context counts."""
 
 
-def _read(view: View, text: str, found: list[Mention], seen: _Seen) -> set[str]:
+def _read(view: View, text: str, mentions: list[Mention], seen: _Seen) -> set[str]:
     """Put what the packaged lists find in a view to the finds; returns in which other ways the text seems to be written.
 
     A word that stands in this view as often as in another that was seen before is not placed again.
@@ -254,8 +254,10 @@ def _read(view: View, text: str, found: list[Mention], seen: _Seen) -> set[str]:
     known = seen.known(hits)
     for start, end, term in hits.terms:
         if term not in known:
-            found.append(Mention(*view.place(start, end), term.category, term.entry, term.weight, term.low, term.high))
-    found += [_mention(age, *view.place(age.start, age.end)) for age in read_ages(view, vocabulary, hits, text)]
+            mentions.append(
+                Mention(*view.place(start, end), term.category, term.entry, term.weight, term.low, term.high)
+            )
+    mentions += [_mention(age, *view.place(age.start, age.end)) for age in read_ages(view, vocabulary, hits, text)]
     return hits.turned
 
 
@@ -303,16 +305,16 @@ def _with_families(plain: View | None, mentions: list[Mention]) -> list[Mention]
     """The mentions, with those words of age set apart that only tell of a family."""
     if plain is None or not any(each.category in _WORDS_OF_AGE for each in mentions):
         return mentions
-    places = [plain.place(*place) for place in kin_in(plain.text)]
-    if not places:
+    kin_spans = [plain.place(*span) for span in kin_in(plain.text)]
+    if not kin_spans:
         return mentions
-    starts = [start for start, _ in places]
+    starts = [start for start, _ in kin_spans]
 
-    def is_told(each: Mention) -> bool:
+    def is_reported(each: Mention) -> bool:
         at = bisect_right(starts, each.start) - 1
-        return each.own and each.category in _WORDS_OF_AGE and at >= 0 and each.end <= places[at][1]
+        return each.own and each.category in _WORDS_OF_AGE and at >= 0 and each.end <= kin_spans[at][1]
 
-    return [each._replace(category=FAMILY) if is_told(each) else each for each in mentions]
+    return [each._replace(category=FAMILY) if is_reported(each) else each for each in mentions]
 
 
 _WORDS_OF_AGE: Final = frozenset({"age", "age_setting"})
@@ -326,7 +328,7 @@ def _is_spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
     return languages is None or not entry.languages or not languages.isdisjoint(entry.languages)
 
 
-def _told(mentions: list[Mention]) -> tuple[Span, ...]:
+def _reported(mentions: list[Mention]) -> tuple[Span, ...]:
     """As many finds as are told: the first of each entry, so that none is drowned by another, and then the others."""
     if len(mentions) > MAX_SPANS:
         first = {(each.entry, each.category): each for each in reversed(mentions)}

@@ -95,26 +95,26 @@ class DocumentStore:
             return frozen_rows(connection.execute(query))
 
     def _latest(self, connection: Connection, name: str) -> int | None:
-        found: int | None = connection.execute(
+        latest: int | None = connection.execute(
             select(func.max(self.table.c.version)).where(self.table.c.name == name)
         ).scalar()
-        return found
+        return latest
 
     def _get(self, connection: Connection, name: str, version: int | None) -> FrozenDict:
         latest = self._latest(connection, name)
-        place = Where(asset=self.table.name, path=name)
+        where = Where(asset=self.table.name, path=name)
         if latest is None:
-            raise NotFoundError(f"{self.table.name} has nothing called {name!r}", where=place)
+            raise NotFoundError(f"{self.table.name} has nothing called {name!r}", where=where)
         here = (self.table.c.name == name) & (self.table.c.version == (version or latest))
         row = first_row(connection.execute(select(self.table).where(here)))
         if row is None:
-            raise NotFoundError(f"{name!r} has no version {version}", where=place)
+            raise NotFoundError(f"{name!r} has no version {version}", where=where)
         return self._whole(row)
 
     def _whole(self, row: FrozenDict) -> FrozenDict:
         if row["content_sha256"] != _hash(row["body"]):
-            place = Where(asset=self.table.name, path=f"{row['name']}@{row['version']}")
-            raise DatabaseCorruptError("a document is not what its checksum says", where=place)
+            where = Where(asset=self.table.name, path=f"{row['name']}@{row['version']}")
+            raise DatabaseCorruptError("a document is not what its checksum says", where=where)
         return row
 
     def _record(self, connection: Connection, action: str, name: str, version: int | None, who: str) -> None:

@@ -128,7 +128,7 @@ class _Telling:
         self._parts = [0, *(one.end() for one in _PART_END.finditer(text)), len(text) + 1]
         self._text = text
         known = list(words)
-        glued = glued_in(text, ((*_place(each), each.weight) for each in known), map(_place, others))
+        glued = glued_in(text, ((*_span(each), each.weight) for each in known), map(_span, others))
         known = [each for each in known if each.start not in glued] if glued else known
         self._advice = _Sums(advice)
         self._all = _Sums(known)
@@ -143,8 +143,8 @@ class _Telling:
         inside = labels + self._telling.within(max(first, start - _AROUND), min(last - 1, end + _AROUND))
         return labels + self._telling.around(start, end) if inside >= _OWN else inside
 
-    def _is_label(self, place: int) -> bool:
-        first, last = _bounds(self._parts, place)
+    def _is_label(self, index: int) -> bool:
+        first, last = _bounds(self._parts, index)
         if last - first > _LABEL_LOOKED_AT:
             return False
         part = _ARTICLE.sub("", self._text[first:last].strip(_ENDS))
@@ -152,12 +152,12 @@ class _Telling:
         return len(part) <= most and len(part.split()) <= _LABEL_WORDS
 
 
-def _place(each: Mention) -> tuple[int, int]:
+def _span(each: Mention) -> tuple[int, int]:
     return each.start, each.end
 
 
-def _bounds(ends: Sequence[int], place: int) -> tuple[int, int]:
-    at = bisect_right(ends, place)
+def _bounds(ends: Sequence[int], index: int) -> tuple[int, int]:
+    at = bisect_right(ends, index)
     return ends[at - 1], ends[min(at, len(ends) - 1)]
 
 
@@ -192,15 +192,15 @@ def weighed(mentions: Sequence[Mention], text: str) -> Weighed:
         if category == HINT and mine:
             grown = _Sums(classes.get("age_adult", ()))
             mine = [each for each in mine if not grown.best(each.start, each.end)]
-        if places := [(each.start, each.end) for each in mine if each.weight >= _COUNTS and each.entry != _BARRED]:
-            ages.setdefault(kind, []).extend(places)
-    contexts, told = _contexts(classes, text)
-    found = relations_of(ages, contexts) if ages and contexts else ()
-    kept = [each for each in mentions if each.category not in _SILENT]
-    if told:
-        kept = [each for each in kept if each not in told]
-        kept += [each._replace(category=REPORTED) for each in told]
-    return Weighed(kept, _extents(ages), _extents(contexts), found)
+        if spans := [(each.start, each.end) for each in mine if each.weight >= _COUNTS and each.entry != _BARRED]:
+            ages.setdefault(kind, []).extend(spans)
+    contexts, reported = _contexts(classes, text)
+    relations = relations_of(ages, contexts) if ages and contexts else ()
+    counted = [each for each in mentions if each.category not in _SILENT]
+    if reported:
+        counted = [each for each in counted if each not in reported]
+        counted += [each._replace(category=REPORTED) for each in reported]
+    return Weighed(counted, _extents(ages), _extents(contexts), relations)
 
 
 _SILENT: Final = frozenset({"educational", "advice", "cue", "adult", "age_adult", HINT})
@@ -209,11 +209,11 @@ _SILENT: Final = frozenset({"educational", "advice", "cue", "adult", "age_adult"
 
 def _contexts(classes: Mapping[str, list[Mention]], text: str) -> tuple[dict[str, list[tuple[int, int]]], set[Mention]]:
     """The places of each context by ``category:state``, and the mentions that are only reported."""
-    places: dict[str, list[tuple[int, int]]] = {}
-    told: set[Mention] = set()
+    spans: dict[str, list[tuple[int, int]]] = {}
+    reported: set[Mention] = set()
     judged = [each for name in _JUDGED for each in classes.get(name, ()) if each.weight >= _COUNTS]
     if not judged:
-        return places, told
+        return spans, reported
     adult, lessons = _Sums(classes.get("adult", ())), classes.get("educational", [])
     advice = classes.get("advice", []) if "age_kin" in classes else []  # those who ask it are of the family
     telling: tuple[_Sums, _Sums, _Telling] | tuple[()] = ()
@@ -232,20 +232,20 @@ def _contexts(classes: Mapping[str, list[Mention]], text: str) -> tuple[dict[str
         if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):
             state = "married" if grown >= _SPOUSE else "grown"
         if state == REPORTED or (state == "doubtful" and each.category in ABSOLUTE):
-            told.add(each)
-        places.setdefault(f"{each.category}:{state}", []).append((start, end))
-    return places, told
+            reported.add(each)
+        spans.setdefault(f"{each.category}:{state}", []).append((start, end))
+    return spans, reported
 
 
-def _extents(places: Mapping[str, list[tuple[int, int]]]) -> dict[str, Extent]:
-    return {name: Extent(min(start for start, _ in each), max(end for _, end in each)) for name, each in places.items()}
+def _extents(spans: Mapping[str, list[tuple[int, int]]]) -> dict[str, Extent]:
+    return {name: Extent(min(start for start, _ in each), max(end for _, end in each)) for name, each in spans.items()}
 
 
 def relations_of(
     ages: Mapping[str, list[tuple[int, int]]], contexts: Mapping[str, list[tuple[int, int]]]
 ) -> tuple[Relation, ...]:
     """For each kind of age and each context how near they come, in characters."""
-    ordered = {name: sorted(places) for name, places in (*ages.items(), *contexts.items())}
+    ordered = {name: sorted(extents) for name, extents in (*ages.items(), *contexts.items())}
     return tuple(
         Relation.of(age, context, _nearest(ordered[age], ordered[context])) for age in ages for context in contexts
     )

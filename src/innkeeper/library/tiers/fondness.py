@@ -32,28 +32,28 @@ def without_fondness(text: str, mentions: Sequence[Mention]) -> list[Mention]:
     fond = {(each.start, each.end) for each in mentions if each.category == FOND}
     if not fond:
         return list(mentions)
-    kept = [each for each in mentions if each.category != FOND]
-    others = [each for each in kept if (each.start, each.end) not in fond]
+    remaining = [each for each in mentions if each.category != FOND]
+    others = [each for each in remaining if (each.start, each.end) not in fond]
     if any(each.category in _MINOR for each in others):
-        return kept
+        return remaining
     adults = [each for each in others if each.category == "age_adult" or _is_spouse(each)]
-    called = {place for place in fond if _is_called(text, place) and _is_near(place, adults) and _is_said(text, place)}
-    return [each for each in kept if each.category not in _MINOR or (each.start, each.end) not in called]
+    called = {span for span in fond if _is_called(text, span) and _is_near(span, adults) and _is_spoken(text, span)}
+    return [each for each in remaining if each.category not in _MINOR or (each.start, each.end) not in called]
 
 
 def _is_spouse(each: Mention) -> bool:
     return each.category == "adult" and each.weight >= _SPOUSE
 
 
-def _is_called(text: str, place: tuple[int, int]) -> bool:
+def _is_called(text: str, span: tuple[int, int]) -> bool:
     """Whether a word stands apart, as one does by which somebody is called."""
-    start, end = place
+    start, end = span
     return _BEFORE.search(text, max(0, start - 2), start) is not None and _AFTER.match(text, end) is not None
 
 
-def _is_said(text: str, place: tuple[int, int]) -> bool:
+def _is_spoken(text: str, span: tuple[int, int]) -> bool:
     """Whether a word for saying something stands around a place."""
-    around = fold_word(text[max(0, place[0] - _NEAR) : place[1] + _NEAR])
+    around = fold_word(text[max(0, span[0] - _NEAR) : span[1] + _NEAR])
     return _speech().search(around) is not None
 
 
@@ -64,6 +64,6 @@ def _speech() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(fold_word, spaced))})\b|{'|'.join(others)}")
 
 
-def _is_near(place: tuple[int, int], mentions: Iterable[Mention]) -> bool:
-    start, end = place
+def _is_near(span: tuple[int, int], mentions: Iterable[Mention]) -> bool:
+    start, end = span
     return any(each.start < end + _NEAR and each.end > start - _NEAR for each in mentions)

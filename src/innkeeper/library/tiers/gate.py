@@ -112,17 +112,17 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
         """The highest tier this installation has at all."""
         return Tier.NSFW if self.adult_enabled is True else Tier.SFW
 
-    def judge(self, found: ScanFindings, tier: Tier) -> PolicyVerdict:
+    def judge(self, findings: ScanFindings, tier: Tier) -> PolicyVerdict:
         """What findings mean in a tier. Absolute rules come first and read no setting.
 
         A failed scan means ``review``; one that did not see the whole text ``block``, since absolute rules could not be asked.
         """
         marks: list[tuple[Decision, str, str]] = []
-        if found.scores or found.ages or found.contexts or found.relations:
-            marks = [*_absolute(found, tier, self.absolute), *self._by_threshold(found, tier)]
-        if found.failed or not found.whole:
-            what = Decision.REVIEW if found.whole else Decision.BLOCK
-            marks.append((what, "", f"detector:{found.failed or 'not_whole'}"))
+        if findings.scores or findings.ages or findings.contexts or findings.relations:
+            marks = [*_absolute(findings, tier, self.absolute), *self._by_threshold(findings, tier)]
+        if findings.failed or not findings.whole:
+            what = Decision.REVIEW if findings.whole else Decision.BLOCK
+            marks.append((what, "", f"detector:{findings.failed or 'not_whole'}"))
         gravest = max((mark[0] for mark in marks), key=_GRAVITY.__getitem__, default=Decision.ALLOW)
         return PolicyVerdict(
             gravest,
@@ -130,43 +130,43 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
             tuple(dict.fromkeys(reason for _, _, reason in marks)),
         )
 
-    def _by_threshold(self, found: ScanFindings, tier: Tier) -> list[tuple[Decision, str, str]]:
+    def _by_threshold(self, findings: ScanFindings, tier: Tier) -> list[tuple[Decision, str, str]]:
         thresholds = self.nsfw if tier is Tier.NSFW else self.sfw
-        known = ((name, limits.decide(_score(found, name))) for name, limits in sorted(thresholds.items()))
+        known = ((name, limits.decide(_score(findings, name))) for name, limits in sorted(thresholds.items()))
         return [(what, name, f"{what.value}:{name}") for name, what in known if what is not Decision.ALLOW]
 
 
-def _score(found: ScanFindings, category: str) -> float:
+def _score(findings: ScanFindings, category: str) -> float:
     """The score of a category; that of ``age`` counts ages in families too."""
-    return max(found.score(category), found.score(FAMILY) if category == "age" else 0.0)
+    return max(findings.score(category), findings.score(FAMILY) if category == "age" else 0.0)
 
 
-def _absolute(found: ScanFindings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
+def _absolute(findings: ScanFindings, tier: Tier, more: frozenset[str]) -> list[tuple[Decision, str, str]]:
     """The absolute rules: an absolute category by itself, and age-indicating content in an adult context."""
-    hit = [name for name in sorted(ABSOLUTE | more) if _score(found, name) >= _ABSOLUTE_SCORE]
-    if "non_consent" not in hit and found.contexts.keys() >= _UNWILLING:
+    hit = [name for name in sorted(ABSOLUTE | more) if _score(findings, name) >= _ABSOLUTE_SCORE]
+    if "non_consent" not in hit and findings.contexts.keys() >= _UNWILLING:
         hit.append("non_consent")
     marks = [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
     marks += [
         (what, name, f"{what.value}:{name}")
         for name in sorted(ABSOLUTE.difference(hit))
-        if f"{name}:doubtful" in found.contexts and (what := _lifted(found, Decision.HOLD))
+        if f"{name}:doubtful" in findings.contexts and (what := _lifted(findings, Decision.HOLD))
     ]
-    if "age_ambiguous" not in hit and (what := _age_rule(found, tier)) is not Decision.ALLOW:
+    if "age_ambiguous" not in hit and (what := _age_rule(findings, tier)) is not Decision.ALLOW:
         rule = "absolute" if what is Decision.BLOCK else what.value
         marks.append((what, "age_ambiguous", f"{rule}:age_ambiguous"))
     return marks
 
 
-def _age_rule(found: ScanFindings, tier: Tier) -> Decision:
+def _age_rule(findings: ScanFindings, tier: Tier) -> Decision:
     """Age-indicating content in an adult context (S1), by the rows of `innkeeper.library.tiers.rows`."""
-    aged = any(found.score(name) >= _AGE_SCORE for name in _AGE_INDICATING)
-    return _lifted(found, about_ages(relations(found), tier, aged=aged))
+    aged = any(findings.score(name) >= _AGE_SCORE for name in _AGE_INDICATING)
+    return _lifted(findings, about_ages(relations(findings), tier, aged=aged))
 
 
-def _lifted(found: ScanFindings, what: Decision) -> Decision:
+def _lifted(findings: ScanFindings, what: Decision) -> Decision:
     """What is held, lifted to a review where a guest classifier says so."""
-    return Decision.REVIEW if what is Decision.HOLD and found.scores.get("minor_sexual", 1.0) < _LIFTED else what
+    return Decision.REVIEW if what is Decision.HOLD and findings.scores.get("minor_sexual", 1.0) < _LIFTED else what
 
 
 def account_ceiling(verification: AgeVerification | None, now: datetime) -> Tier:
@@ -243,25 +243,25 @@ class TierGate:
     def _check(
         self, texts: Mapping[str, str] | Mapping[TextKind, str], requested: Any, ceilings: Ceilings | None
     ) -> Checked:
-        found = self._found(texts)
-        decision = effective_tier(requested, ceilings, policy=self.policy, detection=found if texts else None)
-        return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))
+        findings = self._scan(texts)
+        decision = effective_tier(requested, ceilings, policy=self.policy, detection=findings if texts else None)
+        return Checked(decision, tier_event(decision, findings, self.policy, tuple(map(str, texts))))
 
     def check_saved(self, texts: Mapping[str, str] | Mapping[TextKind, str], tier: Any) -> Checked:
         """The decision about what is to be stored for a tier, judged in that tier whether the installation has it or not."""
         own = Tier.of(tier)
-        found = self._found(texts)
+        findings = self._scan(texts)
         policy = msgspec.structs.replace(self.policy, adult_enabled=own is not Tier.SFW)
-        decision = effective_tier(own, Ceilings(account=own), policy=policy, detection=found)
-        return Checked(decision, tier_event(decision, found, self.policy, tuple(map(str, texts))))
+        decision = effective_tier(own, Ceilings(account=own), policy=policy, detection=findings)
+        return Checked(decision, tier_event(decision, findings, self.policy, tuple(map(str, texts))))
 
-    def _found(self, texts: Mapping[str, str] | Mapping[TextKind, str]) -> ScanFindings:
+    def _scan(self, texts: Mapping[str, str] | Mapping[TextKind, str]) -> ScanFindings:
         """The findings of all texts together, and of where one that was said follows another."""
         named = [(str(name), text) for name, text in texts.items()]
         named.sort(key=lambda each: _ORDER.get(each[0], 0))
         scans = [(name, self.detector.scan(text)) for name, text in named]
-        said = [(name, text) for name, text in named if name in _ORDER]
-        for (_, before), (name, after) in pairwise(said):
+        user_texts = [(name, text) for name, text in named if name in _ORDER]
+        for (_, before), (name, after) in pairwise(user_texts):
             if (seam := self.detector.seam(before, after)) is not None:
                 scans.append((name, seam))
         return combined(scans)
@@ -271,13 +271,15 @@ _ORDER: Final = {TextKind.HISTORY.value: 1, TextKind.USER_TEXT.value: 2, TextKin
 """What is said, in the order in which a model gets it."""
 
 
-def tier_event(decision: TierDecision, found: ScanFindings, policy: TierPolicy, entries: tuple[str, ...]) -> FrozenDict:
+def tier_event(
+    decision: TierDecision, findings: ScanFindings, policy: TierPolicy, entries: tuple[str, ...]
+) -> FrozenDict:
     """A decision as an audit event keeps it: JSON-ready, without a word of the texts."""
     facts = msgspec.to_builtins(decision)
     more = {
         "entries": entries,
-        "text_sha256": found.text_sha256,
-        "failed": found.failed,
+        "text_sha256": findings.text_sha256,
+        "failed": findings.failed,
         "policy_version": policy.version,
     }
-    return FrozenDict({**facts, **more, "passed": decision.passed, "scores": dict(found.scores)})
+    return FrozenDict({**facts, **more, "passed": decision.passed, "scores": dict(findings.scores)})

@@ -72,8 +72,8 @@ def glued_in(text: str, words: Iterable[tuple[int, int, float]], others: Iterabl
 
     ``others`` are the places of the ages, contexts and cues of the text.
     """
-    places = list(others)
-    begins, ends = {start for start, _ in places}, {end for _, end in places}
+    spans = list(others)
+    begins, ends = {start for start, _ in spans}, {end for _, end in spans}
     glued: set[int] = set()
     for run in _runs(text, words):
         if run.verdict:

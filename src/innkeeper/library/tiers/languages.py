@@ -93,7 +93,10 @@ def _read(name: str) -> Language:
     return msgspec.structs.replace(
         language,
         forms={kind: _expanded(forms) for kind, forms in language.forms.items()},
-        words={name: {key: _expanded(each) for key, each in kept.items()} for name, kept in language.words.items()},
+        words={
+            name: {key: _expanded(each) for key, each in word_lists.items()}
+            for name, word_lists in language.words.items()
+        },
         harmless=_expanded(language.harmless),
     )
 

@@ -202,13 +202,13 @@ class Matcher:
         if not self._patterns:
             return []
         deadline = Deadline(REGEX_SCAN_SECONDS)
-        found = [
+        entries = [
             Find(number, *match.span())
             for number, pattern in self._patterns
             for match in pattern.matches(view.text, deadline)
             if match.end() > match.start()
         ]
-        return _outside(found, self._words[0].contexts(view)) if found else found
+        return _outside(entries, self._words[0].contexts(view)) if entries else entries
 
 
 class _Words:

@@ -63,7 +63,7 @@ def _slips() -> dict[str, str]:
     """The right word for each slip, of all languages. A word that is in the data itself is no slip."""
     known: set[str] = set()
     stems: dict[str, list[str]] = {}
-    wanted: dict[str, None] = {}
+    words: dict[str, None] = {}
     for language in languages():
         for word in _words(language):
             known.update(fold_word(word.replace("|", " ")).split())
@@ -71,11 +71,11 @@ def _slips() -> dict[str, str]:
                 stem = fold_word(word)
                 stems.setdefault(stem[:_STEM], []).append(stem)
         known.update(language.not_misspelt)
-        wanted.update(dict.fromkeys(_weighty(language)))
+        words.update(dict.fromkeys(_weighty(language)))
     numbers = {word for language in languages() for word in _numbers(language)}
     return {
         slip: word
-        for word in wanted
+        for word in words
         for slip in misspellings(word, short=word in numbers)
         if slip not in known and not slip.startswith(tuple(stems.get(slip[:_STEM], _NO_STEM)))
     }
@@ -131,12 +131,12 @@ _SHORTEST: Final = 3
 @once
 def _hidden() -> dict[str, str]:
     """The word for each way to put stars into it: for one or two letters inside it, and for all its vowels."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for word in (word for language in languages() for word in _weighty(language)):
         if _SHORTEST <= len(word) <= _LONGEST and word.isalpha():
             for masked in _masks(word):
-                found.setdefault(masked, word)
-    return found
+                spellings.setdefault(masked, word)
+    return spellings
 
 
 def _masks(word: str) -> Iterator[str]:

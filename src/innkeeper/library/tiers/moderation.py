@@ -66,8 +66,8 @@ def _record(db: Database, who: str, resource: tuple[str, str], event: Mapping[st
 
 def row_texts(row: Mapping[str, Any], without: Collection[str]) -> dict[str, str]:
     """Every text of a row by its column, those of JSON columns on lines of their own; ``without`` are columns to leave out."""
-    found = {name: "\n".join(_leaves(value)) for name, value in row.items() if name not in without}
-    return {name: text for name, text in found.items() if text.strip()}
+    texts = {name: "\n".join(_leaves(value)) for name, value in row.items() if name not in without}
+    return {name: text for name, text in texts.items() if text.strip()}
 
 
 def _leaves(value: Any) -> Iterator[str]:

@@ -90,8 +90,8 @@ def _policy(db: Database, problems: list[str]) -> TierPolicy:
 
     try:
         for row in PolicyStore(db).active(POLICY_NAME):
-            found = convert(thaw(row["body"]), TierPolicy)
-            return msgspec.structs.replace(found, version=f"{row['name']}@{row['version']}")
+            policy = convert(thaw(row["body"]), TierPolicy)
+            return msgspec.structs.replace(policy, version=f"{row['name']}@{row['version']}")
     except _UNREADABLE:
         problems.append("policy_unreadable")
     return TierPolicy()
@@ -106,11 +106,11 @@ def _lexicons(db: Database, problems: list[str]) -> tuple[Lexicon, ...]:
         return tuple(_lexicon(row["body"]) for row in store.active())
     except _UNREADABLE:
         problems.append("detection_list_unreadable")
-    found = []
+    lexicons = []
     for name in sorted({row["name"] for row in store.all() if row["is_active"]}):
         with suppress(*_UNREADABLE):
-            found += [_lexicon(row["body"]) for row in store.active(name)]
-    return tuple(found)
+            lexicons += [_lexicon(row["body"]) for row in store.active(name)]
+    return tuple(lexicons)
 
 
 def _lexicon(body: Any) -> Lexicon:
@@ -122,16 +122,16 @@ _UNREADABLE: Final = (InputError, DatabaseCorruptError, msgspec.ValidationError,
 
 
 def _values(settings: Mapping[str, Any], problems: list[str]) -> Mapping[str, Any]:
-    found = settings.get(OPERATOR_VALUES, EMPTY)
-    if isinstance(found, Mapping):
-        return found
+    values = settings.get(OPERATOR_VALUES, EMPTY)
+    if isinstance(values, Mapping):
+        return values
     problems.append("operator_values_unreadable")
     return EMPTY
 
 
 def _days(settings: Mapping[str, Any], problems: list[str]) -> int:
-    found = settings.get(STORE_CONTENT_DAYS, 0)
-    if type(found) is int and 0 <= found <= _MOST_DAYS:
-        return found
+    days = settings.get(STORE_CONTENT_DAYS, 0)
+    if type(days) is int and 0 <= days <= _MOST_DAYS:
+        return days
     problems.append("store_content_days_unreadable")
     return 0

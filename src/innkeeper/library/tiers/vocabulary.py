@@ -119,8 +119,8 @@ class Vocabulary:
 
     def hits(self, view: View) -> Hits:
         """Everything that stands in a view."""
-        found = Hits([], [], [], {}, [], set(), set(), {})
-        lefts, patterns = found.lefts, self._patterns
+        hits = Hits([], [], [], {}, [], set(), set(), {})
+        lefts, patterns = hits.lefts, self._patterns
         harmless: list[tuple[int, int]] = []
         for index, start, end in self._machine.find_matches_as_indexes(f" {view.text} ", overlapping=True):
             lead, tail, is_open, forms, owners = patterns[index]
@@ -129,18 +129,16 @@ class Vocabulary:
                 lefts[stop] = (*known, *forms) if (known := lefts.get(stop)) else forms
             for role, what in owners:
                 if role == _TERM:
-                    found.terms.append((start + lead, stop, what))
+                    hits.terms.append((start + lead, stop, what))
                 elif role == _NUMBER:
                     if is_open:  # it takes its ending along
                         stop = _end_of_word(view.text, stop)
-                    found.numbers.append((start + lead, stop, what))
+                    hits.numbers.append((start + lead, stop, what))
                 elif role == _HARMLESS:
                     harmless.append((start + lead, stop))
                 else:
-                    _keep(found, role, start + lead, stop, what)
-        return (
-            found._replace(terms=_outermost(found.terms, _undepicted(harmless, found.terms))) if found.terms else found
-        )
+                    _keep(hits, role, start + lead, stop, what)
+        return hits._replace(terms=_outermost(hits.terms, _undepicted(harmless, hits.terms))) if hits.terms else hits
 
     def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
         """What stands behind a number, and where it ends; ``foreign``: years may be those of another language."""
@@ -185,9 +183,9 @@ class Vocabulary:
             (language.objects, self.objects),
             (language.pictures, self.pictures),
         )
-        for words, kept in (*lists, (language.followers, self.followers)):
+        for words, index in (*lists, (language.followers, self.followers)):
             for word in words:
-                kept.add(self.fold(word), None, is_open=word.endswith("*"))
+                index.add(self.fold(word), None, is_open=word.endswith("*"))
         for known, listed in (
             (self.connectors, language.ranges),
             (self.leads, language.leads),
@@ -299,17 +297,17 @@ def _automaton(texts: list[str]) -> Any:
     return AhoCorasick(texts, store_patterns=False)
 
 
-def _keep(found: Hits, role: int, start: int, end: int, what: Any) -> None:
+def _keep(hits: Hits, role: int, start: int, end: int, what: Any) -> None:
     if role == _CLOSED:
-        found.closed.append((start, end, what))
+        hits.closed.append((start, end, what))
     elif role == _KIN:
-        found.kin.append((start, end))
+        hits.kin.append((start, end))
     elif role == _TURNED:
-        found.turned.add(what)
+        hits.turned.add(what)
     elif role == _BLOCKER:
-        found.blocked.add(end)
+        hits.blocked.add(end)
     else:
-        found.durations.setdefault(end, set()).add(what)
+        hits.durations.setdefault(end, set()).add(what)
 
 
 def _undepicted(harmless: list[tuple[int, int]], terms: list[tuple[int, int, Term]]) -> list[tuple[int, int]]:
@@ -367,7 +365,7 @@ def _forms(language: Language) -> Iterator[Form]:
 
 def _telling(language: Language) -> set[str]:
     """Words of Latin letters by which a text is known that was written in another way."""
-    words = {word for term, word in terms_of(language) if term.category in _TOLD}
+    words = {word for term, word in terms_of(language) if term.category in _REPORTED}
     words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
     words.update(_COMMON.get(language.language, ()))
     words.update(form for forms in language.forms.values() for text in forms for form in text.split())
@@ -375,7 +373,7 @@ def _telling(language: Language) -> set[str]:
     return {word for word in words if len(word) >= least and word.isascii() and word.isalpha()} - _BOTH_WAYS
 
 
-_TOLD: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
+_REPORTED: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
 _COMMON: Final = {
     "en": ("years", "year", "with", "girl", "that", "have", "this", "about", "would"),
     "de": ("jahren", "jahre", "eine", "einem", "nicht", "junge", "bild"),

@@ -155,8 +155,8 @@ class Evaluation:
         """A span without the blank space at its ends; its tags are not touched."""
         text = self.text[span.start : span.end]
         start = span.end - len(strip(text + "x")) + 1
-        kept = strip(text[start - span.start :])
-        return msgspec.structs.replace(span, start=start, end=start + len(kept))
+        body_text = strip(text[start - span.start :])
+        return msgspec.structs.replace(span, start=start, end=start + len(body_text))
 
     def _closed(self, run: Run, index: int, tag: Tag, taken: _Taken) -> bool:
         """Whether there is a closing tag for a tag that takes no block; each serves one."""
@@ -236,7 +236,7 @@ class Evaluation:
             return self._done(tag, macro.name, macro.run(Call(self, tag, values, block=body is not None)))
         except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
-            return self._kept(tag, arguments, body, content)
+            return self._unresolved(tag, arguments, body, content)
 
     def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
         if macro.least <= len(spans) <= macro.most:
@@ -250,7 +250,7 @@ class Evaluation:
             return self._done(tag, tag.name, value)
         return self._call(None, tag, self._arguments(tag))
 
-    def _kept(self, tag: Tag, arguments: list[tuple[Span, str]], body: Span | None, content: str) -> str:
+    def _unresolved(self, tag: Tag, arguments: list[tuple[Span, str]], body: Span | None, content: str) -> str:
         """A tag as it is written, its arguments evaluated; of a block also the content, and the braces of its end."""
         pieces, copied = [], tag.start
         for span, text in arguments:

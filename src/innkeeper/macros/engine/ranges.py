@@ -34,37 +34,37 @@ def edited(ranges: Sequence[MacroRange], edits: Iterable[Edit]) -> list[MacroRan
     Of a range that reaches into an edit the part outside stays; one inside an edit is gone, and the edit's macro has made
     what stands there now. Both are gone through once.
     """
-    ends = [place for one in ranges for place in (one.start, one.end)]
+    ends = [position for one in ranges for position in (one.start, one.end)]
     moved: list[int] = []
     made, shift, near = [], 0, 0
     for edit in edits:
         start = edit.start + shift
         while len(moved) < len(ends) and ends[len(moved)] < max(edit.end, edit.start + 1):
-            place, starts = ends[len(moved)], not len(moved) % 2
+            position, starts = ends[len(moved)], not len(moved) % 2
             inside = start + edit.length if starts else start
-            moved.append(place + shift if place <= edit.start else inside)
+            moved.append(position + shift if position <= edit.start else inside)
         while near < len(ranges) and ranges[near].end < edit.end:
             near += 1
         around = near < len(ranges) and ranges[near].start <= edit.start
         if edit.macro is not None and edit.length and not around:
             made.append(MacroRange(start, start + edit.length, edit.macro))
         shift += edit.length - (edit.end - edit.start)
-    moved += [place + shift for place in ends[len(moved) :]]
-    kept = [
+    moved += [position + shift for position in ends[len(moved) :]]
+    remaining = [
         MacroRange(start, end, one.macro)
         for one, start, end in zip(ranges, moved[::2], moved[1::2], strict=True)
         if start < end
     ]
-    return sorted([*kept, *made], key=lambda one: one.start)
+    return sorted([*remaining, *made], key=lambda one: one.start)
 
 
 def made_pieces(text: str, ranges: Iterable[MacroRange], origin: Origin) -> tuple[Piece, ...]:
     """``text`` cut at its ranges: pieces of ``origin``, those that a macro made with its name."""
-    pieces, place = [], 0
+    pieces, position = [], 0
     for one in ranges:
-        if one.start > place:
-            pieces.append(Piece(text[place : one.start], origin))
+        if one.start > position:
+            pieces.append(Piece(text[position : one.start], origin))
         by_macro = Origin(origin.asset, origin.field, origin.entry, one.macro, origin.name)
         pieces.append(Piece(text[one.start : one.end], by_macro))
-        place = one.end
-    return (*pieces, Piece(text[place:], origin)) if place < len(text) else tuple(pieces)
+        position = one.end
+    return (*pieces, Piece(text[position:], origin)) if position < len(text) else tuple(pieces)

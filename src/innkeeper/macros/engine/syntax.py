@@ -120,19 +120,19 @@ class Grammar:
         bare = text.startswith(self.close, start) or start >= len(text)
         return Head(name, flags, start, None, bare, closing)
 
-    def _shorthand(self, text: str, place: int, flags: str, scope: str) -> Head | None:
-        found = self._patterns.shorthand.match(text, place) if self._patterns.shorthand else None
-        if found is None:
+    def _shorthand(self, text: str, index: int, flags: str, scope: str) -> Head | None:
+        match = self._patterns.shorthand.match(text, index) if self._patterns.shorthand else None
+        if match is None:
             return None
-        name = found["variable"] or ""
-        operator = found["operator"] or "" if name else ""
+        name = match["variable"] or ""
+        operator = match["operator"] or "" if name else ""
         what: Shorthand | None = Shorthand(scope, name, operator)
         if operator in self.valued:
-            return Head("", flags, found.end(), None, shorthand=what)
-        end = self._patterns.rest.match(text, found.end()) if name else self._patterns.nameless.match(text, place)
+            return Head("", flags, match.end(), None, shorthand=what)
+        end = self._patterns.rest.match(text, match.end()) if name else self._patterns.nameless.match(text, index)
         if end is None:
             # Stray flags and a word: text, with everything up to the closer, since the word takes that along.
-            end, what = self._patterns.inert.match(text, found.end()) if name else None, None
+            end, what = self._patterns.inert.match(text, match.end()) if name else None, None
         return Head("", flags, end.end(), None, bare=True, shorthand=what, whole=end.end()) if end else None
 
 
@@ -291,28 +291,28 @@ class _Parser:
         self.too_deep: int | None = None
 
     def parse(self) -> Tree:
-        place, read, due = 0, 0, _FIRST
-        while place >= 0 and read < MAX_MARKS:
+        index, read, due = 0, 0, _FIRST
+        while index >= 0 and read < MAX_MARKS:
             charge("macros", due * _MARK_STEPS)
             for _ in range(due):
-                place = self._inside(place) if self.stack else self._outside(place)
-                if place < 0:
+                index = self._inside(index) if self.stack else self._outside(index)
+                if index < 0:
                     break
             read, due = read + due, _SLICE
         for loose, frame in enumerate(self.stack, 1):
             tags = [tag for argument in frame.arguments for tag in argument.tags] + frame.tags
             self.tags += [structs.replace(tag, loose=loose) for tag in tags]
         return Tree(
-            self._run(0, len(self.text), self.tags), self.too_deep, place if place >= 0 else None, read * _MARK_STEPS
+            self._run(0, len(self.text), self.tags), self.too_deep, index if index >= 0 else None, read * _MARK_STEPS
         )
 
-    def _outside(self, place: int) -> int:
-        start = self.grammar.next_open(self.text, place)
+    def _outside(self, index: int) -> int:
+        start = self.grammar.next_open(self.text, index)
         return start if start < 0 else self._opened(start)
 
-    def _inside(self, place: int) -> int:
+    def _inside(self, index: int) -> int:
         frame = self.stack[-1]
-        start, mark = self.grammar.next_mark(self.text, place, split=frame.head.separator is not None)
+        start, mark = self.grammar.next_mark(self.text, index, split=frame.head.separator is not None)
         if start < 0:
             return -1
         if mark == self.grammar.open:
@@ -383,5 +383,5 @@ class _Parser:
             elif self.grammar.takes_block(tag.key, len(tag.arguments)):
                 marks[tag.key].append((index, 1))
                 waiting.setdefault(tag.key, []).append(index)
-        spare = {key: [index for index, _ in found] for key, found in marks.items() if key not in waiting}
-        return partners, spare, {key: found for key, found in marks.items() if key in waiting}
+        spare = {key: [index for index, _ in opened] for key, opened in marks.items() if key not in waiting}
+        return partners, spare, {key: opened for key, opened in marks.items() if key in waiting}

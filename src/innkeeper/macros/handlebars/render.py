@@ -172,8 +172,8 @@ class _Renderer:
             return self.program(block.program, frame.into(arguments[0], names=_named(block.call, arguments[:1])))
         if name in ("if", "unless"):
             zero = any(key == "includeZero" and self.valued(value, frame) for key, value in block.call.named)
-            told = not _empty(arguments[0]) and (zero or bool(arguments[0]))
-            return self.program(block.program if told is (name == "if") else block.inverse, frame)
+            condition = not _empty(arguments[0]) and (zero or bool(arguments[0]))
+            return self.program(block.program if condition is (name == "if") else block.inverse, frame)
         return _text(self.helper(name, block.call, frame))
 
     def section(self, block: BlockStatement, value: Any, frame: _Frame) -> str:

@@ -112,8 +112,8 @@ class _Parser:
     def fail(self, message: str, at: int | None = None) -> NoReturn:
         """Raise at a place, or at the first thing that is not blank from here on."""
         ahead = len(self.text) - len(self.text[self.at :].lstrip())
-        place = place_in(self.text, ahead if at is None else at)
-        raise MacroSyntaxError(message, where=place, hint="write \\{{ for braces that are text")
+        where = place_in(self.text, ahead if at is None else at)
+        raise MacroSyntaxError(message, where=where, hint="write \\{{ for braces that are text")
 
     def enter(self) -> None:
         self.depth += 1
@@ -164,7 +164,7 @@ class _Parser:
     def tag(self) -> tuple[str, str]:
         """The kind of the tag that begins here, and its opening (all of a comment or an ``{{else}}``)."""
         tries = ((kind, pattern.match(self.text, self.at)) for kind, pattern in _TAGS)
-        return next((kind, found[0]) for kind, found in tries if found)
+        return next((kind, match[0]) for kind, match in tries if match)
 
     def node(self, kind: str, opened: str) -> MustacheStatement | BlockStatement | Fragment:
         start, strip_left = self.at, opened.startswith("{{~")
@@ -200,12 +200,12 @@ class _Parser:
     def otherwise(self, tag: str, start: int) -> tuple[Program | None, Strip]:
         """The ``{{else}}`` part and its tag's strip; stands at the block's end afterwards."""
         if tag == "else":
-            found = self.tag()[1]
-            self.at += len(found)
+            token = self.tag()[1]
+            self.at += len(token)
             program, tag = self.program()
             if tag != "end":
                 self.fail("a block has one {{else}}, then its end", start if not tag else None)
-            return program, Strip(found.startswith("{{~"), found.endswith("~}}"))
+            return program, Strip(token.startswith("{{~"), token.endswith("~}}"))
         if tag == "chain":
             return self.chain(start)
         if tag != "end":
@@ -215,11 +215,11 @@ class _Parser:
     def chain(self, start: int) -> tuple[Program, Strip]:
         """``{{else if x}}``: a block of its own in the place of the ``{{else}}``, with the outer block's end."""
         self.enter()
-        found = self.tag()[1]
+        token = self.tag()[1]
         at = self.at
-        self.at += len(found)
+        self.at += len(token)
         call = self.call(at)
-        strip = Strip(found.startswith("{{~"), self.close("close"))
+        strip = Strip(token.startswith("{{~"), self.close("close"))
         first, tag = self.program()
         second, turned = self.otherwise(tag, start)
         self.depth -= 1
@@ -227,15 +227,15 @@ class _Parser:
 
     def end(self, call: SubExpression, start: int) -> Strip:
         """Read ``{{/name}}``, which must name the block."""
-        found = self.tag()[1]
+        tag = self.tag()[1]
         at = self.at
-        self.at += len(found)
+        self.at += len(tag)
         name = self.value()
         right = self.close("close")
         if not isinstance(name, Path | Literal) or _as_path(name) != call.path:
             opened = ".".join(call.path.parts)
             self.fail(f"the block {opened!r} is closed by another name", max(at, start))
-        return Strip(found.startswith("{{~"), right)
+        return Strip(tag.startswith("{{~"), right)
 
     def raw(self, start: int) -> BlockStatement:
         """``{{{{name}}}} text {{{{/name}}}}``: what is between is text."""
@@ -265,8 +265,8 @@ class _Parser:
         if kind == "raw" and self.text.startswith("}}}}", self.at):
             self.at += 4
             return False
-        found, text = self.token()
-        if found != kind:
+        token, text = self.token()
+        if token != kind:
             self.fail(f"expected the tag's end, found {text!r}")
         self.skip()
         return "~" in text

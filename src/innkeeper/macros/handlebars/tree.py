@@ -150,13 +150,13 @@ def _program(program: Program, *, root: bool = False) -> None:
             _lines(body, index, node, opens=tag.opens and before, closes=tag.closes and after)
 
 
-def _lines(body: list[Node], place: int, block: BlockStatement, *, opens: bool, closes: bool) -> None:
+def _lines(body: list[Node], index: int, block: BlockStatement, *, opens: bool, closes: bool) -> None:
     first, last = _first(block), block.inverse or block.program
     if opens:
         _cut_start(first.body, 0)
-        _cut_end(body, place - 1)
+        _cut_end(body, index - 1)
     if closes and last is not None:
-        _cut_start(body, place + 1)
+        _cut_start(body, index + 1)
         _cut_end(last.body, len(last.body) - 1)
 
 
@@ -221,41 +221,41 @@ def _first_program(chain: Program) -> Program | None:
     return block.program if isinstance(block, BlockStatement) else None
 
 
-def _line_ends(body: list[Node], place: int, *, root: bool = False) -> bool:
+def _line_ends(body: list[Node], index: int, *, root: bool = False) -> bool:
     """Whether what stands before ``place`` ends in an empty line."""
-    if place == 0:
+    if index == 0:
         return root
-    before = body[place - 1]
+    before = body[index - 1]
     if not isinstance(before, Content):
         return False
-    return bool((_ENDS_LINE if place > 1 or not root else _ENDS_LINE_OR_START).search(before.original))
+    return bool((_ENDS_LINE if index > 1 or not root else _ENDS_LINE_OR_START).search(before.original))
 
 
-def _line_starts(body: list[Node], place: int, *, root: bool = False) -> bool:
+def _line_starts(body: list[Node], index: int, *, root: bool = False) -> bool:
     """Whether what stands behind ``place`` begins with an empty line."""
-    if place + 1 >= len(body):
+    if index + 1 >= len(body):
         return root
-    after = body[place + 1]
+    after = body[index + 1]
     if not isinstance(after, Content):
         return False
-    more = place + 2 < len(body)
+    more = index + 2 < len(body)
     return bool((_STARTS_LINE if more or not root else _STARTS_LINE_OR_END).match(after.original))
 
 
 _LINE_HEAD: Final = re.compile(r"[ \t]*\r?\n?")
 
 
-def _cut_start(body: list[Node], place: int, *, every: bool = False) -> None:
-    node = body[place] if 0 <= place < len(body) else None
+def _cut_start(body: list[Node], index: int, *, every: bool = False) -> None:
+    node = body[index] if 0 <= index < len(body) else None
     if not isinstance(node, Content) or (node.cut_left and not every):
         return
-    kept = node.value.lstrip() if every else _LINE_HEAD.sub("", node.value, count=1)
-    node.cut_left, node.value = kept != node.value, kept
+    stripped = node.value.lstrip() if every else _LINE_HEAD.sub("", node.value, count=1)
+    node.cut_left, node.value = stripped != node.value, stripped
 
 
-def _cut_end(body: list[Node], place: int, *, every: bool = False) -> None:
-    node = body[place] if 0 <= place < len(body) else None
+def _cut_end(body: list[Node], index: int, *, every: bool = False) -> None:
+    node = body[index] if 0 <= index < len(body) else None
     if not isinstance(node, Content) or (node.cut_right and not every):
         return
-    kept = node.value.rstrip() if every else node.value.rstrip(" \t")
-    node.cut_right, node.value = kept != node.value, kept
+    stripped = node.value.rstrip() if every else node.value.rstrip(" \t")
+    node.cut_right, node.value = stripped != node.value, stripped

@@ -250,4 +250,4 @@ def _bind(expression: Expression) -> None:
 
 
 def _has_default(expression: FilteredExpression) -> bool:
-    return expression.filters is not None and [found.name for found in expression.filters[:1]] == ["default"]
+    return expression.filters is not None and [filter_.name for filter_ in expression.filters[:1]] == ["default"]

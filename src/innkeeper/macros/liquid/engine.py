@@ -290,9 +290,9 @@ def parse(text: str, limits: LiquidLimits = LIQUID_LIMITS, *, strict: bool = Fal
 
 
 def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:
-    found = len(text.encode("utf-8", "surrogatepass"))
-    if found > limits.template_bytes:
-        raise limit_error("the template", "template_bytes", limits, found)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.template_bytes:
+        raise limit_error("the template", "template_bytes", limits, size)
     try:
         template = _environment(limits, strict).from_string(text)
         bound_nodes(template.nodes, RenderContext(template))
@@ -339,7 +339,7 @@ def _index(node: Node) -> int:
 def analyse(text: str) -> tuple[list[tuple[str, ...]], dict[str, int]]:
     """The variables a template reads from outside, as paths, and the filters it uses with the place of the first use."""
     facts = parse(text).analyze(include_partials=False)
-    paths = [_path(found.segments) for places in facts.globals.values() for found in places]
+    paths = [_path(variable.segments) for variables in facts.globals.values() for variable in variables]
     return paths, {name: spans[0].index for name, spans in facts.filters.items()}
 
 

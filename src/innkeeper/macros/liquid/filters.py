@@ -96,13 +96,13 @@ def _chance(session: LiquidSession, word: str, counter: int) -> float:
     return word_chance(units, counter)
 
 
-def _counter(session: LiquidSession, given: Any) -> int:
-    number = number_of(session.context_value("message_index") if _absent(given) else given)
+def _counter(session: LiquidSession, value: Any) -> int:
+    number = number_of(session.context_value("message_index") if _absent(value) else value)
     return int(number or 0)
 
 
-def _word(session: LiquidSession, given: Any) -> str:
-    choices = (given, session.context_value("rng_word"), session.assigns.get("char"))
+def _word(session: LiquidSession, value: Any) -> str:
+    choices = (value, session.context_value("rng_word"), session.assigns.get("char"))
     return next((text_of(choice) for choice in choices if not _absent(choice)), "0")
 
 
@@ -116,11 +116,11 @@ def _items(value: Any) -> list[Any]:
     text = text_of(value)
     if text.lstrip().startswith("["):
         try:
-            found = json.loads(text)
+            decoded = json.loads(text)
         except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, list):
-            return found
+            decoded = None
+        if isinstance(decoded, list):
+            return decoded
     return [item.replace("\\,", ",") for item in _ITEM_BORDER.split(text)] if text else []
 
 
@@ -203,8 +203,8 @@ def _read(text: str, session: LiquidSession) -> datetime | None:
     midnight = session.moment.now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         # The callable keeps dateutil from looking zone names up on the machine.
-        found = parser.parse(text, default=midnight, tzinfos=lambda _name, offset: tz.tzoffset(None, offset or 0))
-        return found if isinstance(found, datetime) else None
+        moment = parser.parse(text, default=midnight, tzinfos=lambda _name, offset: tz.tzoffset(None, offset or 0))
+        return moment if isinstance(moment, datetime) else None
     except (ValueError, OverflowError, TypeError, AttributeError):
         return None
 
@@ -230,14 +230,14 @@ def join(items: Iterable[Any], separator: Any = " ", *, context: RenderContext) 
 def uniq(items: Iterable[Any], key: Any = None) -> list[Any]:
     """The first of all equal items, or of all with an equal value under ``key``."""
     seen: set[str] = set()
-    kept = []
+    selected = []
     for item in items:
         value = item.get(key) if key is not None and isinstance(item, Mapping) else item
         mark = f"{type(value).__name__} {text_of(value)}"
         if mark not in seen:
             seen.add(mark)
-            kept.append(item)
-    return kept
+            selected.append(item)
+    return selected
 
 
 @string_filter

@@ -63,8 +63,8 @@ def _resolved(call: Call, name: str, written: Field) -> str:
     if name not in memory:
         apart = call.evaluation.apart
         memory[name] = resolved_field(call.env, written, lambda text, env: apart(text, env, {BARE: True}))
-    found: str = memory[name]
-    return found
+    cached: str = memory[name]
+    return cached
 
 
 def _field(name: str) -> Callable[[Call], str]:
@@ -169,9 +169,9 @@ def examples_text(raw: str, env: MacroEnvironment, resolve: Callable[[str], str]
         heading = f"{START}\n"
     elif env.instruct.get("enabled"):
         heading = _separator(env, resolve)
-        told = _instructed(blocks, env, resolve, heading)
-        if told:
-            return told
+        instructed = _instructed(blocks, env, resolve, heading)
+        if instructed:
+            return instructed
     return "".join(f"{heading}{block}\n" for block in blocks)
 
 
@@ -198,7 +198,7 @@ def _sequences(env: MacroEnvironment, resolve: Callable[[str], str]) -> dict[str
 
 
 def _spoken(text: str, name: str) -> str:
-    return _NAME.sub(lambda _found: name, text)
+    return _NAME.sub(lambda _hit: name, text)
 
 
 def example_turns(block: str, user: str, char: str, members: Sequence[str] = ()) -> list[ExampleTurn]:

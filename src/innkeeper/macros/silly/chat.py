@@ -22,8 +22,8 @@ def _finished(line: ChatLine) -> bool:
     return line.swipes is None or line.swipe_id is None or line.swipe_id < line.swipes
 
 
-def _last(chat: Sequence[ChatLine], wanted: Callable[[ChatLine], bool]) -> int:
-    return next((i for i in range(len(chat) - 1, -1, -1) if _finished(chat[i]) and wanted(chat[i])), -1)
+def _last(chat: Sequence[ChatLine], matches: Callable[[ChatLine], bool]) -> int:
+    return next((i for i in range(len(chat) - 1, -1, -1) if _finished(chat[i]) and matches(chat[i])), -1)
 
 
 def last_text(env: MacroEnvironment, who: str = "") -> str:
@@ -106,8 +106,8 @@ def time_in_zone(env: MacroEnvironment, offset: int) -> str:
 
 
 def _time(call: Call) -> str:
-    found = _ZONE.fullmatch(call.arguments[0]) if call.arguments else None
-    return formatted(call.env, "LT") if found is None else time_in_zone(call.env, int(found["offset"]))
+    match = _ZONE.fullmatch(call.arguments[0]) if call.arguments else None
+    return formatted(call.env, "LT") if match is None else time_in_zone(call.env, int(match["offset"]))
 
 
 def time_difference(env: MacroEnvironment, left: str, right: str) -> str:
@@ -119,7 +119,7 @@ def time_difference(env: MacroEnvironment, left: str, right: str) -> str:
 
 def idle(env: MacroEnvironment) -> str:
     """How long ago the user last wrote, the newest message aside."""
-    line = _last_said(env.chat())
+    line = _last_spoken(env.chat())
     if line is None or not line.send_date:
         return _JUST_NOW
     moment = read_send_date(line.send_date, _zone(env))
@@ -130,7 +130,7 @@ def _zone(env: MacroEnvironment) -> tzinfo:
     return env.clock.now.tzinfo or UTC
 
 
-def _last_said(chat: Sequence[ChatLine]) -> ChatLine | None:
+def _last_spoken(chat: Sequence[ChatLine]) -> ChatLine | None:
     newest = True
     for line in reversed(chat):
         if line.is_system:

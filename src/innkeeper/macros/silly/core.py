@@ -102,20 +102,20 @@ def trimmed_spans(text: str) -> Iterator[tuple[int, int]]:
     >>> list(trimmed_spans("a\n\n{{trim}}\n b"))
     [(1, 12)]
     """
-    place = 0
+    position = 0
     for match in _TRIM.finditer(text):
-        start = _line_end(text, place, max(place, match.start()))
-        place = max(place, _NEWLINES.match(text, match.end()).end())  # type: ignore[union-attr]  # it matches nothing
-        yield start, place
+        start = _line_end(text, position, max(position, match.start()))
+        position = max(position, _NEWLINES.match(text, match.end()).end())  # type: ignore[union-attr]  # it matches nothing
+        yield start, position
 
 
 def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """``text`` without these spans, which are in order."""
-    pieces, place = StringIO(), 0
+    pieces, position = StringIO(), 0
     for start, end in spans:
-        pieces.write(text[place:start])
-        place = end
-    return pieces.getvalue() + text[place:] if place else text
+        pieces.write(text[position:start])
+        position = end
+    return pieces.getvalue() + text[position:] if position else text
 
 
 def without_trims(text: str) -> str:
@@ -158,11 +158,11 @@ def roll(formula: str, env: MacroEnvironment) -> str | None:
 
 
 def _count(dice: Dice, env: MacroEnvironment) -> None:
-    found = env.spent.dice + dice.count
-    if found > MAX_DICE:
+    rolled = env.spent.dice + dice.count
+    if rolled > MAX_DICE:
         what = "the number of dice thrown in one build"
-        raise MacroLimitError(what, limit="MAX_DICE", allowed=MAX_DICE, found=found)
-    env.spent.dice = found
+        raise MacroLimitError(what, limit="MAX_DICE", allowed=MAX_DICE, found=rolled)
+    env.spent.dice = rolled
 
 
 def _roll(call: Call) -> str:
@@ -201,8 +201,8 @@ def _pick(call: Call) -> str:
     return picked(items, f"{string_hash(seed)}")
 
 
-def _number(found: int | str, env: MacroEnvironment) -> int | str:
-    return found if isinstance(found, int) or env.chat_id is None else string_hash(env.chat_id)
+def _number(value: int | str, env: MacroEnvironment) -> int | str:
+    return value if isinstance(value, int) or env.chat_id is None else string_hash(env.chat_id)
 
 
 def picked(items: tuple[str, ...], seed: str) -> str:

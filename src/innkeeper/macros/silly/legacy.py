@@ -21,7 +21,7 @@ from innkeeper.macros.silly.card import active_names, card_has_effects, examples
 from innkeeper.macros.silly.core import chat_hash, picked, roll, trimmed_spans, without_trims
 from innkeeper.macros.silly.legacy_tags import (
     Finder,
-    Found,
+    TagMatch,
     assigned,
     exactly,
     on_line,
@@ -74,7 +74,7 @@ class _World:
         return resolved_field(self.env, written, lambda text, env: self.nested(text, env, with_card=False))
 
 
-Replace = Callable[[_World, Found, str], str]
+Replace = Callable[[_World, TagMatch, str], str]
 """What a found tag becomes, given the world and the text of the pass. A `MacroError` leaves the tag as it is."""
 
 
@@ -91,32 +91,32 @@ class _Pass:
 
     def over(self, text: str, world: _World) -> str:
         """The text with every tag of this pass replaced."""
-        pieces, place = [], 0
+        pieces, position = [], 0
         edits: list[Edit] = []
-        for found in self.find(text):
-            if not within_limits(world.env, text, found.start):
+        for hit in self.find(text):
+            if not within_limits(world.env, text, hit.start):
                 break
-            result = self._result(text, world, found)
+            result = self._result(text, world, hit)
             if result is None:
-                result = text[found.start : found.end]
+                result = text[hit.start : hit.end]
             elif world.ranges is not None:
-                edits.append(Edit(found.start, found.end, len(result), self.name))
-            pieces += [text[place : found.start], result]
-            place = found.end
+                edits.append(Edit(hit.start, hit.end, len(result), self.name))
+            pieces += [text[position : hit.start], result]
+            position = hit.end
         if edits and world.ranges is not None:
             world.ranges[:] = edited(world.ranges, edits)
-        return "".join([*pieces, text[place:]]) if pieces else text
+        return "".join([*pieces, text[position:]]) if pieces else text
 
-    def _result(self, text: str, world: _World, found: Found) -> str | None:
+    def _result(self, text: str, world: _World, hit: TagMatch) -> str | None:
         """What a tag becomes, or ``None`` for one that stays as it is."""
         try:
-            result = self.replace(world, found, text)
+            result = self.replace(world, hit, text)
         except (MacroError, LimitError) as error:
-            report(world.env, error, text, found.start)
+            report(world.env, error, text, hit.start)
             return None
         world.env.spent.output += len(result)
         if world.trace is not None:
-            world.trace(self.name, (found.start, found.end), result)
+            world.trace(self.name, (hit.start, hit.end), result)
         return result
 
 
@@ -133,8 +133,8 @@ def substitute_legacy(
     """``text`` through all passes of the former engine."""
     if not text:
         return text
-    given = {**env.dynamic, **(dynamic or {})}
-    return _run(text, _World(text, env, trace, 0, original, replace_character_card, ranges=ranges), given)
+    values = {**env.dynamic, **(dynamic or {})}
+    return _run(text, _World(text, env, trace, 0, original, replace_character_card, ranges=ranges), values)
 
 
 def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
@@ -184,7 +184,7 @@ def _card_order(env: MacroEnvironment) -> list[str]:
 
 
 def _simple(name: str, value: Callable[[_World], str]) -> _Pass:
-    return _Pass(name, exactly("{{" + name + "}}"), lambda world, _found, _text: value(world))
+    return _Pass(name, exactly("{{" + name + "}}"), lambda world, _hit, _text: value(world))
 
 
 def _read_env(name: str, read_it: Callable[[MacroEnvironment], str]) -> _Pass:
@@ -196,7 +196,7 @@ def _others(env: MacroEnvironment) -> str:
 
 
 def _mark(name: str, value: Callable[[MacroEnvironment], str]) -> _Pass:
-    return _Pass(name, exactly(f"<{name}>"), lambda world, _found, _text: value(world.env))
+    return _Pass(name, exactly(f"<{name}>"), lambda world, _hit, _text: value(world.env))
 
 
 _MARKS: Final = (
@@ -210,8 +210,8 @@ _MARKS: Final = (
 # --------------------------------------------------------------------------------- dice, settings, variables, blank space
 
 
-def _roll(world: _World, found: Found, _text: str) -> str:
-    return roll(strip(found.groups[0]), world.env) or ""
+def _roll(world: _World, hit: TagMatch, _text: str) -> str:
+    return roll(strip(hit.groups[0]), world.env) or ""
 
 
 def _sequence(name: str, key: str) -> _Pass:
@@ -237,8 +237,8 @@ def _system_prompt(world: _World) -> str:
 
 
 def _variable(name: str, find: Finder, change: Callable[[_World, str, str], str]) -> _Pass:
-    def replace(world: _World, found: Found, _text: str) -> str:
-        return change(world, strip(found.groups[0]), found.groups[1] if len(found.groups) > 1 else "")
+    def replace(world: _World, hit: TagMatch, _text: str) -> str:
+        return change(world, strip(hit.groups[0]), hit.groups[1] if len(hit.groups) > 1 else "")
 
     return _Pass(name, find, replace)
 
@@ -300,7 +300,7 @@ _FIRST: Final = (
     *_variables("var", "local"),
     *_variables("globalvar", "global"),
     _simple("newline", lambda _world: "\n"),
-    _Trim("trim", exactly("{{trim}}"), lambda _world, _found, _text: ""),
+    _Trim("trim", exactly("{{trim}}"), lambda _world, _hit, _text: ""),
     _simple("noop", lambda _world: ""),
     _read_env("input", lambda env: env.input),
 )
@@ -376,12 +376,12 @@ def _shown_number(env: MacroEnvironment) -> str:
     return chat.shown_number(env) or "NaN"
 
 
-def _offset(world: _World, found: Found, _text: str) -> str:
-    return chat.time_in_zone(world.env, int(found.groups[0]))
+def _offset(world: _World, hit: TagMatch, _text: str) -> str:
+    return chat.time_in_zone(world.env, int(hit.groups[0]))
 
 
-def _ban(world: _World, found: Found, _text: str) -> str:
-    word = unquoted(found.groups[0])
+def _ban(world: _World, hit: TagMatch, _text: str) -> str:
+    word = unquoted(hit.groups[0])
     if world.env.ban is not None and word:
         world.env.ban(word)
     return ""
@@ -393,18 +393,18 @@ def _items(listed: str) -> tuple[str, ...]:
     return tuple(strip(part).replace(_COMMA, ",") for part in listed.replace("\\,", _COMMA).split(","))
 
 
-def _random(world: _World, found: Found, _text: str) -> str:
-    items = _items(found.groups[0])
+def _random(world: _World, hit: TagMatch, _text: str) -> str:
+    items = _items(hit.groups[0])
     return items[int(world.env.random.random() * len(items))]
 
 
-def _pick(world: _World, found: Found, text: str) -> str:
+def _pick(world: _World, hit: TagMatch, text: str) -> str:
     if world.offsets is None or world.offsets.text is not text:
         world.offsets = Offsets(text)
     if world.hashed is None:
         world.hashed = string_hash(world.text)
-    seed = f"{chat_hash(world.env)}-{world.hashed}-{world.offsets.at(found.start)}"
-    return picked(_items(found.groups[0]), f"{string_hash(seed)}\0")
+    seed = f"{chat_hash(world.env)}-{world.hashed}-{world.offsets.at(hit.start)}"
+    return picked(_items(hit.groups[0]), f"{string_hash(seed)}\0")
 
 
 _LAST: Final = (
@@ -431,8 +431,8 @@ _LAST: Final = (
     _read_env("lastSwipeId", chat.swipe_count),
     _read_env("currentSwipeId", _shown_number),
     _read_env("allChatRange", chat.chat_range),
-    _Pass("reverse", on_line("{{reverse:"), lambda _world, found, _text: found.groups[0][::-1]),
-    _Pass("//", to_close("{{//"), lambda _world, _found, _text: ""),
+    _Pass("reverse", on_line("{{reverse:"), lambda _world, hit, _text: hit.groups[0][::-1]),
+    _Pass("//", to_close("{{//"), lambda _world, _hit, _text: ""),
     _read_env("time", lambda env: chat.formatted(env, "LT")),
     _read_env("date", lambda env: chat.formatted(env, "LL")),
     _read_env("weekday", lambda env: chat.formatted(env, "dddd")),
@@ -441,19 +441,19 @@ _LAST: Final = (
     _Pass(
         "datetimeformat",
         within_braces(r"\{\{datetimeformat +([^}]*)\}\}"),
-        lambda world, found, _text: chat.formatted(world.env, found.groups[0]),
+        lambda world, hit, _text: chat.formatted(world.env, hit.groups[0]),
     ),
     _read_env("idle_duration", chat.idle),
     _Pass("time_UTC", within_braces(r"\{\{time_utc([-+][0-9]{1,8})\}\}"), _offset),
     _Pass(
         "outlet",
         on_line("{{outlet::"),
-        lambda world, found, _text: world.env.outlets.get(strip(found.groups[0]), ""),
+        lambda world, hit, _text: world.env.outlets.get(strip(hit.groups[0]), ""),
     ),
     _Pass(
         "timeDiff",
         on_line("{{timeDiff::", "::"),
-        lambda world, found, _text: chat.time_difference(world.env, *found.groups),
+        lambda world, hit, _text: chat.time_difference(world.env, *hit.groups),
     ),
     _Pass("banned", quoted('{{banned "', '"}}'), _ban),
     _Pass("random", within_braces(r"\{\{random\s?::?([^}]+)\}\}"), _random),

@@ -16,7 +16,7 @@ _FLAGS: Final = re.IGNORECASE | re.ASCII
 _LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
 
 
-class Found(msgspec.Struct, frozen=True):
+class TagMatch(msgspec.Struct, frozen=True):
     """One tag: where it starts and ends, and the texts in it."""
 
     start: int
@@ -28,9 +28,9 @@ class Finder(msgspec.Struct, frozen=True):
     """Finds the tags of one kind in a text, in order, none inside another. ``opener``: what all of them begin with."""
 
     opener: str
-    find: Callable[[str], Iterator[Found]]
+    find: Callable[[str], Iterator[TagMatch]]
 
-    def __call__(self, text: str) -> Iterator[Found]:
+    def __call__(self, text: str) -> Iterator[TagMatch]:
         """The tags in ``text``."""
         return self.find(text)
 
@@ -39,8 +39,8 @@ def exactly(literal: str) -> Finder:
     """The text itself, in any case of letters."""
     pattern = re.compile(re.escape(literal), _FLAGS)
 
-    def find(text: str) -> Iterator[Found]:
-        return (Found(match.start(), match.end()) for match in pattern.finditer(text))
+    def find(text: str) -> Iterator[TagMatch]:
+        return (TagMatch(match.start(), match.end()) for match in pattern.finditer(text))
 
     return Finder(literal, find)
 
@@ -51,16 +51,16 @@ def within_braces(pattern: str) -> Finder:
     name = re.match(r"[a-z_]*", pattern.removeprefix(r"\{\{")).group()  # type: ignore[union-attr]  # it matches the empty text
     opener = re.compile(re.escape("{{" + name), _FLAGS)
 
-    def find(text: str) -> Iterator[Found]:
+    def find(text: str) -> Iterator[TagMatch]:
         opened = opener.search(text)
         while opened is not None:
             brace = text.find("}", opened.end())
             if brace < 0:
                 return
-            found = compiled.search(text, opened.start(), brace + 2) if text.startswith("}}", brace) else None
-            if found is not None:
-                yield Found(found.start(), found.end(), tuple(found.groups()))
-            opened = opener.search(text, brace + 1 if found is None else found.end())
+            match = compiled.search(text, opened.start(), brace + 2) if text.startswith("}}", brace) else None
+            if match is not None:
+                yield TagMatch(match.start(), match.end(), tuple(match.groups()))
+            opened = opener.search(text, brace + 1 if match is None else match.end())
 
     return Finder("{{" + name, find)
 
@@ -68,26 +68,26 @@ def within_braces(pattern: str) -> Finder:
 class _Next:
     """The next place of something in a text, remembered until it is passed."""
 
-    __slots__ = ("_find", "_place")
+    __slots__ = ("_find", "_index")
 
     def __init__(self, find: Callable[[int], int]) -> None:
         self._find = find
-        self._place = -2
+        self._index = -2
 
-    def at(self, place: int) -> int:
+    def at(self, index: int) -> int:
         """The first place from ``place`` on, or -1."""
-        if self._place != -1 and self._place < place:
-            self._place = self._find(place)
-        return self._place
+        if self._index != -1 and self._index < index:
+            self._index = self._find(index)
+        return self._index
 
 
 def assigned(opener: str, *, empty: bool) -> Finder:
     """From an opener over a name without colons, ``::`` and a value without ``}`` to ``}}``; the value may be ``empty``."""
     pattern = re.compile(re.escape(opener), _FLAGS)
 
-    def find(text: str) -> Iterator[Found]:
-        colons = _Next(lambda place: text.find(":", place))
-        braces = _Next(lambda place: text.find("}", place))
+    def find(text: str) -> Iterator[TagMatch]:
+        colons = _Next(lambda start: text.find(":", start))
+        braces = _Next(lambda start: text.find("}", start))
         match = pattern.search(text)
         while match is not None:
             colon = colons.at(match.end())
@@ -96,7 +96,7 @@ def assigned(opener: str, *, empty: bool) -> Finder:
                 return
             named = colon > match.end() and text.startswith("::", colon)
             if named and text.startswith("}}", brace) and (empty or brace > colon + 2):
-                yield Found(match.start(), brace + 2, (text[match.end() : colon], text[colon + 2 : brace]))
+                yield TagMatch(match.start(), brace + 2, (text[match.end() : colon], text[colon + 2 : brace]))
                 match = pattern.search(text, brace + 2)
             else:
                 match = pattern.search(text, match.start() + 1)
@@ -105,8 +105,8 @@ def assigned(opener: str, *, empty: bool) -> Finder:
 
 
 def _line_ends(text: str) -> _Next:
-    def find(place: int) -> int:
-        match = _LINE_END.search(text, place)
+    def find(start: int) -> int:
+        match = _LINE_END.search(text, start)
         return match.start() if match else -1
 
     return _Next(find)
@@ -116,13 +116,13 @@ def to_close(opener: str) -> Finder:
     """From an opener to the first ``}}``, over as many lines as it takes."""
     pattern = re.compile(re.escape(opener), _FLAGS)
 
-    def find(text: str) -> Iterator[Found]:
+    def find(text: str) -> Iterator[TagMatch]:
         match = pattern.search(text)
         while match is not None:
             close = text.find("}}", match.end())
             if close < 0:
                 return
-            yield Found(match.start(), close + 2, (text[match.end() : close],))
+            yield TagMatch(match.start(), close + 2, (text[match.end() : close],))
             match = pattern.search(text, close + 2)
 
     return Finder(opener, find)
@@ -135,10 +135,10 @@ def on_line(opener: str, separator: str = "") -> Finder:
     """
     pattern = re.compile(re.escape(opener), _FLAGS)
 
-    def find(text: str) -> Iterator[Found]:
+    def find(text: str) -> Iterator[TagMatch]:
         ends = _line_ends(text)
-        closes = _Next(lambda place: text.find("}}", place))
-        parts = _Next(lambda place: text.find(separator, place))
+        closes = _Next(lambda begin: text.find("}}", begin))
+        parts = _Next(lambda begin: text.find(separator, begin))
         match = pattern.search(text)
         while match is not None:
             start = match.end()
@@ -151,7 +151,7 @@ def on_line(opener: str, separator: str = "") -> Finder:
                 match = pattern.search(text, match.start() + 1)
                 continue
             groups = (text[start:middle], text[middle + len(separator) : close]) if separator else (text[start:close],)
-            yield Found(match.start(), close + 2, groups)
+            yield TagMatch(match.start(), close + 2, groups)
             match = pattern.search(text, close + 2)
 
     return Finder(opener, find)
@@ -161,7 +161,7 @@ def quoted(opener: str, closer: str) -> Finder:
     """From an opener to the last closer on its line."""
     pattern = re.compile(re.escape(opener), _FLAGS)
 
-    def find(text: str) -> Iterator[Found]:
+    def find(text: str) -> Iterator[TagMatch]:
         match = pattern.search(text)
         while match is not None:
             line = _LINE_END.search(text, match.end())
@@ -169,7 +169,7 @@ def quoted(opener: str, closer: str) -> Finder:
             close = text.rfind(closer, match.end(), end)
             if close >= 0:
                 end = close + len(closer)
-                yield Found(match.start(), end, (text[match.end() : close],))
+                yield TagMatch(match.start(), end, (text[match.end() : close],))
             match = pattern.search(text, end)
 
     return Finder(opener, find)

@@ -86,8 +86,8 @@ def _list_in(value: Any) -> list[Any] | None:
     text = text_of(value)
     if not text.startswith("["):
         return None
-    found = _parsed(text)
-    return found if isinstance(found, list) else None
+    stored = _parsed(text)
+    return stored if isinstance(stored, list) else None
 
 
 def _stored(number: float) -> float | str:
@@ -127,8 +127,8 @@ def item_text(store: VariablesStore, name: str, key: str, scope: str) -> str:
     parsed = _parsed(text_of(stored)) if stored is not None else _NOT_JSON
     if parsed is _NOT_JSON or parsed is None:
         return value_text(_numeric(stored))
-    found, item = _item(parsed, index_of(key))
-    if not found:
+    exists, item = _item(parsed, index_of(key))
+    if not exists:
         return ""
     return "null" if item is None else value_text(_numeric(item))
 
@@ -168,9 +168,9 @@ def _set_in_list(holder: list[Any], index: str | float, value: str) -> None:
     if index > MAX_LIST_INDEX:
         what = "the index of a list"
         raise MacroLimitError(what, limit="MAX_LIST_INDEX", allowed=MAX_LIST_INDEX, found=index)
-    place = int(index)
-    holder.extend([None] * (place + 1 - len(holder)))
-    holder[place] = value
+    position = int(index)
+    holder.extend([None] * (position + 1 - len(holder)))
+    holder[position] = value
 
 
 VALUED = frozenset({"=", "+=", "-=", "||", "??", "||=", "??=", "==", "!=", ">", ">=", "<", "<="})
@@ -271,8 +271,8 @@ def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str)
         return value_text(add(store, name, 1 if operator == "++" else -1, scope))
     if operator in ("", "||", "??", "||=", "??="):
         current = value_text(read(store, name, scope))
-        wanted = falsy(current) if "|" in operator else not store.has(name, scope)
-        if not operator or not wanted:
+        assigns = falsy(current) if "|" in operator else not store.has(name, scope)
+        if not operator or not assigns:
             return current
     left = read(store, name, scope)
     value = evaluation.span(evaluation.stripped(whole(tag.arguments[0])))

@@ -42,8 +42,8 @@ _VARIABLES: Final = {
 
 def _params(inner: Inner) -> Inner:
     """What stands behind the first colon, blank space in front included."""
-    found = inner.cut(":")
-    return Inner("", "") if found is None else found[1]
+    parts = inner.cut(":")
+    return Inner("", "") if parts is None else parts[1]
 
 
 def _split(text: str) -> list[str]:
@@ -55,11 +55,11 @@ def _split(text: str) -> list[str]:
 def _pair(params: Inner, missing: str) -> tuple[str, str]:
     """The first two parts of a list; a separator in a value does not count."""
     separator = "::" if "::" in params.plain else ","
-    found = params.cut(separator)
-    if found is None:
+    parts = params.cut(separator)
+    if parts is None:
         return params.text.strip(), missing
-    second = found[1].cut(separator)
-    return found[0].text.strip(), (found[1] if second is None else second[0]).text.strip()
+    second = parts[1].cut(separator)
+    return parts[0].text.strip(), (parts[1] if second is None else second[0]).text.strip()
 
 
 def _fixed(text: str) -> Builtin:
@@ -115,8 +115,8 @@ def _keywords_match(env: SmartEnvironment, inner: Inner) -> str:
 
 def _set(env: SmartEnvironment, inner: Inner) -> None:
     params = _params(inner)
-    found = params.cut("::" if "::" in params.plain else ":")
-    name, value = (params.text, "") if found is None else (found[0].text, found[1].text)
+    parts = params.cut("::" if "::" in params.plain else ":")
+    name, value = (params.text, "") if parts is None else (parts[0].text, parts[1].text)
     env.write(name.strip(), value)
 
 
@@ -184,9 +184,9 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else plain_text(value)
 
 
-Place = Callable[[], Where | None]
+Locate = Callable[[], Where | None]
 
-Handler = Callable[[SmartEnvironment, Inner, Place], str]
+Handler = Callable[[SmartEnvironment, Inner, Locate], str]
 """What a macro does: its text, from the environment, what stands between its marks, and a way to ask where that is."""
 
 FAILURES: Final = (InnkeeperError, ArithmeticError, LookupError, TypeError, ValueError)
@@ -213,8 +213,8 @@ def handler_of(word: str, follows: str, env: SmartEnvironment) -> Handler | None
             return handler
     if follows == "?" or not name:
         return None
-    found = _BUILTINS.get(name)
-    return found or (_custom(name, env.macros[name]) if name in env.macros else None)
+    builtin = _BUILTINS.get(name)
+    return builtin or (_custom(name, env.macros[name]) if name in env.macros else None)
 
 
 def macro_name(word: str) -> str:
@@ -223,15 +223,15 @@ def macro_name(word: str) -> str:
     return next((prefix for prefix, _ in _PREFIXES if name.startswith(prefix)), name)
 
 
-def _comment(env: SmartEnvironment, inner: Inner, place: Place) -> str:
+def _comment(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
     return ""
 
 
-def _python(env: SmartEnvironment, inner: Inner, place: Place) -> str:
-    return _attempt("python", env, place, lambda: run_python(env, inner))
+def _python(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
+    return _attempt("python", env, locate, lambda: run_python(env, inner))
 
 
-def _dispatch_set(env: SmartEnvironment, inner: Inner, place: Place) -> str:
+def _dispatch_set(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
     """``setvar``: what it cannot write is an error of the text, not an empty result."""
     rest = _behind_keyword(inner)
     name, value = rest.cut("::") or rest.cut(":") or (rest, None)
@@ -239,8 +239,8 @@ def _dispatch_set(env: SmartEnvironment, inner: Inner, place: Place) -> str:
     return ""
 
 
-def _dispatch_get(env: SmartEnvironment, inner: Inner, place: Place) -> str:
-    return _attempt("getvar", env, place, lambda: env.read(_behind_keyword(inner).text.strip()))
+def _dispatch_get(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
+    return _attempt("getvar", env, locate, lambda: env.read(_behind_keyword(inner).text.strip()))
 
 
 def _behind_keyword(inner: Inner) -> Inner:
@@ -252,15 +252,15 @@ def _behind_keyword(inner: Inner) -> Inner:
 def _builtin(name: str) -> Handler:
     run = BUILTINS[name]
 
-    def handler(env: SmartEnvironment, inner: Inner, place: Place) -> str:
-        return _attempt(name, env, place, lambda: run(env, inner))
+    def handler(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
+        return _attempt(name, env, locate, lambda: run(env, inner))
 
     return handler
 
 
 def _custom(name: str, run: CustomMacro) -> Handler:
-    def handler(env: SmartEnvironment, inner: Inner, place: Place) -> str:
-        return _attempt(name, env, place, lambda: _called(run, name, env, inner))
+    def handler(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
+        return _attempt(name, env, locate, lambda: _called(run, name, env, inner))
 
     return handler
 
@@ -280,15 +280,15 @@ def _called(run: CustomMacro, name: str, env: SmartEnvironment, inner: Inner) ->
     return result.get("text")
 
 
-def _attempt(name: str, env: SmartEnvironment, place: Place, run: Callable[[], Any]) -> str:
+def _attempt(name: str, env: SmartEnvironment, locate: Locate, run: Callable[[], Any]) -> str:
     """The text of what ``run`` gives; nothing, and a note, when it fails. What it did before stays done."""
     try:
         return text_of(run())
     except AllowanceError:
         raise
     except FAILURES as error:
-        told = error if isinstance(error, InnkeeperError) else MacroArgumentError(f"{name}: {error}", macro=name)
-        env.report(told, place)
+        reported = error if isinstance(error, InnkeeperError) else MacroArgumentError(f"{name}: {error}", macro=name)
+        env.report(reported, locate)
         return ""
 
 

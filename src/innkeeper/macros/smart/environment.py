@@ -101,52 +101,52 @@ def write_path(table: dict[str, Any], path: str, value: Any, *, index_keys: bool
     index above `MAX_LIST_INDEX`; then nothing is changed at that part.
     """
     parts, grown = parse_path(path), 0
-    place: Any = table
+    container: Any = table
     for part, behind in zip(parts, (*parts[1:], None), strict=False):
         key: Any = part
         if isinstance(part, str):
-            if not isinstance(place, dict):
-                _only_last(place, part, behind, path)
+            if not isinstance(container, dict):
+                _only_last(container, part, behind, path)
                 return grown
-        elif isinstance(place, list):
-            grown += _room(place, part, path)
-        elif isinstance(place, dict) and behind is None and index_keys:
+        elif isinstance(container, list):
+            grown += _room(container, part, path)
+        elif isinstance(container, dict) and behind is None and index_keys:
             key = str(part)
         else:
             return grown
         if behind is None:
-            place[key] = value
+            container[key] = value
             return grown
-        place = _inner(place, key, behind)
+        container = _inner(container, key, behind)
     return grown
 
 
-def _only_last(place: Any, key: str, behind: str | int | None, path: str) -> None:
+def _only_last(container: Any, key: str, behind: str | int | None, path: str) -> None:
     if behind is not None:
-        kind = "a list" if isinstance(place, list) else f"a value of type {type(place).__name__}"
+        kind = "a list" if isinstance(container, list) else f"a value of type {type(container).__name__}"
         msg = f"{kind} has no key {key[:_SHOWN]!r}"
         raise MacroArgumentError(
             msg, where=Where(path=path[:_SHOWN]), hint="name an item of a list by its index: list[0]"
         )
 
 
-def _inner(place: Any, key: Any, behind: str | int) -> Any:
+def _inner(container: Any, key: Any, behind: str | int) -> Any:
     """The container at ``key``, made when there is none; a value in a list stays."""
-    found = place.get(key) if isinstance(place, dict) else place[key]
-    if found is None or (isinstance(place, dict) and not isinstance(found, (dict, list))):
-        place[key] = found = [] if isinstance(behind, int) else {}
-    return found
+    child = container.get(key) if isinstance(container, dict) else container[key]
+    if child is None or (isinstance(container, dict) and not isinstance(child, (dict, list))):
+        container[key] = child = [] if isinstance(behind, int) else {}
+    return child
 
 
-def _room(place: list[Any], index: int, path: str) -> int:
+def _room(items: list[Any], index: int, path: str) -> int:
     """Make sure a list has an index; returns how many items that took."""
     if index > MAX_LIST_INDEX:
         raise _limit("the index of a variable", "MAX_LIST_INDEX", MAX_LIST_INDEX, index).at(path=path)
-    if index < -len(place):
-        msg = f"the list has no item {index}: it has {len(place)}"
+    if index < -len(items):
+        msg = f"the list has no item {index}: it has {len(items)}"
         raise MacroArgumentError(msg, where=Where(path=path), hint="count from the start of the list")
-    added = max(0, index + 1 - len(place))
-    place.extend([None] * added)
+    added = max(0, index + 1 - len(items))
+    items.extend([None] * added)
     return added
 
 
@@ -264,8 +264,8 @@ class _Layer(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value that was set, or that of the table below."""
-        found = super().get(key, MISSING)
-        return self._below.get(key, default) if found is MISSING else found
+        value = super().get(key, MISSING)
+        return self._below.get(key, default) if value is MISSING else value
 
     def whole(self) -> dict[str, Any]:
         """Both as one table."""
@@ -338,18 +338,18 @@ class SmartEnvironment:
 
     def value(self, path: str, missing: Any = MISSING) -> Any:
         """The value at ``path``, or ``missing``. A container is the environment's own, to be changed or not."""
-        found = read_path(self.table, path, missing)
-        if not self.owned and isinstance(found, (dict, list)):
+        value = read_path(self.table, path, missing)
+        if not self.owned and isinstance(value, (dict, list)):
             self.settle()
-            found = read_path(self.table, path, missing)
-        return found
+            value = read_path(self.table, path, missing)
+        return value
 
     def read(self, path: str) -> Any:
         """The value at ``path``, or what the policy puts in its place; to be looked at only."""
-        found = read_path(self.table, path)
-        if isinstance(found, _Layer):
-            return found.whole()
-        return self.policy.undefined(path) if found is MISSING else found
+        value = read_path(self.table, path)
+        if isinstance(value, _Layer):
+            return value.whole()
+        return self.policy.undefined(path) if value is MISSING else value
 
     def write(self, path: str, value: Any, *, index_keys: bool = False) -> None:
         """Set a variable. Raises `MacroArgumentError` for what is no data, and what `write_path` does."""
@@ -373,10 +373,10 @@ class SmartEnvironment:
         """Whether the history's text has a keyword in it."""
         if self.contains is not None:
             return self.contains(keyword)
-        found = read_path(self.table, HISTORY)
-        if found is MISSING:
+        history = read_path(self.table, HISTORY)
+        if history is MISSING:
             return self.options.compat.search_placeholder and keyword in self.policy.undefined(HISTORY)
-        text = found if isinstance(found, str) else plain_text(found)
+        text = history if isinstance(history, str) else plain_text(history)
         charge("keywords", 1 + (len(text) >> SEARCH_SHIFT))
         return keyword in text
 
@@ -391,8 +391,8 @@ class SmartEnvironment:
                 self.notes.append(Note(NoteKind.LIMIT, f"more than {MAX_REPORTS} reports; the others are not listed"))
             return
         kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-        place, data = _note_place(error, where)
-        self.notes.append(Note(kind, error.message, where=place, hint=error.hint, data=data))
+        position, data = _note_position(error, where)
+        self.notes.append(Note(kind, error.message, where=position, hint=error.hint, data=data))
 
     def settle(self) -> None:
         """Make the table the environment's own, all the way down, so that whoever reads it may change it."""
@@ -405,23 +405,23 @@ class SmartEnvironment:
         if not isinstance(self.table, _Layer) or id(self.table) not in self.copies:
             self.table = _Layer(self.table)
             self.copies[id(self.table)] = self.table
-        place: Any = self.table
+        container: Any = self.table
         for part in parts[:-1]:
-            inner = _item(place, part)
+            inner = _item(container, part)
             if not isinstance(inner, (dict, list)):
                 return
             if id(inner) not in self.copies:
                 charge("variables", len(inner) >> _COPY_SHIFT)
                 inner = inner.copy()
-                self.copies[id(inner)] = place[part] = inner
-            place = inner
+                self.copies[id(inner)] = container[part] = inner
+            container = inner
 
 
-def _item(place: Any, part: str | int) -> Any:
+def _item(container: Any, part: str | int) -> Any:
     """What is at one part of a path, or ``None``."""
     if isinstance(part, str):
-        return place.get(part) if isinstance(place, dict) else None
-    return place[part] if isinstance(place, list) and -len(place) <= part < len(place) else None
+        return container.get(part) if isinstance(container, dict) else None
+    return container[part] if isinstance(container, list) and -len(container) <= part < len(container) else None
 
 
 def plain_text(value: Any) -> str:
@@ -437,7 +437,7 @@ def _count(value: Any) -> int:
     return len(value) + sum(_count(item) for item in inner if isinstance(item, (Mapping, list, tuple)))
 
 
-def _note_place(error: InnkeeperError, where: Callable[[], Where | None] | None) -> tuple[Where | None, FrozenDict]:
+def _note_position(error: InnkeeperError, where: Callable[[], Where | None] | None) -> tuple[Where | None, FrozenDict]:
     """The place of a note about an error, and its data."""
     data, own = {"kind": error.kind, **error.details}, error.where
     if where is None or own is None:

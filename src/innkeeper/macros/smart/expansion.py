@@ -130,48 +130,48 @@ class _Expansion:
     def run(self) -> list[str]:
         """The whole text, in pieces."""
         while self.pending and not self.full:
-            text, place, self.by = self.pending.pop()
-            self._segment(text, place)
+            text, index, self.by = self.pending.pop()
+            self._segment(text, index)
         rest = [
-            text[place:] if by is None else made(Made, text[place:], by) for text, place, by in reversed(self.pending)
+            text[index:] if by is None else made(Made, text[index:], by) for text, index, by in reversed(self.pending)
         ]
         return [*self.pieces, self.half, *rest]
 
-    def _segment(self, text: str, place: int) -> None:
+    def _segment(self, text: str, index: int) -> None:
         """Read a segment on from ``place``, to its end or to a value that is to be read before the rest of it."""
-        place, mark = self._joined(text, place)
+        index, mark = self._joined(text, index)
         while True:
             if mark:
-                value = self._mark(mark, text, place)
+                value = self._mark(mark, text, index)
                 if self.full:
-                    self.pending.append((text, place, self.by))
+                    self.pending.append((text, index, self.by))
                     return
                 if value is not None and self.rescan:
-                    self._again(value, text, place)
+                    self._again(value, text, index)
                     return
                 if value:
                     self.pieces.append(value)
-            match = _MARKS.search(text, place)
+            match = _MARKS.search(text, index)
             if match is None:
-                self._literal(text[place:])
+                self._literal(text[index:])
                 return
-            if place < (end := match.start()):
-                self._literal(text[place:end])
+            if index < (end := match.start()):
+                self._literal(text[index:end])
             if self.half:
                 self.pieces.append(self.half)
                 self.half = ""
-            mark, place = match.group(), match.end()
+            mark, index = match.group(), match.end()
 
-    def _joined(self, text: str, place: int) -> tuple[int, str]:
+    def _joined(self, text: str, index: int) -> tuple[int, str]:
         """The mark that the half before this segment makes with its first character, if it does."""
         half, self.half = self.half, ""
-        if half and place == len(text):
+        if half and index == len(text):
             self.half = half
-        elif half and text[place] == half:
-            return place + 1, half * 2
+        elif half and text[index] == half:
+            return index + 1, half * 2
         elif half:
             self.pieces.append(half)
-        return place, ""
+        return index, ""
 
     def _literal(self, text: str) -> None:
         """Keep text; its last character apart, when it may be half a mark."""
@@ -186,13 +186,13 @@ class _Expansion:
         """Text of this segment."""
         return text if self.by is None else made(Made, text, self.by)
 
-    def _again(self, value: Value, text: str, place: int) -> None:
+    def _again(self, value: Value, text: str, index: int) -> None:
         """Read a value next, and the rest of its segment after it."""
-        self.pending += [(text, place, self.by), (value, 0, (self.by or value.by) if self.recording else None)]
+        self.pending += [(text, index, self.by), (value, 0, (self.by or value.by) if self.recording else None)]
         if self.pieces and self.pieces[-1] in _HALVES:
             self.half = self.pieces.pop()
 
-    def _mark(self, mark: str, text: str, place: int) -> Value | None:
+    def _mark(self, mark: str, text: str, index: int) -> Value | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
         value, waiting, spent = None, self.waiting, self.spent
         try:
@@ -201,14 +201,14 @@ class _Expansion:
                 self._charge()
             kind = _KINDS[mark]
             if mark in _OPENERS:
-                at = place - len(mark) if text is self.text else None
+                at = index - len(mark) if text is self.text else None
                 waiting[kind] = _Opener(len(self.pieces), at, waiting[kind], waiting[1 - kind])
             elif (opener := waiting[kind]) is not None:
                 waiting[kind] = opener.outer
                 value = self._close(kind, opener)
         except AllowanceError as error:
             self.full = self.env.spent.over = True
-            at = place - len(mark) if text is self.text else None
+            at = index - len(mark) if text is self.text else None
             self._report(error, _Opener(0, at, None, None))
         if value is None:
             self.pieces.append(self._piece(mark))
@@ -243,8 +243,8 @@ class _Expansion:
         if spent.reports > MAX_REPORTS or word in spent.unknown:
             return
         spent.unknown.add(word)
-        told = f"there is no macro {word!r}" if word else "no macro begins here"
-        error = UnknownMacroError(told, macro=word, hint="it stays as it is written")
+        message = f"there is no macro {word!r}" if word else "no macro begins here"
+        error = UnknownMacroError(message, macro=word, hint="it stays as it is written")
         self._report(error, opener)
 
     def _value(self, handler: Handler, opener: _Opener) -> str:
@@ -253,8 +253,8 @@ class _Expansion:
         except AllowanceError:
             raise
         except (MacroError, LimitError) as error:
-            place = self._where(opener)
-            raise error.at(**({} if place is None else msgspec.structs.asdict(place))) from None
+            where = self._where(opener)
+            raise error.at(**({} if where is None else msgspec.structs.asdict(where))) from None
         self.count += 1
         self.output += len(value)
         self.env.spent.output += len(value)
@@ -321,8 +321,8 @@ def process(
             if isinstance(message, Mapping):
                 done.append(_processed(message, index, env))
             else:
-                told = f"a message must be an object, not {type(message).__name__}"
-                env.report(FormatError(told).at(path=f"messages[{index}]"))
+                sentence = f"a message must be an object, not {type(message).__name__}"
+                env.report(FormatError(sentence).at(path=f"messages[{index}]"))
         return {"messages": done, "variables": {"initial": initial, "final": env.table}}
 
 
@@ -343,9 +343,9 @@ def process_text_batch(
         done: list[str] = []
         tables = []
         first, _ = _begun(variables, policy, options, notes)
-        given = first.copier.size
+        size = first.copier.size
         for index, text in enumerate(_listed(texts, "texts")):
-            charge("variables", 1, made=2 * given)  # a reply holds both tables of each text
+            charge("variables", 1, made=2 * size)  # a reply holds both tables of each text
             env = first.fork()
             env.table, env.owned = copied(variables), True
             initial = _initial(env, variables)
@@ -393,12 +393,12 @@ def _of(where: Where | None, asset: str) -> Where:
     return Where(asset=asset) if where is None else msgspec.structs.replace(where, asset=asset)
 
 
-def _listed(given: Any, name: str) -> list[Any]:
-    if given is None:
+def _listed(value: Any, name: str) -> list[Any]:
+    if value is None:
         return []
-    if not isinstance(given, (list, tuple)):
-        raise FormatError(f"{name} must be a list, not {type(given).__name__}").at(path=name)
-    return list(given)
+    if not isinstance(value, (list, tuple)):
+        raise FormatError(f"{name} must be a list, not {type(value).__name__}").at(path=name)
+    return list(value)
 
 
 def condition_holds(condition: Any, env: SmartEnvironment) -> bool:

@@ -117,19 +117,19 @@ def _expression(text: str) -> Any:
 
 def _tokens(text: str) -> list[str]:
     """Operators and keywords; without commas that have nothing on one side."""
-    found = [token for token in map(str.strip, _TOKEN.findall(text)) if token]
-    if any(_BREAK.search(token) for token in found):
+    tokens = [token for token in map(str.strip, _TOKEN.findall(text)) if token]
+    if any(_BREAK.search(token) for token in tokens):
         raise _MalformedError
-    kept: list[str] = []
-    for mark in found:
-        if mark == "," and (not kept or kept[-1] in ",("):
+    operands: list[str] = []
+    for mark in tokens:
+        if mark == "," and (not operands or operands[-1] in ",("):
             continue
-        if mark == ")" and kept and kept[-1] == ",":
-            kept.pop()
-        kept.append(mark)
-    while kept and kept[-1] == ",":
-        kept.pop()
-    return kept
+        if mark == ")" and operands and operands[-1] == ",":
+            operands.pop()
+        operands.append(mark)
+    while operands and operands[-1] == ",":
+        operands.pop()
+    return operands
 
 
 class _MalformedError(Exception):
@@ -139,16 +139,16 @@ class _MalformedError(Exception):
 class _Reader:
     """Reads an expression by descent: or, and, not, exclusive or, keyword or parentheses."""
 
-    __slots__ = ("depth", "place", "tokens")
+    __slots__ = ("depth", "index", "tokens")
 
     def __init__(self, tokens: list[str]) -> None:
         self.tokens = tokens
-        self.place = 0
+        self.index = 0
         self.depth = 0
 
     def whole(self) -> Any:
         tree = self._either()
-        if self.place < len(self.tokens):
+        if self.index < len(self.tokens):
             raise _MalformedError
         return tree
 
@@ -178,7 +178,7 @@ class _Reader:
         word = self._next()
         if not word or word in "&|!^),":
             raise _MalformedError
-        self.place += 1
+        self.index += 1
         return ("word", word)
 
     def _joined(self, kind: str, operators: str, part: Callable[[], Any]) -> Any:
@@ -188,13 +188,13 @@ class _Reader:
         return (kind, tuple(parts)) if len(parts) > 1 else parts[0]
 
     def _next(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+        return self.tokens[self.index] if self.index < len(self.tokens) else ""
 
     def _take(self, operators: str) -> bool:
         token = self._next()
         if not token or token not in operators:
             return False
-        self.place += 1
+        self.index += 1
         return True
 
 

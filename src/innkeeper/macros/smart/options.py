@@ -93,13 +93,13 @@ class Policy(msgspec.Struct, frozen=True):
     error_token: str = "[UndefinedVar:{name}]"  # noqa: S105 - a placeholder, no secret
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> Policy:
+    def of(cls, fields: Mapping[str, Any] | None) -> Policy:
         """The policy of a request; what is no text counts by its text. Raises `FormatError` when it is no object."""
-        if given is None:
+        if fields is None:
             return cls()
-        if not isinstance(given, Mapping):
-            raise FormatError(f"policy must be an object, not {type(given).__name__}")
-        texts = {name: str(given[name]) for name in cls.__struct_fields__ if name in given}
+        if not isinstance(fields, Mapping):
+            raise FormatError(f"policy must be an object, not {type(fields).__name__}")
+        texts = {name: str(fields[name]) for name in cls.__struct_fields__ if name in fields}
         return cls(**texts)
 
     def undefined(self, name: str) -> str:

@@ -45,14 +45,14 @@ def made(kind: type[M], text: str, by: tuple[str, int]) -> M:
 def ranges_of(pieces: Iterable[str]) -> list[MacroRange]:
     """What macros made of the text that the pieces are: neighbours by the same macro are one range."""
     ranges: list[MacroRange] = []
-    place, last = 0, None
+    index, last = 0, None
     for piece in filter(None, pieces):
         by: tuple[str, int] | None = getattr(piece, "by", None)
-        start, place = place, place + len(piece)
+        start, index = index, index + len(piece)
         if by is not None and by is last:
-            ranges[-1] = MacroRange(ranges[-1].start, place, by[0])
+            ranges[-1] = MacroRange(ranges[-1].start, index, by[0])
         elif by is not None:
-            ranges.append(MacroRange(start, place, by[0]))
+            ranges.append(MacroRange(start, index, by[0]))
         last = by
     return ranges
 
@@ -67,10 +67,10 @@ class Inner(msgspec.Struct, frozen=True):
     plain: str
     pieces: Sequence[str] = ()
 
-    def behind(self, place: int) -> Inner:
+    def behind(self, index: int) -> Inner:
         """What stands behind ``place``."""
-        text = self.text[place:]
-        return Inner(text, text if self.plain is self.text else self.plain[place:])
+        text = self.text[index:]
+        return Inner(text, text if self.plain is self.text else self.plain[index:])
 
     def cut(self, separator: str) -> tuple[Inner, Inner] | None:
         """What stands before and behind the first ``separator``, or ``None`` without one."""
@@ -123,22 +123,22 @@ def _first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, s
             if piece:
                 return word, "?"
             continue
-        place = 0 if word else _BLANK.match(piece).end()  # type: ignore[union-attr]  # it matches the empty text
+        position = 0 if word else _BLANK.match(piece).end()  # type: ignore[union-attr]  # it matches the empty text
         if not over:
-            end = _word_end(piece, place, longest - len(word))
-            word += piece[place:end]
+            end = _word_end(piece, position, longest - len(word))
+            word += piece[position:end]
             if len(word) > longest:
                 return word, "?"
-            over, place = bool(word) and end < len(piece), end
-        end = _BLANK.match(piece, place).end()  # type: ignore[union-attr]  # as above
-        apart = apart or end > place
+            over, position = bool(word) and end < len(piece), end
+        end = _BLANK.match(piece, position).end()  # type: ignore[union-attr]  # as above
+        apart = apart or end > position
         if end < len(piece):
             return word, "?" if piece[end] != ":" else " :" if apart else ":"
     return word, "" if len(pieces) - first <= _FEW else "?"
 
 
 def _word_end(piece: str, start: int, room: int) -> int:
-    for place in range(start, min(len(piece), start + room + 1)):
-        if piece[place] == ":" or piece[place].isspace():
-            return place
+    for index in range(start, min(len(piece), start + room + 1)):
+        if piece[index] == ":" or piece[index].isspace():
+            return index
     return min(len(piece), start + room + 1)

@@ -123,29 +123,29 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def _state(piece: str, inside: str) -> str:
     """What the end of a piece of code stands in: nothing, a comment (``#``), or a text (its opening quotes and letters)."""
-    place = 0
-    while place < len(piece):
+    index = 0
+    while index < len(piece):
         if inside:
-            place, inside = _closed(piece, place, inside)
+            index, inside = _closed(piece, index, inside)
             continue
-        match = _LEXEME.search(piece, place)
+        match = _LEXEME.search(piece, index)
         if match is None:
             return ""
-        inside, place = match.group(), match.end()
+        inside, index = match.group(), match.end()
     return inside
 
 
-def _closed(piece: str, place: int, inside: str) -> tuple[int, str]:
+def _closed(piece: str, index: int, inside: str) -> tuple[int, str]:
     """Where the comment or text ends, and what is then open."""
     quote = inside.lstrip(_LETTERS)
     if inside == "#":
-        end = piece.find("\n", place)
+        end = piece.find("\n", index)
         return (len(piece), inside) if end < 0 else (end + 1, "")
-    while place < len(piece):
-        if piece[place] == "\\":
-            place += 2
-        elif piece.startswith(quote, place):
-            return place + len(quote), ""
+    while index < len(piece):
+        if piece[index] == "\\":
+            index += 2
+        elif piece.startswith(quote, index):
+            return index + len(quote), ""
         else:
-            place += 1
-    return place, inside
+            index += 1
+    return index, inside

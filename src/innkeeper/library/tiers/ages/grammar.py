@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Final, TypeVar
 
 from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
-from innkeeper.library.tiers.ages.things import Things, is_broken, sentence_of
+from innkeeper.library.tiers.ages.things import NonPersonAges, is_broken, sentence_of
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
 from innkeeper.text.confusables import with_plain_signs
 from innkeeper.text.views import View
@@ -71,10 +71,10 @@ _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
 _OF_A_CLOCK: Final = re.compile(r"\d:\d|.{2,4}:\d", re.DOTALL)
 
 
-def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, given: str = "") -> list[Age]:
+def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, original: str = "") -> list[Age]:
     """The ages in a view, places in it; ``given`` is the text that it is a view of, whose signs tell measures from ages."""
     text = view.text
-    reader = _Reader(view, vocabulary, hits, given)
+    reader = _Reader(view, vocabulary, hits, original)
     ages: list[Age | None] = []
     for start, end, (kind, number) in _longest(hits.closed):
         if (
@@ -112,34 +112,34 @@ def ages_in(view: View) -> list[Age]:
     return read_ages(view, vocabulary, vocabulary.hits(view))
 
 
-def _longest(found: list[tuple[int, int, T]]) -> list[tuple[int, int, T]]:
+def _longest(spans: list[tuple[int, int, T]]) -> list[tuple[int, int, T]]:
     """Of those that overlap, those that begin first, and of these the longest."""
-    if len(found) < _SEVERAL:
-        return found
-    kept: list[tuple[int, int, T]] = []
+    if len(spans) < _SEVERAL:
+        return spans
+    longest: list[tuple[int, int, T]] = []
     reach = -1
-    for item in sorted(found, key=lambda each: (each[0], -each[1])):
+    for item in sorted(spans, key=lambda each: (each[0], -each[1])):
         if item[1] > reach:
             reach = item[1]
-            kept.append(item)
-        elif kept and item[0] == kept[-1][0] and item[1] == kept[-1][1]:
-            kept.append(item)
-    return kept
+            longest.append(item)
+        elif longest and item[0] == longest[-1][0] and item[1] == longest[-1][1]:
+            longest.append(item)
+    return longest
 
 
 class _Reader:
-    def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, given: str) -> None:
-        self.view, self.text, self.vocabulary, self.hits, self.given = view, view.text, vocabulary, hits, given
+    def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, original: str) -> None:
+        self.view, self.text, self.vocabulary, self.hits, self.original = view, view.text, vocabulary, hits, original
         self.kin = sorted(hits.kin)
-        self.things = Things(view, vocabulary, given)
+        self.non_person = NonPersonAges(view, vocabulary, original)
 
     @cached_property
     def lowered(self) -> str:
-        return with_plain_signs(self.given).lower()
+        return with_plain_signs(self.original).lower()
 
     @cached_property
     def less(self) -> bool:
-        return any(map(self.given.__contains__, _MUCH_LESS))
+        return any(map(self.original.__contains__, _MUCH_LESS))
 
     def read(
         self, start: int, end: int, value: int, number: Number | None, previous: tuple[int, int] | None
@@ -175,7 +175,7 @@ class _Reader:
     def _perhaps(self, start: int, end: int, value: int, number: Number | None) -> Age | None:
         """The age that a number without a cue may be: it counts nothing, and it is said of a person or says all there is."""
         meaning = years_of(PERHAPS, value)
-        if meaning is None or self.view.loose or not self.given or (number is not None and number.ordinal):
+        if meaning is None or self.view.loose or not self.original or (number is not None and number.ordinal):
             return None
         if self._counts_next(start, end):
             return None
@@ -186,7 +186,7 @@ class _Reader:
         if self._is_count(end) or self._is_measured(start, end):
             return None
         first = self.view.place(start, start + 1)[0]
-        sentence = sentence_of(self.given[self.view.place(far, far + 1)[0] : first]).rstrip()
+        sentence = sentence_of(self.original[self.view.place(far, far + 1)[0] : first]).rstrip()
         before = before[-len(sentence.split()) or _NONE :]
         if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
             return self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
@@ -204,15 +204,15 @@ class _Reader:
         if not word or self._is_followed(end, word[0]):
             return False
         near = self._near(start, end)
-        lowered = self.lowered if near is self.given else with_plain_signs(near).lower()
+        lowered = self.lowered if near is self.original else with_plain_signs(near).lower()
         return f"{self.text[start:end]} {word[0]}" in lowered
 
     def _near(self, start: int, end: int) -> str:
         """What was given about a part; all of a short text, which takes less than to ask for the place."""
-        if len(self.given) <= _SHORT:
-            return self.given
+        if len(self.original) <= _SHORT:
+            return self.original
         first, last = self.view.place(start, end)
-        return self.given[max(0, first - _AROUND) : last + _AROUND]
+        return self.original[max(0, first - _AROUND) : last + _AROUND]
 
     def _is_followed(self, end: int, word: str) -> bool:
         """Whether a word behind a number leaves it an age: not so one that describes what is counted, ``nine naked men``."""
@@ -223,7 +223,7 @@ class _Reader:
         """Whether a part of a sentence ends behind a word, or goes on with a small one."""
         words = self.vocabulary
         following = self.text[end : end + _WORD_AHEAD].split(" ", 2)[1:2]
-        if not following or is_broken(self.view, self.given, end):
+        if not following or is_broken(self.view, self.original, end):
             return True
         return following[0] in words.sites or following[0] in words.leads or bool(words.followers.at(self.text, end)[1])
 
@@ -260,21 +260,21 @@ class _Reader:
 
     def _is_headed(self, start: int) -> bool:
         """Whether a number numbers what follows a colon: ``Lot 12: a nude``."""
-        if not self.given or self.view.loose:
+        if not self.original or self.view.loose:
             return False
         first = self.view.place(start, start + 1)[0]
-        return _NUMBERED.match(self.given, first) is not None
+        return _NUMBERED.match(self.original, first) is not None
 
     def _is_count(self, end: int) -> bool:
         """Whether the word behind a number is one that it counts, as far as can be told."""
-        if not self.given or self.view.loose:
+        if not self.original or self.view.loose:
             return False
-        after = _NEXT.match(self.given, self.view.place(end - 1, end)[1])
+        after = _NEXT.match(self.original, self.view.place(end - 1, end)[1])
         return after is not None and after[1].isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
 
     def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Age | None:
         """The age, with whom it is about; none where that is a thing."""
-        if self.things.have(start, end, kind):
+        if self.non_person.have(start, end, kind):
             return None
         low, high, certainty = meaning
         return Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
@@ -287,22 +287,22 @@ class _Reader:
             and self.text[end : end + 1].isalpha()
             and (suffix := _SUFFIX.match(self.text, end))
         ):
-            stop, found = self.vocabulary.rights.at(self.text, suffix.end())
-            forms = [form for form in found if form.ordinal or form.kind.startswith(_OF_SCHOOL)]
+            stop, unit = self.vocabulary.rights.at(self.text, suffix.end())
+            forms = [form for form in unit if form.ordinal or form.kind.startswith(_OF_SCHOOL)]
             rights = Rights(tuple(form for form in forms if not form.left), frozenset(forms))
         return stop, rights
 
     def _is_measured(self, start: int, end: int) -> bool:
         """Whether what follows a number makes it a measure, or a sign beside it does."""
-        if self.vocabulary.measures.at(self.text, end)[1] and not is_broken(self.view, self.given, end):
+        if self.vocabulary.measures.at(self.text, end)[1] and not is_broken(self.view, self.original, end):
             return True
-        if not self.given or self.view.loose:
+        if not self.original or self.view.loose:
             return False
         first, last = self.view.place(start, end)
-        signs = {self.given[last : last + 1], self.given[max(0, first - 1) : first]}
+        signs = {self.original[last : last + 1], self.original[max(0, first - 1) : first]}
         return (
             not signs.isdisjoint(_NO_AGE_SIGNS)
-            or _OF_A_CLOCK.match(self.given, max(0, first - 2), last + 2) is not None
+            or _OF_A_CLOCK.match(self.original, max(0, first - 2), last + 2) is not None
         )
 
     def _is_below(self, start: int) -> bool:
@@ -310,7 +310,7 @@ class _Reader:
         if start < 1 or not self.less:
             return False
         first = max(0, self.view.place(start, start + 1)[0] - 2)
-        return not _MUCH_LESS.isdisjoint(self.given[first : first + 2])
+        return not _MUCH_LESS.isdisjoint(self.original[first : first + 2])
 
     def _is_span(self, start: int, language: str) -> bool:
         """Whether a word before a number of years makes it a span of time."""
@@ -321,9 +321,9 @@ class _Reader:
         if previous is None or start - previous[0] > _BEFORE_KIN:
             return None, value
         between = self.text[previous[0] : start]
-        if between == " " and self.given:
+        if between == " " and self.original:
             last = self.view.place(previous[0] - 1, previous[0])[1]
-            sign = self.given[last : last + 1]
+            sign = self.original[last : last + 1]
             if sign == ",":
                 return None, previous[1] * 1000 + value
             if sign == ".":
@@ -351,9 +351,9 @@ def _strongest(lefts: Sequence[Form], rights: Sequence[Form]) -> tuple[str, Form
     for form in lefts:
         if form.right:
             return form.kind, form
-    said = any(form.kind == _YEARS for form in lefts)
+    in_years = any(form.kind == _YEARS for form in lefts)
     for form in rights:
-        if not (said and form.kind.startswith(_OF_SCHOOL)):  # ``aged 14. class class``: a cue of years says enough
+        if not (in_years and form.kind.startswith(_OF_SCHOOL)):  # ``aged 14. class class``: a cue of years says enough
             return form.kind, form
     if lefts:
         form = max(lefts, key=lambda form: len(form.left))

@@ -48,7 +48,7 @@ _POSSESSIVES: Final = frozenset(
 )
 """What a sentence about somebody's thing may begin with."""
 
-_BEHIND_THINGS: Final = tuple(
+_BEHIND_OBJECTS: Final = tuple(
     f" {fold_word(word)}"
     for word in (
         *("ans", "anos", "anni", "years", "jahre", "jahren", "alt", "лет", "года", "год"),
@@ -65,10 +65,10 @@ _BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
 _NONE: Final = 1_000
 
 
-def text_between(view: View, given: str, start: int, end: int) -> str:
+def text_between(view: View, original: str, start: int, end: int) -> str:
     """The text as given between two places of a view of it."""
     first = view.place(start - 1, start)[1] if start else 0
-    return given[first : view.place(end, end + 1)[0]]
+    return original[first : view.place(end, end + 1)[0]]
 
 
 def sentence_of(text: str) -> str:
@@ -76,19 +76,19 @@ def sentence_of(text: str) -> str:
     return _STOP.split(text)[-1]
 
 
-def is_broken(view: View, given: str, end: int) -> bool:
+def is_broken(view: View, original: str, end: int) -> bool:
     """Whether a sentence or a part of one ends at a place of a view."""
-    if not given or view.loose:
+    if not original or view.loose:
         return False
     last = view.place(end - 1, end)[1]
-    return _BREAK.match(given[last : last + 2].lstrip()) is not None
+    return _BREAK.match(original[last : last + 2].lstrip()) is not None
 
 
-class Things:
+class NonPersonAges:
     """The things in a view; ``given`` is the text that it is a view of."""
 
-    def __init__(self, view: View, vocabulary: Vocabulary, given: str) -> None:
-        self._view, self._text, self._given, self._words = view, view.text, given, vocabulary
+    def __init__(self, view: View, vocabulary: Vocabulary, original: str) -> None:
+        self._view, self._text, self._original, self._words = view, view.text, original, vocabulary
         self._spaced = view.text.isascii() and not view.loose
 
     def have(self, start: int, end: int, kind: str = "") -> bool:
@@ -100,14 +100,14 @@ class Things:
     def _follow(self, end: int) -> bool:
         """Whether a thing follows, with words that describe it before it."""
         at = end
-        if self._text.endswith(_BEHIND_THINGS, 0, end):
+        if self._text.endswith(_BEHIND_OBJECTS, 0, end):
             return False
         if self._text[at : at + 1].isalpha() and not (self._view.loose or UNSPACED.match(self._text, at)):
             at = self._text.find(" ", at)  # the ending of a word such as ``jährig``
         words = self._words
         for _ in range(_ADJECTIVES + 1):
-            stop, is_thing = words.objects.at(self._text, at)
-            if is_thing:
+            stop, is_object = words.objects.at(self._text, at)
+            if is_object:
                 return not (self._is_broken(end) or self._is_of_somebody(stop))
             stop = self._text.find(" ", at + 1)
             if stop < 0 or self._text[at + 1 : stop] not in words.adjectives:
@@ -137,7 +137,7 @@ class Things:
             elif not word or (word in words.persons and word not in words.linking and word not in words.leads):
                 return False
             elif word not in words.leads:
-                stop = self._thing_at(first, end)
+                stop = self._object_at(first, end)
                 if stop > 0 and not self._is_site(first):
                     return not (is_of and words.pictures.at(self._text, first)[1]) and self._goes_on(first, stop, start)
                 if stop < 0 and not self._links(first, word):
@@ -149,8 +149,8 @@ class Things:
     def _precede_unspaced(self, start: int) -> bool:
         """Whether a thing stands before in a script without spaces, where no word is looked at between them."""
         for first in range(start - 1, max(0, start - _NEAR - _LONGEST) - 1, -1):
-            stop, is_thing = self._words.objects.at(self._text, first)
-            if is_thing and 0 <= start - stop <= _NEAR and self._goes_on(first, stop, start):
+            stop, is_object = self._words.objects.at(self._text, first)
+            if is_object and 0 <= start - stop <= _NEAR and self._goes_on(first, stop, start):
                 return True
         return False
 
@@ -160,13 +160,13 @@ class Things:
             end -= 1
         return self._text.rfind(" ", 0, end) + 1, end
 
-    def _thing_at(self, first: int, end: int) -> int:
+    def _object_at(self, first: int, end: int) -> int:
         """Where a thing ends that is this word, or this one and the one before; -1 where it is none."""
-        stop, is_thing = self._words.objects.at(self._text, first)
-        if is_thing:
+        stop, is_object = self._words.objects.at(self._text, first)
+        if is_object:
             return stop
-        stop, is_thing = self._words.objects.at(self._text, self._word_before(first)[0])
-        return stop if is_thing and stop == end else -1
+        stop, is_object = self._words.objects.at(self._text, self._word_before(first)[0])
+        return stop if is_object and stop == end else -1
 
     def _links(self, at: int, word: str) -> bool:
         """Whether a word links a thing to its years, or says where or of what the thing is: ``in Lyon``."""
@@ -208,7 +208,7 @@ class Things:
         return not self._words.persons.isdisjoint(before)
 
     def _between(self, start: int, end: int) -> str:
-        return text_between(self._view, self._given, start, end)
+        return text_between(self._view, self._original, start, end)
 
     def _is_broken(self, end: int) -> bool:
-        return is_broken(self._view, self._given, end)
+        return is_broken(self._view, self._original, end)

@@ -153,7 +153,7 @@ class _Compiler:
 
     def guarded(self, node: Any, closure: Closure) -> Closure:
         """The closure, with its failures as typed errors that say where."""
-        place = self.place(node)
+        where = self.place(node)
 
         def run(frame: Frame) -> Any:
             try:
@@ -161,9 +161,9 @@ class _Compiler:
             except AllowanceError:
                 raise
             except SandboxError as error:
-                raise place.error(error) from None
+                raise where.error(error) from None
             except (InnkeeperError, *FAILURES) as error:
-                raise place.error(error) from error
+                raise where.error(error) from error
 
         return run
 
@@ -190,11 +190,11 @@ class _Compiler:
         return run
 
     def _missing(self, node: ast.Name) -> Closure:
-        name, place = node.id, self.place(node)
+        name, where = node.id, self.place(node)
 
         def run(frame: Frame) -> Any:
             hint = "read variables with getvar('path')"
-            raise SandboxRuntimeError(f"there is no name {name!r}", hint=hint).at(**place.parts())
+            raise SandboxRuntimeError(f"there is no name {name!r}", hint=hint).at(**where.parts())
 
         return run
 
@@ -282,15 +282,15 @@ class _Compiler:
         if member is None:
             shown = f"there is no {path} in the sandbox" if path else "values have no attributes in the sandbox"
             self.refuse(node, shown, f"known: {', '.join(sorted(DOTTED))}")
-        root, found = path.split(".", 1)[0], member
+        root, resolved = path.split(".", 1)[0], member
         if root not in self.assigned:
-            return lambda _frame: found
+            return lambda _frame: resolved
 
         def run(frame: Frame) -> Any:
             value = frame.names.get(root, MODULES[root])
             if type(value) is not Module or MODULES[root] is not value:
                 raise SandboxRuntimeError(f"{root} was set to a {kind_of(value)}, which has no names behind dots")
-            return found
+            return resolved
 
         return self.guarded(node, run)
 
@@ -396,12 +396,12 @@ class _Compiler:
         return self.refuse(node, f"{_shown(node)} cannot be set in the sandbox", "set a name, or vars['path']")
 
     def _several(self, node: Any) -> Callable[[Frame, Any], None]:
-        targets, place = [self.target(part) for part in node.elts], self.place(node)
+        targets, where = [self.target(part) for part in node.elts], self.place(node)
 
         def run(frame: Frame, value: Any) -> None:
             if type(value) not in {list, tuple, str, dict} or len(value) != len(targets):
                 count = f"{len(value)} values" if type(value) in {list, tuple, str, dict} else f"a {kind_of(value)}"
-                raise SandboxRuntimeError(f"{len(targets)} names cannot be set from {count}").at(**place.parts())
+                raise SandboxRuntimeError(f"{len(targets)} names cannot be set from {count}").at(**where.parts())
             for target, item in zip(targets, tuple(value), strict=True):
                 target(frame, item)
 
@@ -409,7 +409,7 @@ class _Compiler:
 
     def _set_item(self, node: ast.Subscript) -> Callable[[Frame, Any], None]:
         self._only_vars(node)
-        whole, index, place = self.value(node.value), self.index(node.slice), self.place(node)
+        whole, index, where = self.value(node.value), self.index(node.slice), self.place(node)
 
         def run(frame: Frame, value: Any) -> None:
             try:
@@ -417,9 +417,9 @@ class _Compiler:
             except AllowanceError:
                 raise
             except SandboxError as error:
-                raise place.error(error) from None
+                raise where.error(error) from None
             except (InnkeeperError, *FAILURES) as error:
-                raise place.error(error) from error
+                raise where.error(error) from error
 
         return run
 

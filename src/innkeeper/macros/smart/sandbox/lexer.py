@@ -115,11 +115,11 @@ class _Reader:
 
     def _nest(self, token: re.Match[str]) -> None:
         if token.lastgroup == "sign":
-            found = len(_SIGN.findall(token.group()))
+            count = len(_SIGN.findall(token.group()))
         else:
             self.depth += 1 if token.lastgroup == "open" else -1
-            found = self.depth
-        if found > self.limits.brackets:
+            count = self.depth
+        if count > self.limits.brackets:
             raise limit("the nesting of the code", "brackets", self.limits.brackets).at(
                 **place(self.code, token.start())
             )

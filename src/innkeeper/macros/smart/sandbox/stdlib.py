@@ -154,7 +154,7 @@ def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
     return compiled.engine
 
 
-def _found_matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
+def _matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
     """The matches, each within the time that is left."""
     try:
         for match in engine.finditer(text, timeout=frame.seconds(), concurrent=True):
@@ -167,15 +167,15 @@ def _found_matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
 
 def _one(frame: Frame, method: Any, text: str) -> Match | None:
     try:
-        found = method(text, timeout=frame.seconds(), concurrent=True)
+        result = method(text, timeout=frame.seconds(), concurrent=True)
     except TimeoutError:
         raise limit("a regular expression", "pattern_seconds", frame.limits.pattern_seconds) from None
-    return None if found is None else _opaque(found)
+    return None if result is None else _opaque(result)
 
 
-def _opaque(found: Any) -> Match:
+def _opaque(match: Any) -> Match:
     return Match(
-        f"<re.Match object; span=({found.start()}, {found.end()}), match={repr(found.group()[:_SHOWN])[:_SHOWN]}>"
+        f"<re.Match object; span=({match.start()}, {match.end()}), match={repr(match.group()[:_SHOWN])[:_SHOWN]}>"
     )
 
 
@@ -193,11 +193,11 @@ def findall(frame: Frame, /, pattern: Any, string: Any, flags: Any = 0) -> list[
     """All matches: their texts, their one group, or tuples of their groups."""
     engine = _engine(frame, pattern, string, flags)
     results: list[Any] = []
-    for found in _found_matches(frame, engine, string):
+    for match in _matches(frame, engine, string):
         frame.charge(_EACH_GROUP * engine.groups)
-        groups = found.groups("")
+        groups = match.groups("")
         frame.charge(sum(map(len, groups)))
-        results.append(groups if engine.groups > 1 else groups[0] if groups else found.group())
+        results.append(groups if engine.groups > 1 else groups[0] if groups else match.group())
         if len(results) > frame.limits.items:
             raise limit("the matches", "items", frame.limits.items)
     return results
@@ -210,9 +210,9 @@ def sub(frame: Frame, /, pattern: Any, repl: Any, string: Any, count: Any = 0, f
         raise SandboxRuntimeError("count is a whole number")
     pieces = _template(frame, repl, engine)
     parts, end, length = [], 0, 0
-    for number, found in enumerate(_found_matches(frame, engine, string), 1):
-        parts += [string[end : found.start()], _replacement(frame, repl, pieces, found)]
-        end = found.end()
+    for number, match in enumerate(_matches(frame, engine, string), 1):
+        parts += [string[end : match.start()], _replacement(frame, repl, pieces, match)]
+        end = match.end()
         length += len(parts[-2]) + len(parts[-1])
         if length > frame.limits.text_chars:
             raise limit("a text", "text_chars", frame.limits.text_chars, length)
@@ -222,10 +222,10 @@ def sub(frame: Frame, /, pattern: Any, repl: Any, string: Any, count: Any = 0, f
     return "".join([*parts, string[end:]]) if count >= 0 else string
 
 
-def _replacement(frame: Frame, repl: Any, pieces: list[Any], found: Any) -> str:
+def _replacement(frame: Frame, repl: Any, pieces: list[Any], match: Any) -> str:
     if type(repl) is Function:
-        return text_of(frame, _checked_result(repl.call(frame, _opaque(found))))
-    return "".join(piece if type(piece) is str else found.group(piece[0]) or "" for piece in pieces)
+        return text_of(frame, _checked_result(repl.call(frame, _opaque(match))))
+    return "".join(piece if type(piece) is str else match.group(piece[0]) or "" for piece in pieces)
 
 
 def _checked_result(value: Any) -> str:
@@ -262,9 +262,9 @@ def _reference(match: re.Match[str], engine: Any) -> Any:
         if letter.isalnum() and letter.isascii() and letter not in _CONTROLS:
             raise SandboxRuntimeError(f"there is no \\{letter} in a replacement", hint="write \\\\ for a backslash")
         return _CONTROLS.get(letter, "\\" + letter)
-    wanted = name if number is None else number
-    group = int(wanted) if wanted.isdecimal() else wanted
+    label = name if number is None else number
+    group = int(label) if label.isdecimal() else label
     known = group <= engine.groups if type(group) is int else group in engine.groupindex
     if not known:
-        raise SandboxRuntimeError(f"the pattern has no group {wanted}")
+        raise SandboxRuntimeError(f"the pattern has no group {label}")
     return (group,)
