@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.limits import MAX_PICTURES
 from innkeeper.jobs.media import MediaRequest, MediaRequestError, build, pictures_read
+from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import LimitError
 
@@ -27,13 +28,20 @@ SCHEMA: dict[str, Any] = {
     "enable_safety_checker": {"type": "boolean", "default": True},
     "off": {"type": "string", "active": False},
 }
-MODEL = {"input_defaults": {"num_inference_steps": 28, "prompt": "", "enable_safety_checker": False, "gone": 1}}
+MODEL: dict[str, Any] = {
+    "input_defaults": {"num_inference_steps": 28, "prompt": "", "enable_safety_checker": False, "gone": 1}
+}
+
+
+def model_row(**columns: Any) -> CatalogueModel:
+    """A row of the catalogue with these columns."""
+    return read_row({"model_key": "m", **columns}, CatalogueModel)
 
 
 def made(wanted: MediaRequest, schema: dict[str, Any] | None = SCHEMA, tier: Tier = Tier.SFW, **more: Any) -> Any:
     """The body and its notes."""
     capabilities = {**more, **({} if schema is None else {"input_schema": schema})}
-    return build(wanted, {**MODEL, "capabilities": capabilities}, tier)
+    return build(wanted, model_row(**MODEL, capabilities=capabilities), tier)
 
 
 @dataclass
@@ -127,11 +135,11 @@ def test_safety_is_not_the_clients(asked: dict[str, Any], default: bool, may: An
     }
     capabilities = {"input_schema": schema, "safety_checker_may_be_off": may}
     row = {"input_defaults": {"enable_safety_checker": default}, "capabilities": capabilities}
-    body = build(MediaRequest(prompt="a barn", extra=asked), row, tier).body
+    body = build(MediaRequest(prompt="a barn", extra=asked), model_row(**row), tier).body
     assert (body["enable_safety_checker"], body["disable_safety_checker"]) == (True, False)
     assert body["safety_tolerance"] == "1"
     allowed = {**row, "capabilities": {**capabilities, "safety_checker_may_be_off": True}}
-    lowered = build(MediaRequest(prompt="a barn", extra=asked), allowed, tier).body
+    lowered = build(MediaRequest(prompt="a barn", extra=asked), model_row(**allowed), tier).body
     assert lowered["enable_safety_checker"] is (tier is Tier.SFW)
 
 
@@ -163,16 +171,19 @@ def test_several_pictures() -> None:
     """Further pictures go after the first, in their order, to a model that reads so many; to others they are refused."""
     request = MediaRequest(prompt="x", mode=Mode.I2I, image="https://a/1", references=("https://a/2",)).checked()
     assert request.pictures == ("https://a/1", "https://a/2")
-    assert build(request, {"capabilities": SEVERAL}, Tier.SFW).body["image_urls"] == ["https://a/1", "https://a/2"]
+    assert build(request, model_row(capabilities=SEVERAL), Tier.SFW).body["image_urls"] == [
+        "https://a/1",
+        "https://a/2",
+    ]
     assert (pictures_read(SEVERAL), pictures_read({}), pictures_read({"input_schema": {"image_url": {}}})) == (3, 1, 1)
     assert pictures_read({"input_schema": {"images": {}}}) == MAX_PICTURES
     others: tuple[dict[str, Any], ...] = ({"input_schema": {"image_url": {}}}, {"input_schema": {"prompt": {}}}, {})
     for capabilities in others:
         with pytest.raises(MediaRequestError, match="reads 1 pictures"):
-            build(request, {"capabilities": capabilities}, Tier.SFW)
+            build(request, model_row(capabilities=capabilities), Tier.SFW)
     many = MediaRequest(prompt="x", mode=Mode.I2I, image="https://a/1", references=("https://a/2",) * 3)
     with pytest.raises(MediaRequestError, match="reads 3 pictures"):
-        build(many, {"capabilities": SEVERAL}, Tier.SFW)
+        build(many, model_row(capabilities=SEVERAL), Tier.SFW)
 
 
 def test_pictures_refused() -> None:

@@ -19,6 +19,7 @@ from innkeeper.inference.routing.deployment import Price
 from innkeeper.jobs.media import SAFETY, MediaRequest, MediaRequestError, build
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest, resolve
+from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
@@ -165,12 +166,14 @@ CHECKED = {
 def test_s4_no_request_sets_the_safety_checker(extra: dict[str, Any], tier: Tier) -> None:
     """S4: it is on, whatever a client sends; only an operator's row may lower it, and only for the adult tier."""
     try:
-        body = build(MediaRequest(prompt="a barn", extra=extra), CHECKED, tier).body
+        body = build(
+            MediaRequest(prompt="a barn", extra=extra), read_row({"model_key": "m", **CHECKED}, CatalogueModel), tier
+        ).body
     except MediaRequestError:
         return
     assert (body["enable_safety_checker"], body["disable_safety_checker"]) == (True, False)
-    lowered = {"capabilities": {**CHECKED["capabilities"], "safety_checker_may_be_off": True}}
-    allowed = build(MediaRequest(prompt="a barn"), lowered, tier).body
+    lowered = {"model_key": "m", "capabilities": {**CHECKED["capabilities"], "safety_checker_may_be_off": True}}
+    allowed = build(MediaRequest(prompt="a barn"), read_row(lowered, CatalogueModel), tier).body
     assert allowed["enable_safety_checker"] is (tier is Tier.SFW)
 
 

@@ -13,7 +13,6 @@ from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.job import Job, JobRoute
 from innkeeper.jobs.routing import Target
 from innkeeper.library.errors import NotFoundError
-from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.machine import Secret
 
@@ -38,18 +37,18 @@ class JobCalls:
         if job.backend == WORKER:
             return backend, self._worker_call(job, target)
         provider, model = target.provider, target.model
-        name = provider.get("secret_name")
+        name = provider.secret_name if provider else None
         url = f"{self._jobs.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self._jobs.public_url else ""
         picture = self._picture(job, fetched=backend.repeatable)
         call = Call(
             job_id=job.id,
             model=job.model_key,
-            version=str(model.get("version") or ""),
+            version=model.version or "",
             body=self._body(job, picture),
-            base_url=str(provider.get("base_url") or "").rstrip("/"),
-            key=self._jobs.secret(str(name)) if name else Secret(""),
+            base_url=((provider.base_url if provider else None) or "").rstrip("/"),
+            key=self._jobs.secret(name) if name else Secret(""),
             webhook_url=url,
-            sync=bool((model.get("capabilities") or EMPTY).get("sync")),
+            sync=bool(model.capabilities.get("sync")),
             picture=picture if backend.repeatable else b"",
         )
         return backend, call

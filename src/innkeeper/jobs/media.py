@@ -17,6 +17,7 @@ import msgspec
 from innkeeper.inference.errors import PreflightError
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.limits import MAX_OUTPUTS, MAX_PICTURES, MAX_PIXELS
+from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError
@@ -140,7 +141,7 @@ _SIZES: Final = {
 }
 
 
-def build(request: MediaRequest, model: Mapping[str, Any], tier: Tier, *, picture: str | None = None) -> Built:
+def build(request: MediaRequest, model: CatalogueModel, tier: Tier, *, picture: str | None = None) -> Built:
     """The body of a request for a model.
 
     Args:
@@ -152,12 +153,12 @@ def build(request: MediaRequest, model: Mapping[str, Any], tier: Tier, *, pictur
     Raises:
         MediaRequestError: a prompt that is too long, a parameter that the model needs, a value of a wrong kind.
     """
-    capabilities = model.get("capabilities") or {}
+    capabilities = model.capabilities
     limit = capabilities.get("char_limit")
     if isinstance(limit, int) and len(request.prompt) > limit:
         raise MediaRequestError(f"the prompt has {len(request.prompt):,} characters, and the model reads {limit:,}")
     maker = _Maker(capabilities, _schema(capabilities))
-    maker.defaults(model.get("input_defaults") or {})
+    maker.defaults(model.input_defaults)
     maker.fields(request, picture)
     for name, value in request.extra.items():
         maker.own(name, value)

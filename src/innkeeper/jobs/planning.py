@@ -15,10 +15,11 @@ from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.media import PICTURES, Built, MediaNote, MediaRequest, MediaRequestError, build
 from innkeeper.jobs.routing import MediaRoutes, Target
+from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import TextKind
-from innkeeper.prompt.data import EMPTY, thaw
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.once import convert
 
@@ -196,14 +197,13 @@ def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
 
 def _seed(target: Target) -> int | None:
     """A fresh seed for a model that takes one, so that what was made can be made again."""
-    schema = (target.model.get("capabilities") or EMPTY).get("input_schema")
+    schema = target.model.capabilities.get("input_schema")
     return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None
 
 
-def _workflow(model: Mapping[str, Any]) -> dict[str, Any]:
+def _workflow(model: CatalogueModel) -> dict[str, Any]:
     """The workflow of a model's row, and where in it values go: kept with the job, so that changes are for the next."""
-    capabilities = model.get("capabilities") or EMPTY
-    return {name: capabilities[name] for name in ("workflow", "inputs") if name in capabilities}
+    return {name: model.capabilities[name] for name in ("workflow", "inputs") if name in model.capabilities}
 
 
 def _sent_seed(body: Mapping[str, Any], asked: int | None) -> int | None:
@@ -211,11 +211,11 @@ def _sent_seed(body: Mapping[str, Any], asked: int | None) -> int | None:
     return sent if isinstance(sent, int) else asked
 
 
-def _estimate(model: Mapping[str, Any], request: MediaRequest) -> float | None:
+def _estimate(model: CatalogueModel, request: MediaRequest) -> float | None:
     """What a request will cost by the catalogue, in US dollars; None where nobody knows."""
-    if model.get("model_key") == NAME:
+    if model.model_key == NAME:
         return 0.0
-    pricing = model.get("pricing") or EMPTY
+    pricing = model.pricing
     for name, times in (("per_image", request.count), ("per_second", request.duration or 0)):
         if isinstance(pricing.get(name), (int, float)) and times:
             return float(pricing[name]) * times

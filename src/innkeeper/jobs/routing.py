@@ -28,8 +28,9 @@ from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
 from innkeeper.jobs.job import JobRoute
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import fresh_seed
 
@@ -49,15 +50,15 @@ _RESTING: Final = frozenset({"cooldown", "breaker_open"})
 class Target(msgspec.Struct, frozen=True):
     """Who makes it: the rows of a model and its provider, the name of a backend, and the deployment that they are."""
 
-    model: Mapping[str, Any]
-    provider: Mapping[str, Any]
+    model: CatalogueModel
+    provider: CatalogueProvider | None
     backend: str
     deployment: Deployment
 
     @property
     def key(self) -> str:
         """The model's key."""
-        return str(self.model["model_key"])
+        return self.model.model_key
 
 
 _TINY: Final = {"image": ("t2i", "i2i"), "video": ("t2v", "i2v")}
@@ -109,9 +110,9 @@ class MediaRoutes:
         self._named: dict[str, Deployment] = {}
         self._workers: dict[str, Mapping[str, Any]] = {}
         self._by_model: dict[str, Deployment] = {}
-        self._rows: dict[str, Mapping[str, Any]] = {}
-        self._by_id: dict[str, Mapping[str, Any]] = {}
-        self._owners: dict[str, Mapping[str, Any]] = {}
+        self._rows: dict[str, CatalogueModel] = {}
+        self._by_id: dict[str, CatalogueModel] = {}
+        self._owners: dict[str, CatalogueProvider] = {}
 
     # ------------------------------------------------------------------------------------------------------------- choosing
 
@@ -125,7 +126,7 @@ class MediaRoutes:
         self.refresh()
         key = None if request.model is None else self._key(request)
         if key == NAME:
-            yield Target(MODEL, EMPTY, NAME, _tiny(request.mode.modality, {request.mode.value}))
+            yield Target(MODEL, None, NAME, _tiny(request.mode.modality, {request.mode.value}))
             return
         now = monotonic()
         # Of a model that is named, the tier is lowered to what its row allows; of others only those come into question that
@@ -148,16 +149,19 @@ class MediaRoutes:
     def target(self, one: Deployment) -> Target:
         """The rows of a deployment."""
         if one.route.provider == NAME:
-            return Target(MODEL, EMPTY, NAME, one)
+            return Target(MODEL, None, NAME, one)
         row = self._rows.get(one.route.model)
         if one.worker:
             told = (self._workers.get(one.worker, EMPTY).get("capabilities") or EMPTY).get("models") or ()
-            own = next((dict(model) for model in told if model.get("key") == one.route.model), {})
-            made = {"model_key": one.route.model, "modality": one.modality, "capabilities": own, "tasks": [*one.tasks]}
-            return Target(row or made, EMPTY, WORKER, one)
-        model = row or EMPTY
-        owner = self._owners.get(str(model.get("provider_id")), EMPTY)
-        return Target(model, owner, backend_of(one.route.provider, self.backends) or "", one)
+            own = next((FrozenDict(model) for model in told if model.get("key") == one.route.model), EMPTY)
+            reported = CatalogueModel(
+                model_key=one.route.model, modality=one.modality, capabilities=own, tasks=tuple(one.tasks)
+            )
+            return Target(row or reported, None, WORKER, one)
+        model = row or CatalogueModel(model_key=one.route.model)
+        return Target(
+            model, self._owners.get(model.provider_id), backend_of(one.route.provider, self.backends) or "", one
+        )
 
     def of(self, name: str, key: str) -> Target:
         """Where a job goes: to the deployment of this name, or whoever has its model, where that is not there any more."""
@@ -166,7 +170,12 @@ class MediaRoutes:
         one = self._named.get(name) or next(owned, None)
         if one is not None:
             return self.target(one)
-        return Target(self._rows.get(key, EMPTY), EMPTY, "", Deployment(name=name, route=Route(name=name, model=key)))
+        return Target(
+            self._rows.get(key) or CatalogueModel(model_key=key),
+            None,
+            "",
+            Deployment(name=name, route=Route(name=name, model=key)),
+        )
 
     def policy_name(self, request: MediaRequest) -> str:
         """The policy by which a request goes."""
@@ -201,12 +210,12 @@ class MediaRoutes:
         name = str(request.model)
         if name == NAME:
             return NAME
-        row = self._rows.get(name) or self._by_id.get(name, EMPTY)
-        key = str(row.get("model_key") or name)
+        row = self._rows.get(name) or self._by_id.get(name)
+        key = name if row is None else row.model_key
         made = self._by_model.get(key)
-        if not row and made is None:
+        if row is None and made is None:
             raise UnknownNameError("model", name, {*self._rows, *self._by_model, NAME})
-        tasks = tuple(row.get("tasks") or (() if made is None else made.tasks))
+        tasks = (() if row is None else row.tasks) or (() if made is None else tuple(made.tasks))
         if tasks and request.mode.value not in tasks:
             raise MediaRequestError(f"{name} does not do {request.mode}", hint=f"it does {', '.join(tasks)}")
         if made is None:
@@ -263,9 +272,9 @@ class MediaRoutes:
             self._by_model = {one.route.model: one for one in told[0] if one.active}
             self.router.update(*told)
         if catalogue is not self._catalogue:
-            self._rows = {str(row["model_key"]): row for row in catalogue.models}
-            self._by_id = {str(row.get("id")): row for row in catalogue.models}
-            self._owners = {str(row.get("id")): row for row in catalogue.providers}
+            self._rows = {row.model_key: row for row in catalogue.models}
+            self._by_id = {row.id: row for row in catalogue.models}
+            self._owners = {row.id: row for row in catalogue.providers}
         self._catalogue, self._read = catalogue, now
 
     def _quarantine(self, one: Deployment) -> None:

@@ -14,8 +14,9 @@ from innkeeper.inference.adapters.providers import PROVIDERS
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.data import EMPTY, FrozenDict
 
 MILLION: Final = 1_000_000
 """Tokens that a price is for."""
@@ -93,8 +94,8 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True):
 
 def model_deployments(catalogue: Catalogue) -> list[Deployment]:
     """The deployments of the models of a catalogue. A model whose row and provider name no tier is for the general one."""
-    providers = {row["id"]: row for row in catalogue.providers}
-    owned = ((row, providers.get(row.get("provider_id"))) for row in catalogue.models)
+    providers = {row.id: row for row in catalogue.providers}
+    owned = ((row, providers.get(row.provider_id)) for row in catalogue.models)
     return [_of_row(row, owner) for row, owner in owned if owner is not None]
 
 
@@ -103,7 +104,7 @@ def worker_deployments(catalogue: Catalogue, workers: Iterable[Mapping[str, Any]
 
     ``now`` is the router's clock at the moment that their ``lease_seconds`` are counted from.
     """
-    models = {str(row["model_key"]): row for row in catalogue.models}
+    models = {row.model_key: row for row in catalogue.models}
     return [one for worker in workers for one in _of_worker(worker, models, now)]
 
 
@@ -133,28 +134,26 @@ def with_embedded(deployments: Iterable[Deployment]) -> list[Deployment]:
     return known if any(one.modality == "chat" and one.active for one in known) else [*known, EMBEDDED]
 
 
-def _of_row(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Deployment:
-    key, capabilities = str(row["model_key"]), row.get("capabilities") or EMPTY
-    limits = owner.get("rate_limits") or EMPTY
+def _of_row(row: CatalogueModel, owner: CatalogueProvider) -> Deployment:
     return Deployment(
-        name=f"{owner['name']}/{key}",
+        name=f"{owner.name}/{row.model_key}",
         route=_route(row, owner),
-        modality=str(row["modality"]),
-        tasks=frozenset(map(str, row.get("tasks") or ())),
-        priority=int(row.get("priority") or 0),
-        tier=_tier(row.get("tier_ceiling"), owner.get("tier_ceiling")),
-        abilities=_abilities(capabilities),
-        context_window=row.get("context_window"),
-        price=Price.read(row.get("pricing")),
-        slots=_count(limits.get("concurrent_requests")) or (1 if owner["name"] == LOCAL else _SLOTS),
-        active=bool(row.get("is_active", True)) and bool(owner.get("is_active", True)),
+        modality=row.modality,
+        tasks=frozenset(row.tasks),
+        priority=row.priority,
+        tier=_tier(row.tier_ceiling, owner.tier_ceiling),
+        abilities=_abilities(row.capabilities),
+        context_window=row.context_window,
+        price=Price.read(row.pricing),
+        slots=_count(owner.rate_limits.get("concurrent_requests")) or (1 if owner.name == LOCAL else _SLOTS),
+        active=row.is_active and owner.is_active,
     )
 
 
-def _route(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Route:
-    name, key = str(owner["name"]), str(row["model_key"])
+def _route(row: CatalogueModel, owner: CatalogueProvider) -> Route:
+    name, key = owner.name, row.model_key
     known = PROVIDERS.get(name)
-    address = str(owner.get("base_url") or (known.base_url if known else ""))
+    address = owner.base_url or (known.base_url if known else "")
     adapter = LOCAL if name == LOCAL else known.adapter if known else "openai-chat"
     return Route(
         name=f"{name}/{key}",
@@ -163,9 +162,9 @@ def _route(row: Mapping[str, Any], owner: Mapping[str, Any]) -> Route:
         dialect=known.dialect if known else "openai-compatible",
         base_url=address,
         provider=name,
-        secret=owner.get("secret_name") or (None if name == LOCAL else name),
-        options=_options(row.get("input_defaults")),
-        context_window=row.get("context_window"),
+        secret=owner.secret_name or (None if name == LOCAL else name),
+        options=_options(row.input_defaults),
+        context_window=row.context_window,
     )
 
 
@@ -173,21 +172,19 @@ _OWN_WORDS: Final = frozenset({"messages", "prompt", "model", "stream", "input",
 """What a row's defaults never are: a stored prompt once took the place of a user's."""
 
 
-def _options(defaults: Any) -> FrozenDict:
-    named = defaults.items() if isinstance(defaults, Mapping) else ()
-    kept: FrozenDict = freeze({name: value for name, value in named if name not in _OWN_WORDS and value is not None})
-    return kept
+def _options(defaults: FrozenDict) -> FrozenDict:
+    return FrozenDict({k: value for k, value in defaults.items() if k not in _OWN_WORDS and value is not None})
 
 
-def _of_worker(worker: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]], now: float) -> Iterator[Deployment]:
+def _of_worker(worker: Mapping[str, Any], models: Mapping[str, CatalogueModel], now: float) -> Iterator[Deployment]:
     """A worker's models. What the catalogue says of a model counts; of one that it does not know, what the worker says."""
     capabilities = worker.get("capabilities") or EMPTY
     for told in capabilities.get("models") or ():
         key = str(told.get("key") or "")
-        row = models.get(key, EMPTY)
-        own = {*map(str, row.get("tasks") or told.get("tasks") or ())}
+        row = models.get(key) or CatalogueModel(model_key=key)
+        own = {*map(str, row.tasks or told.get("tasks") or ())}
         tasks = own or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
-        window = row.get("context_window") or _count(told.get("context_window"))
+        window = row.context_window or _count(told.get("context_window"))
         name = f"worker:{worker['id']}/{key}"
         yield Deployment(
             name=name,
@@ -201,15 +198,15 @@ def _of_worker(worker: Mapping[str, Any], models: Mapping[str, Mapping[str, Any]
                 secret=f"worker:{worker['id']}",
                 context_window=window,
             ),
-            modality=str(row.get("modality") or worker.get("kind") or "chat"),
+            modality=str(row.modality or worker.get("kind") or "chat"),
             tasks=frozenset(tasks),
             priority=int(worker.get("priority") or 0),
-            tier=_tier(row.get("tier_ceiling"), worker.get("tier_ceiling")),
-            abilities=_abilities(row.get("capabilities") or told.get("abilities") or EMPTY),
+            tier=_tier(row.tier_ceiling, worker.get("tier_ceiling")),
+            abilities=_abilities(row.capabilities or told.get("abilities") or EMPTY),
             context_window=window,
-            price=Price.read(row.get("pricing")) or Price(),
+            price=Price.read(row.pricing) or Price(),
             slots=max(1, _count(worker.get("slots")) or 1),
-            active=worker.get("state") in _WORKING and bool(row.get("is_active", True)),
+            active=worker.get("state") in _WORKING and row.is_active,
             worker=str(worker["id"]),
             lease_until=now + float(worker.get("lease_seconds") or 0.0),
         )

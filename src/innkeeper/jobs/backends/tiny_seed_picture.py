@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from innkeeper.jobs.backend import Call, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.job import Output
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 
 NAME: Final = "tiny-seed-picture"
 """What the backend and its model are called, so that nobody takes its pictures for a model's."""
 
-MODEL: Final = FrozenDict(
+MODEL: Final = read_row(
     {
         "model_key": NAME,
         "modality": "image",
@@ -40,7 +40,8 @@ MODEL: Final = FrozenDict(
                 "strength": {"type": "number", "min": 0, "max": 1, "default": 0.7},
             },
         },
-    }
+    },
+    CatalogueModel,
 )
 """Its row, as a catalogue would have it."""
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+import msgspec
+
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider, read_row
 from innkeeper.library.templates.template import PARTIAL, Labelled, PartRef, TemplateKey, TemplateVersion
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
@@ -79,6 +82,9 @@ def _order(version: TemplateVersion) -> tuple[float, str, str, str, int]:
 _BucketKey = tuple[str, str, Tier]
 """Label, use case and tier."""
 
+_KINDS: Final[Mapping[str, type[msgspec.Struct]]] = {"models": CatalogueModel, "providers": CatalogueProvider}
+"""The structs of rows, by table."""
+
 _NO_BUCKETS: Final[Mapping[str | None, Bucket]] = {}
 
 
@@ -96,8 +102,8 @@ class Catalogue:
     labelled: tuple[Labelled, ...] = ()
     pinned: tuple[TemplateVersion, ...] = ()
     negatives: tuple[FrozenDict, ...] = ()
-    models: tuple[FrozenDict, ...] = ()
-    providers: tuple[FrozenDict, ...] = ()
+    models: tuple[CatalogueModel, ...] = ()
+    providers: tuple[CatalogueProvider, ...] = ()
     policies: tuple[FrozenDict, ...] = ()
     retired: tuple[str, ...] = ()
     """The keys of models that are in the table and not active."""
@@ -125,7 +131,10 @@ class Catalogue:
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
         kept = tuple(held[place] for place in sorted(held))
         parts = tuple(others[place] for place in sorted(others))
-        rows: dict[str, Any] = {name: tuple(freeze(dict(row)) for row in table) for name, table in tables.items()}
+        rows: dict[str, Any] = {
+            name: tuple(read_row(row, _KINDS[name]) if name in _KINDS else freeze(dict(row)) for row in table)
+            for name, table in tables.items()
+        }
         return cls(
             labelled=kept,
             pinned=parts,
@@ -179,5 +188,5 @@ def _bucketed(rows: Iterable[Labelled]) -> dict[_BucketKey, dict[str | None, Buc
     }
 
 
-def _families_of(models: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    return {str(row["model_key"]): str(row["model_family"]) for row in models if row.get("model_family")}
+def _families_of(models: Iterable[CatalogueModel]) -> dict[str, str]:
+    return {model.model_key: model.model_family for model in models if model.model_family}

@@ -16,7 +16,7 @@ from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.private import write_private
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import parse_json, to_json
+from innkeeper.prompt.data import FrozenDict, parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 _FORMAT: Final = "innkeeper-snapshot"
@@ -44,7 +44,7 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
             "ceiling": catalogue.ceiling.value,
             "labelled": [{"label": row.label, "version": write_version(row.version)} for row in catalogue.labelled],
             "pinned": [write_version(version) for version in catalogue.pinned],
-            **{name: getattr(catalogue, name) for name in _TABLES},
+            **{name: [_plain(row) for row in getattr(catalogue, name)] for name in _TABLES},
             "retired": catalogue.retired,
         }
     )
@@ -64,6 +64,10 @@ def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str 
         return _read(parse_json(snapshot.payload, asset=asset), ceiling)
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise damaged(f"not a snapshot that is read here: {error}", asset) from error
+
+
+def _plain(row: FrozenDict | msgspec.Struct) -> Mapping[str, Any]:
+    return msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row
 
 
 def damaged(message: str, asset: str | None = None) -> FormatError:

@@ -16,9 +16,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
 from innkeeper.library.models.emphasis import unweighted
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.prompt.data import thaw
+from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.state import TokenCounter
@@ -263,15 +264,14 @@ def facts_of(
     row = _row(catalogue, key)
     if row is None:
         return ModelFacts(key, family or key, visual=job_type in _IMAGES)
-    capabilities = row.get("capabilities") or {}
     return ModelFacts(
         key,
-        family or row.get("model_family") or key,
-        row.get("context_window"),
-        _spec(row.get("tokenizer")),
-        _count(capabilities.get("char_limit")),
-        _takes_negative(capabilities),
-        row.get("modality") in _IMAGES,
+        family or row.model_family or key,
+        row.context_window,
+        _spec(row.tokenizer),
+        _count(row.capabilities.get("char_limit")),
+        _takes_negative(row.capabilities),
+        row.modality in _IMAGES,
         known=True,
     )
 
@@ -284,15 +284,15 @@ def ceilings_of(catalogue: Catalogue, given: Ceilings, keys: Iterable[str | None
     named = [_models(catalogue, key) for key in keys if key and key.strip()]
     models = [row for rows in named for row in rows]
     unknown = bool(catalogue.models) and not all(named)
-    owners = {row.get("provider_id") for row in models}
-    providers = [row for row in catalogue.providers if row.get("id") in owners]
+    owners = {row.provider_id for row in models}
+    providers = [row for row in catalogue.providers if row.id in owners]
     least = Tier.SFW if unknown else given.model
     return msgspec.structs.replace(given, model=_least(least, models), provider=_least(given.provider, providers))
 
 
-def _models(catalogue: Catalogue, key: str) -> list[Mapping[str, Any]]:
+def _models(catalogue: Catalogue, key: str) -> list[CatalogueModel]:
     row = _row(catalogue, key)
-    return [row] if row is not None else [row for row in catalogue.models if row.get("model_family") == key]
+    return [row] if row is not None else [row for row in catalogue.models if row.model_family == key]
 
 
 def require_known(catalogue: Catalogue, key: str | None) -> None:
@@ -302,7 +302,7 @@ def require_known(catalogue: Catalogue, key: str | None) -> None:
     """
     if key is None or not catalogue.models or facts_of(catalogue, key).known:
         return
-    known = {str(row[name]) for row in catalogue.models for name in ("model_key", "model_family") if row.get(name)}
+    known = {name for row in catalogue.models for name in (row.model_key, row.model_family) if name}
     keys = [row.version.key for row in catalogue.labelled]
     known |= {name for held in keys for name in (held.target_model, held.enhancer_model) if name}
     if key not in known:
@@ -326,17 +326,16 @@ def negative_rows(catalogue: Catalogue) -> tuple[NegativeRow, ...]:
     )
 
 
-def _row(catalogue: Catalogue, key: str | None) -> Mapping[str, Any] | None:
-    return None if key is None else next((row for row in catalogue.models if row.get("model_key") == key), None)
+def _row(catalogue: Catalogue, key: str | None) -> CatalogueModel | None:
+    return None if key is None else next((row for row in catalogue.models if row.model_key == key), None)
 
 
-def _least(given: Tier | None, rows: Iterable[Mapping[str, Any]]) -> Tier | None:
-    found = [Tier.of(row["tier_ceiling"]) for row in rows if row.get("tier_ceiling") is not None]
-    found += [] if given is None else [given]
-    return Tier.lowest(*found) if found else None
+def _least(given: Tier | None, rows: Iterable[CatalogueModel | CatalogueProvider]) -> Tier | None:
+    tiers = [tier for tier in (given, *(row.tier_ceiling for row in rows)) if tier is not None]
+    return Tier.lowest(*tiers) if tiers else None
 
 
-def _spec(value: Any) -> TokenizerSpec | None:
+def _spec(value: FrozenDict | None) -> TokenizerSpec | None:
     """A row's tokenizer; one that cannot be read is as none."""
     try:
         return None if value is None else convert(thaw(value), TokenizerSpec)

@@ -12,6 +12,7 @@ import msgspec
 
 from innkeeper.jobs.job import Mode
 from innkeeper.jobs.media import MediaRequest, pictures_read
+from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.models.facts import Measure, ModelFacts, TokenizerSpec, facts_of
 from innkeeper.library.prepare.budget import Budget, budget_of
@@ -192,7 +193,7 @@ class Composing:
             composition=composition,
             media=media,
             style=self.style,
-            model=str(target_model["model_key"]),
+            model=target_model.model_key,
             reasons=reasons,
         )
 
@@ -272,24 +273,23 @@ class Composing:
             if picture and seen:
                 yield FigureCandidate(role, str(picture), str(row["name"]))
 
-    def _pictures(self) -> tuple[MediaRequest, Mapping[str, Any], FigurePlan]:
+    def _pictures(self) -> tuple[MediaRequest, CatalogueModel, FigurePlan]:
         """Who makes it, and which pictures are sent there: as many as that model reads."""
         request, wanted = self.request, [*self._candidates()]
         mode = Mode.I2I if wanted else Mode.T2I
         model = request.selected_i2i_model if wanted else request.selected_image_model
         asked = MediaRequest(prompt="a scene", mode=mode, model=model, image=wanted[0].picture if wanted else None)
         target = self.jobs.planner.target(asked)
-        capabilities = target.model.get("capabilities") or EMPTY
-        plan = plan_figures(wanted, pictures_read(capabilities))
+        plan = plan_figures(wanted, pictures_read(target.model.capabilities))
         several = len(plan.figures) > 1  # another model might read fewer than the text speaks of
         return msgspec.structs.replace(asked, model=target.key if several else model), target.model, plan
 
-    def _facts(self, model: Mapping[str, Any]) -> ModelFacts:
-        return facts_of(self.library.catalogue, str(model["model_key"]), job_type="image")
+    def _facts(self, model: CatalogueModel) -> ModelFacts:
+        return facts_of(self.library.catalogue, model.model_key, job_type="image")
 
-    def _room(self, facts: ModelFacts, model: Mapping[str, Any]) -> tuple[Budget, Measure, bool]:
+    def _room(self, facts: ModelFacts, model: CatalogueModel) -> tuple[Budget, Measure, bool]:
         """The room for the prompt, what measures it, and whether what must not be seen is said beside it."""
-        own = (model.get("capabilities") or EMPTY).get("char_limit")
+        own = model.capabilities.get("char_limit")
         most = own if type(own) is int and own > 0 else MAX_PROMPT_CHARS
         spec = facts.measured(facts.window) or TokenizerSpec("chars", "", most)
         measure = spec.measure(self.library.counter)

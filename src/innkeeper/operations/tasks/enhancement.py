@@ -128,10 +128,10 @@ def _target(tasks: TextTasks, wanted: Enhancement) -> str:
     if wanted.target is None:
         return "wan" if wanted.is_video else "sdxl"
     models = tasks.library.catalogue.models
-    row = next((row for row in models if wanted.target in (row["model_key"], str(row.get("id")))), None)
+    row = next((row for row in models if wanted.target in (row.model_key, row.id)), None)
     if row is not None:
-        return str(row["model_key"])
-    known = {str(row[name]) for row in models for name in ("model_key", "model_family") if row.get(name)}
+        return row.model_key
+    known = {name for row in models for name in (row.model_key, row.model_family) if name}
     if models and wanted.target not in known | {"sdxl", "wan"}:
         raise UnknownNameError("model", wanted.target, known, where=Where(path="model_id"))
     return wanted.target

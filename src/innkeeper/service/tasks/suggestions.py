@@ -30,12 +30,12 @@ async def suggested(call: TaskCall) -> Mapping[str, Any]:
     began = perf_counter()
     wanted = suggestion_fields(call.body, owner=call.owner, ceilings=call.ceilings, number=call.number)
     rows = call.tasks.library.catalogue.models
-    row = next((one for one in rows if wanted.model in {str(one.get("id")), one["model_key"]}), EMPTY)
-    wanted = msgspec.structs.replace(wanted, model=row.get("model_key") or wanted.model)
+    row = next((row for row in rows if wanted.model in {row.id, row.model_key}), None)
+    wanted = msgspec.structs.replace(wanted, model=row.model_key if row else wanted.model)
     found = await Suggestions(call.tasks).suggest(wanted, **call.terms())
     if found.answer is not None:
         call.charge(found.answer)
-    name = str(row.get("display_name") or "")
+    name = row.display_name if row else ""
     return suggestions_reply(found, took_ms=(perf_counter() - began) * 1000, display_name=name)
 
 

@@ -315,7 +315,7 @@ def _model_key(call: TaskCall, said: str | None) -> str | None:
     if said is None or said in _LOCAL:
         return None
     rows = call.tasks.library.catalogue.models
-    return next((str(row["model_key"]) for row in rows if str(row.get("id")) == said), said)
+    return next((row.model_key for row in rows if row.id == said), said)
 
 
 def _check_overrides(call: TaskCall, fields: Mapping[str, Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+import msgspec
+
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.errors import NotFoundError, near_names
 from innkeeper.library.templates.publish import TemplateProblem, problems_of
@@ -241,7 +243,7 @@ class KeptShelf:
 
     def window(self, model: str | None) -> int | None:
         """The context window of a model, in tokens."""
-        return next((row["context_window"] for row in self._catalogue.models if row["model_key"] == model), None)
+        return next((row.context_window for row in self._catalogue.models if row.model_key == model), None)
 
     def counts(self) -> Mapping[str, int]:
         """Those of its tables, by the tables' names."""
@@ -251,7 +253,8 @@ class KeptShelf:
 
     def rows(self, store: str, **_: Any) -> tuple[Mapping[str, Any], ...]:
         """The rows that the catalogue holds."""
-        return getattr(self._catalogue, _TABLES[store]) if store in _TABLES else ()
+        rows = getattr(self._catalogue, _TABLES[store]) if store in _TABLES else ()
+        return tuple(msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row for row in rows)
 
 
 def _title(description: str, shown: TemplateVersion) -> str:
