@@ -108,11 +108,7 @@ class Running(NamedTuple):
                 async for event in events:
                     yield event
         finally:
-            response, sent = self.fold.response(), self.answer.sent
-            self.record.answered(response)
-            if response.usage is None and sent is not None:
-                answers = self.fold.responses() if isinstance(self.fold, ChoicesFold) else (response,)
-                self.record.guessed(len(answers) * len(sent.content), sum(map(_said, answers)))
+            self.record.answered(self.fold.response())
 
 
 class Answering:
@@ -241,12 +237,6 @@ class Answering:
                 await kept(asked, writer.fold.response())
 
         return EventStream(_pieces(running, writer, done), running.headers(surface), running.stop, over)
-
-
-def _said(response: ModelResponse) -> int:
-    """About how many bytes a model has made."""
-    texts = (response.text, response.reasoning, *(call.arguments for call in response.calls))
-    return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def _is_for(card: ModelCard, ticket: Ticket) -> bool:

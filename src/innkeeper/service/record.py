@@ -88,12 +88,12 @@ class CallRecord:
             self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
 
     def book(self, usage: Usage, cost: float, *, estimated: bool) -> None:
-        """Add what an answer has used, as the route's meter counts it. An estimate is charged, and not shown as usage."""
-        self.metered = True
+        """Add what an answer has used, as the route's meter counts it. Estimated tokens are charged, and not shown as usage."""
+        self.metered, self.cost = True, self.cost + cost
         if estimated:
             self.guess = _sum(self.guess or Usage(), usage)
         else:
-            self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
+            self.usage = _sum(self.usage, usage)
 
     @property
     def tokens(self) -> int:

@@ -4,39 +4,46 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import Any
 
-from innkeeper.inference.response.events import ModelEvent, Started, TextDelta, UsageReport
+from innkeeper.inference.response.events import Finished, ModelEvent, Started, TextDelta, UsageReport
 from innkeeper.inference.response.response import Usage
-from innkeeper.inference.routing.meter import metered
+from innkeeper.inference.routing.meter import MeteredCall, Pricing, metered
+from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.errors import InnkeeperError, ProviderError, UsageError
 
 
 class Account:
     """A meter that keeps what is booked."""
 
     def __init__(self) -> None:
-        self.booked: list[tuple[str, str, Usage, bool]] = []
+        self.booked: list[Any] = []
 
-    def admit(self, route: str, profile: str) -> None:
+    def admit(self, call: MeteredCall) -> None:
         """Allow everything."""
 
-    def book(self, route: str, profile: str, usage: Usage, *, estimated: bool) -> None:
+    def book(self, call: MeteredCall, usage: Usage, cost: float | None, *, estimated: bool, finish: str = "") -> None:
         """Keep it."""
-        self.booked.append((route, profile, usage, estimated))
+        self.booked.append((usage, cost, estimated, finish))
 
 
-def booked(*events: ModelEvent, take: int = 9) -> list[tuple[str, str, Usage, bool]]:
+def booked(*events: ModelEvent | Exception, take: int = 9, pricing: Pricing | None = None) -> list[Any]:
     """What an answer books of which some events are taken."""
     account = Account()
 
     async def answer() -> AsyncGenerator[ModelEvent]:
         for event in events:
+            if isinstance(event, Exception):
+                raise event
             yield event
 
     async def run() -> None:
-        answering = metered(answer(), account, "dear", "wenna", 41)
-        for _ in range(take):
-            if await anext(answering, None) is None:
-                break
+        answering = metered(answer(), account, MeteredCall("dear", "inn", "huge", "wenna", 41, pricing))
+        with suppress(InnkeeperError):
+            for _ in range(take):
+                if await anext(answering, None) is None:
+                    break
         await answering.aclose()
 
     asyncio.run(run())
@@ -47,16 +54,31 @@ def test_reports_are_booked_once() -> None:
     """The later report replaces the earlier one field by field."""
     first, last = Usage(input_tokens=9), Usage(output_tokens=3)
     events = UsageReport(usage=first), TextDelta(text="Aye."), UsageReport(usage=last)
-    assert booked(*events) == [("dear", "wenna", Usage(input_tokens=9, output_tokens=3), False)]
+    assert booked(*events) == [(Usage(input_tokens=9, output_tokens=3), None, False, "")]
 
 
 def test_without_a_report_usage_is_estimated() -> None:
     """Also of an answer that is closed in the middle."""
     events = Started(), TextDelta(text="Aye, she is."), TextDelta(text="More.")
-    assert booked(*events, take=2) == [("dear", "wenna", Usage(input_tokens=11, output_tokens=3), True)]
+    assert booked(*events, take=2) == [(Usage(input_tokens=11, output_tokens=3), None, True, "")]
 
 
 def test_what_was_never_asked_for_costs_nothing() -> None:
     """Nothing is sent before the first event is wanted."""
     assert booked(TextDelta(text="Aye."), take=0) == []
     assert booked() == []
+
+
+ATTEMPT = Pricing(
+    "auto", "there/big", lambda read, written: read + 2.0 * written, Usage(input_tokens=5, output_tokens=7)
+)
+
+
+def test_an_attempt_of_a_router_has_its_own_price() -> None:
+    """The provider's figure where it reports one, else the catalogue's; one that fails unheard has used its estimate."""
+    report, end = UsageReport(usage=Usage(input_tokens=1, output_tokens=1)), Finished(reason="stop")
+    assert booked(report, end, pricing=ATTEMPT) == [(report.usage, 3.0, False, "stop")]
+    first = Started(facts=FrozenDict(usage=FrozenDict(cost=0.5)))
+    assert booked(first, report, pricing=ATTEMPT) == [(report.usage, 0.5, False, "")]
+    assert booked(ProviderError("it broke"), pricing=ATTEMPT) == [(ATTEMPT.estimate, 19.0, True, "")]
+    assert booked(UsageError("not so"), pricing=ATTEMPT) == []

@@ -40,7 +40,7 @@ class Asked:
         self.failing = failing
         self.sent: list[tuple[str, str]] = []
 
-    async def ask(self, route: Route, sent: ModelRequest, *, meter: object = None) -> ModelAnswer:
+    async def ask(self, route: Route, sent: ModelRequest, *, pricing: object = None) -> ModelAnswer:
         """Begin to answer, or fail."""
         self.sent.append((route.name, sent.content.decode()))
         if route.name in self.failing:

@@ -206,6 +206,20 @@ def test_spend(tmp_path: Path) -> None:
         assert len(server.requests) == 1
 
 
+def test_an_answer_is_charged_by_the_catalogue(tmp_path: Path) -> None:
+    """One answer at a price of millions takes all that the key may spend."""
+    keys = Keys("key", grants={"key": Grant(spend=5_000_000.0)})
+    dear = {"pricing": {"input": 1_000_000.0, "output": 2_000_000.0}}
+
+    async def ask(client: httpx.AsyncClient) -> list[int]:
+        return [(await client.post(FUNCTION, json=EXAMPLE, headers={"x-api-key": "key"})).status_code for _ in range(2)]
+
+    with EchoServer(
+        FakeReply(content="a red fox", usage={"prompt_tokens": 6_000_000, "completion_tokens": 1})
+    ) as server:
+        assert served(entered(tmp_path / "library.db", server, (dear,)), ask, keys=keys) == [200, 429]
+
+
 def test_scopes_and_routes(tmp_path: Path) -> None:
     """A key that may not use tasks is refused; one that may use other routes alone finds nowhere to go."""
     chat, other = "key-for-chat", "key-for-other"

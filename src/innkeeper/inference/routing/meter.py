@@ -6,26 +6,83 @@ to charge. Where no call is metered (on the command line, in workers) everything
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Final, Protocol
+from math import isfinite
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, TextDelta, UsageReport
+from innkeeper.inference.response.events import (
+    CallDelta,
+    Finished,
+    ModelEvent,
+    ReasoningDelta,
+    RefusalDelta,
+    Started,
+    TextDelta,
+    UsageReport,
+)
 from innkeeper.inference.response.response import Usage
+from innkeeper.inference.routing.failures import Failure, failure_of
+from innkeeper.prompt.data import EMPTY, FrozenDict
+
+FREE: Final = frozenset(
+    {
+        Failure.AUTH,
+        Failure.NOT_FOUND,
+        Failure.RATE_LIMITED,
+        Failure.QUOTA,
+        Failure.CONTEXT_LENGTH,
+        Failure.SAFETY_BLOCK,
+        Failure.INVALID_REQUEST,
+    }
+)
+"""Failures before a model has worked: nobody pays for them."""
+
+
+class Pricing(NamedTuple):
+    """How an attempt of a router is allowed and priced.
+
+    ``name`` is what the caller asked for, which is checked in place of the route: ``auto``, or the deployment. ``cost`` gives
+    the price of tokens read and written, None where the catalogue has none. ``estimate`` is what the attempt would use at most.
+    """
+
+    name: str
+    deployment: str
+    cost: Callable[[int, int], float] | None
+    estimate: Usage
+
+
+class MeteredCall(NamedTuple):
+    """One request to a route, as its meter sees it."""
+
+    route: str
+    provider: str
+    model: str
+    profile: str = ""
+    sent_bytes: int = 0
+    pricing: Pricing | None = None
 
 
 class Meter(Protocol):
     """The grant and the account of one call."""
 
-    def admit(self, route: str, profile: str) -> None:
-        """Check that the call may use a route, or the profile that stands before it. Raises an error where it may not."""
+    def admit(self, call: MeteredCall) -> None:
+        """Check that the route may be asked, or the profile that stands before it. Raises an error where it may not."""
         ...
 
-    def book(self, route: str, profile: str, usage: Usage, *, estimated: bool) -> None:
-        """Charge what one answer has used. ``estimated``: the provider did not report it."""
+    def book(self, call: MeteredCall, usage: Usage, cost: float | None, *, estimated: bool, finish: str = "") -> None:
+        """Charge what one answer has used.
+
+        Args:
+            call: the request.
+            usage: its tokens.
+            cost: what they cost; None: by the service's prices.
+            estimated: the provider did not report the usage.
+            finish: why the model ended.
+        """
         ...
 
 
@@ -33,33 +90,79 @@ METER: Final[ContextVar[Meter | None]] = ContextVar("meter", default=None)
 """The meter of the call that this task answers."""
 
 
-async def metered(
-    events: AsyncGenerator[ModelEvent], meter: Meter, route: str, profile: str, sent_bytes: int
-) -> AsyncGenerator[ModelEvent]:
+async def metered(events: AsyncGenerator[ModelEvent], meter: Meter, call: MeteredCall) -> AsyncGenerator[ModelEvent]:
     """Pass the events of an answer on, and book its usage when it ends, also where it is closed in the middle.
 
-    Without a report of the provider's the usage is estimated at four bytes a token.
+    Without a report of the provider's the usage is estimated at four bytes a token. An attempt of a router that ends before its
+    first event has used its estimate, unless it failed before a model could work.
     """
-    usage, received, began = Usage(), 0, False
+    total, free = _UsageTotal(), False
     try:
         async with aclosing(events):
             async for event in events:
-                began = True
-                if isinstance(event, UsageReport):
-                    usage = _newest(usage, event.usage)
-                elif isinstance(event, (TextDelta, ReasoningDelta)):
-                    received += len(event.text.encode("utf-8", "replace"))
-                elif isinstance(event, CallDelta):
-                    received += len(event.arguments.encode("utf-8", "replace"))
+                total.add(event)
                 yield event
+    except Exception as error:
+        free = failure_of(error) in FREE
+        raise
     finally:
-        reported = usage != Usage()
-        if began:  # an answer that failed before its first event has cost nothing that we could know of
-            estimate = Usage(input_tokens=-(-sent_bytes // 4), output_tokens=-(-received // 4))
-            meter.book(route, profile, usage if reported else estimate, estimated=not reported)
+        usage, pricing = total.usage, call.pricing
+        if not total.began:
+            usage = Usage() if free or pricing is None else pricing.estimate
+        elif not total.reported:
+            usage = Usage(input_tokens=-(-call.sent_bytes // 4), output_tokens=-(-total.received // 4))
+        if usage != Usage():
+            cost = _reported_cost(total.facts)
+            if cost is None and pricing is not None and pricing.cost is not None:
+                cost = pricing.cost(usage.input_tokens or 0, usage.output_tokens or 0)
+            meter.book(call, usage, cost, estimated=not total.reported, finish=total.finish)
+
+
+class _UsageTotal:
+    """What the events of an answer tell of its usage so far. ``received`` counts bytes of what the model has written."""
+
+    def __init__(self) -> None:
+        self.usage, self.facts = Usage(), EMPTY
+        self.received, self.finish, self.began = 0, "", False
+
+    @property
+    def reported(self) -> bool:
+        """Whether the provider has reported the usage."""
+        return self.usage != Usage()
+
+    def add(self, event: ModelEvent) -> None:
+        """Count one event."""
+        self.began = True
+        match event:
+            case UsageReport():
+                self.usage = _newest(self.usage, event.usage)
+            case TextDelta(text=text) | RefusalDelta(text=text) | ReasoningDelta(text=text) | CallDelta(arguments=text):
+                self.received += len(text.encode("utf-8", "replace"))
+            case Finished(reason=reason):
+                self.finish = reason or ""
+            case Started(facts=facts):
+                self.facts = FrozenDict({**self.facts, **facts})
+
+
+def book_embeddings(meter: Meter, call: MeteredCall, body: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+    """Book what embeddings have used, as the reply reports it, or estimated by the size of the input."""
+    usage = reply.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    reported = isinstance(tokens, int) and tokens > 0
+    count = tokens if reported else -(-len(str(body.get("input") or "").encode("utf-8", "replace")) // 4)
+    meter.book(call, Usage(input_tokens=count, total_tokens=count), None, estimated=not reported)
 
 
 def _newest(before: Usage, after: Usage) -> Usage:
     """Replace each field that the later report has."""
     fields = {name: value for name, value in msgspec.structs.asdict(after).items() if value is not None}
     return msgspec.structs.replace(before, **fields)
+
+
+def _reported_cost(facts: FrozenDict) -> float | None:
+    """Return the cost that the provider reports beside the tokens, as OpenRouter does; None where it reports none."""
+    usage = facts.get("usage")
+    cost = usage.get("cost") if isinstance(usage, FrozenDict) else None
+    if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not (isfinite(cost) and cost >= 0):
+        return None
+    return float(cost)

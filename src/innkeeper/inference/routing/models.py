@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
-from types import EllipsisType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -22,7 +21,7 @@ from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import ModelEvent
-from innkeeper.inference.routing.meter import METER, Meter, metered
+from innkeeper.inference.routing.meter import METER, MeteredCall, Pricing, book_embeddings, metered
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
@@ -174,7 +173,7 @@ class RouteModels:
         return await self.ask(route, provider_request(request, route, ADAPTERS[route.adapter]))
 
     async def ask(
-        self, route: Route, sent: ModelRequest, *, profile: str = "", meter: Meter | EllipsisType | None = ...
+        self, route: Route, sent: ModelRequest, *, profile: str = "", pricing: Pricing | None = None
     ) -> ModelAnswer:
         """Begin to answer a body that is written already, on any route.
 
@@ -184,20 +183,23 @@ class RouteModels:
             route: the route.
             sent: the body.
             profile: the profile that the call named, which is checked in place of the route.
-            meter: who allows and charges in place of the running call's meter; None: whoever asks has seen to both.
+            pricing: how an attempt of a router is allowed and priced.
 
         Raises:
             InnkeeperError: the call may not ask this route, or nothing can be asked there.
         """
-        meter = METER.get() if isinstance(meter, EllipsisType) else meter
+        meter, call = (
+            METER.get(),
+            MeteredCall(route.name, route.provider, route.model, profile, len(sent.content), pricing),
+        )
         if meter is not None:
-            meter.admit(route.name, profile)
+            meter.admit(call)
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
         asked = {"route": route.name, "provider": route.provider, "model": route.model}
         events = client.events(sent)
         if meter is not None:
-            events = metered(events, meter, route.name, profile, len(sent.content))
+            events = metered(events, meter, call)
         return ModelAnswer(events, headers, sent.notes, sent, asked)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -206,8 +208,14 @@ class RouteModels:
         route = self._route(name if isinstance(name, str) else "")
         if route.adapter not in _WITH_EMBEDDINGS:
             raise EmbeddingsError(f"the model {route.name!r} makes no embeddings", where=Where(path="model"))
+        meter, call = METER.get(), MeteredCall(route.name, route.provider, route.model)
+        if meter is not None:
+            meter.admit(call)
         client = self._clients.get(route.name) or await self._open(route)
-        return await client.embeddings({**body, "model": route.model})
+        reply = await client.embeddings({**body, "model": route.model})
+        if meter is not None:
+            book_embeddings(meter, call, body, reply)
+        return reply
 
     async def close(self) -> None:
         """Close the clients, and let local models go."""

@@ -24,6 +24,7 @@ from innkeeper.inference.response.events import ModelEvent, Started, UsageReport
 from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import Failure, failure_of, retry_after
+from innkeeper.inference.routing.meter import Pricing
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.router import Attempt, Journey, NoRouteError, Router, RouteRequest
 from innkeeper.inference.routing.trace import RouteTrace
@@ -72,8 +73,13 @@ class RoutedModels:
         self.router, self._routes, self._tampered, self._clock = router, routes, tampered, clock
         self._cards: tuple[tuple[Deployment, ...], tuple[ModelCard, ...]] = ((), ())
 
-    async def begin(self, request: RouteRequest, plan: Planner) -> RoutedAnswer:
+    async def begin(self, request: RouteRequest, plan: Planner, name: str = "") -> RoutedAnswer:
         """The answer of the first deployment that gives one.
+
+        Args:
+            request: what is needed.
+            plan: makes what is sent.
+            name: what the caller has asked for, which its key is checked for; each deployment where left out.
 
         Raises:
             NoRouteError: no deployment may be asked.
@@ -83,7 +89,7 @@ class RoutedModels:
         last: InnkeeperError | None = None
         while (attempt := journey.next(self._clock())) is not None:
             try:
-                return await self._attempt(journey, attempt, plan)
+                return await self._attempt(journey, attempt, plan, name)
             except InnkeeperError as error:
                 last = error
         if last is None:
@@ -92,14 +98,15 @@ class RoutedModels:
         last.details["route_trace"] = journey.trace.to_dict()
         raise last
 
-    async def _attempt(self, journey: Journey, attempt: Attempt, plan: Planner) -> RoutedAnswer:
+    async def _attempt(self, journey: Journey, attempt: Attempt, plan: Planner, name: str) -> RoutedAnswer:
         running = _Running(self, journey, attempt)
         try:
             async with asyncio.timeout(attempt.seconds):
                 made = plan(attempt)
                 running.sent = made if isinstance(made, ModelRequest) else await made
-                # The router has chosen among the routes that the request allows, and its trace has what each attempt cost.
-                answer = await self._routes.ask(attempt.deployment.route, running.sent, meter=None)
+                answer = await self._routes.ask(
+                    attempt.deployment.route, running.sent, pricing=_pricing(attempt.deployment, journey, name)
+                )
                 running.events = _checked(answer.events, attempt, running.sent)
                 await running.begin()
         except TimeoutError:
@@ -132,7 +139,7 @@ class RoutedModels:
             raise ModelNotFoundError(request.model, [card.name for card in self.cards()])
         refuse_raw(request, "the routed model")
         asked = await asyncio.to_thread(_needs, request)
-        began = await self.begin(asked, lambda attempt: _planned(request, attempt))
+        began = await self.begin(asked, lambda attempt: _planned(request, attempt), request.model)
         one = began.attempt.deployment
         headers = {
             "x-innkeeper-route": one.name,
@@ -247,6 +254,12 @@ def _cost(one: Deployment, usage: Usage | None) -> float | None:
     if one.price is None or usage is None or usage.input_tokens is None:
         return None
     return one.price.of(usage.input_tokens, usage.output_tokens or 0)
+
+
+def _pricing(one: Deployment, journey: Journey, name: str) -> Pricing:
+    request = journey.request
+    estimate = Usage(input_tokens=request.input_tokens, output_tokens=request.output_tokens)
+    return Pricing(name or one.name, one.name, None if one.price is None else one.price.of, estimate)
 
 
 def _needs(request: GenerationRequest) -> RouteRequest:

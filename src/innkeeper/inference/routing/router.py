@@ -26,6 +26,7 @@ import msgspec
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import CONSEQUENCES, Failure
 from innkeeper.inference.routing.health import WELL, Health
+from innkeeper.inference.routing.meter import FREE
 from innkeeper.inference.routing.policy import Criterion, RoutePolicy, policy_for
 from innkeeper.inference.routing.trace import Candidate, RouteStep, RouteTrace
 from innkeeper.library.tier import Tier
@@ -261,12 +262,6 @@ class _Pool:
         return (*(values[name] for name in self._order), one.name)
 
 
-_FREE = frozenset(
-    {Failure.AUTH, Failure.NOT_FOUND, Failure.RATE_LIMITED, Failure.QUOTA, Failure.CONTEXT_LENGTH, Failure.SAFETY_BLOCK}
-) | {Failure.INVALID_REQUEST}
-"""Failures before a model has worked: nobody pays for them."""
-
-
 class Journey:
     """One request on its way. Ask `next`, carry the attempt out, and tell `done` or `failed`; `trace` tells all of it.
 
@@ -356,7 +351,7 @@ class Journey:
             begun: something of the answer has gone to the caller, so that nothing may follow.
         """
         one = attempt.deployment
-        self.spent += 0.0 if failure in _FREE else attempt.estimate or 0.0
+        self.spent += 0.0 if failure in FREE else attempt.estimate or 0.0
         self._over(attempt, now, failure.value, error=error, body_sha256=body_sha256)
         self._router.end(one, lambda health, chance: health.failed(failure, now, self.policy, asked, chance))
         if failure is Failure.CONTEXT_LENGTH:

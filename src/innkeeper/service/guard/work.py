@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from innkeeper.inference.response.response import Usage
-from innkeeper.inference.routing.meter import METER
+from innkeeper.inference.routing.meter import METER, MeteredCall
 from innkeeper.service.errors import (
     MAX_ANSWERS,
     MAX_LAG,
@@ -86,10 +86,11 @@ class Gate:
 
     def _charge(self, ticket: Ticket, tokens: int, cost: float) -> None:
         """Take what a call has used; where its provider has not told, what it must have been."""
-        guess = ticket.record.guess
-        if guess is not None and not tokens:
-            tokens = (guess.input_tokens or 0) + (guess.output_tokens or 0)
-            cost = cost or cost_of(ticket.record.route, guess, self.prices)
+        guess, metered = ticket.record.guess, ticket.record.metered
+        if guess is not None and (metered or not tokens):
+            tokens += (guess.input_tokens or 0) + (guess.output_tokens or 0)
+            if not metered:
+                cost = cost or cost_of(ticket.record.route, guess, self.prices)
         self.quotas.charge(ticket.caller, ticket.grant, tokens)
         account = account_of(ticket.caller, ticket.grant)
         if account is not None and cost:
@@ -181,18 +182,24 @@ class Ticket:
         self.size = 0
         self.is_over = False
 
-    def admit(self, route: str, profile: str) -> None:
+    def admit(self, call: MeteredCall) -> None:
         """Check that this call may use a profile, or else a route. Raises `ScopeError`. See `Meter`."""
         if self.is_over:  # a task that the call left behind works for the service
             return
-        self.grant.check("profile" if profile else "route", profile or route)
-        self.record.asks(route=route, **({"profile": profile} if profile else {}))
+        pricing = call.pricing
+        route = call.route if pricing is None else pricing.deployment
+        allowed = route if pricing is None else pricing.name
+        self.grant.check("profile" if call.profile else "route", call.profile or allowed)
+        self.record.asks(route=route, provider=call.provider, model=call.model)
+        self.record.profile = call.profile or self.record.profile
 
-    def book(self, route: str, profile: str, usage: Usage, *, estimated: bool) -> None:
-        """Charge what an answer has used, by the price of its route. See `Meter`."""
+    def book(self, call: MeteredCall, usage: Usage, cost: float | None, *, estimated: bool, finish: str = "") -> None:
+        """Charge what an answer has used, by the price of its route where ``cost`` is unknown. See `Meter`."""
         if self.is_over:
             return
-        self.record.book(usage, cost_of(route, usage, self._gate.prices), estimated=estimated)
+        self.record.finish_reason = finish or self.record.finish_reason
+        cost = cost_of(call.route, usage, self._gate.prices) if cost is None else cost
+        self.record.book(usage, cost, estimated=estimated)
 
     async def afford(self) -> None:
         """See that there is money left. Raises `SpendLimitError`, `DatabaseError`."""

@@ -58,7 +58,7 @@ def routes(answering: Answering, store: ResponseStore, started: int) -> list[Bas
         body, ticket = await json_body(web), ticket_of(web)
         name = Fields(body).model()
         answering.allow(ticket, name)
-        ticket.record.asks(operation="embeddings", route=name)
+        ticket.record.operation = "embeddings"
         return json_response(await unless_gone(web.receive, answering.models.embeddings(body)))
 
     return [

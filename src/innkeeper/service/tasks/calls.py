@@ -23,7 +23,6 @@ from innkeeper.service.error_facts import TOLD, error_headers, facts_of, functio
 
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs
-    from innkeeper.operations.tasks.answer import TaskAnswer
     from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Ticket
 
@@ -77,13 +76,6 @@ class TaskCall(NamedTuple):
         """The fields of a `TextTask` that follow from who calls."""
         return {"routes": self.ticket.grant.route, "money": self.money, "strict": self.strict}
 
-    def charge(self, answer: TaskAnswer) -> None:
-        """Take down what an answer has cost."""
-        record = self.ticket.record
-        record.asks(route=answer.deployment, provider=answer.provider, model=answer.model)
-        record.finish_reason = answer.finish_reason
-        record.uses(answer.usage, answer.cost_usd or 0.0)
-
 
 Run = Callable[[TaskCall], Awaitable[Mapping[str, Any]]]
 Served = Callable[[TaskCall], Awaitable[Mapping[str, Any] | Response]]
@@ -121,17 +113,11 @@ def _endpoint(
             reply = json_response(answer)
             ticket.carry(len(reply.body))
         except InnkeeperError as error:
-            spent_on(ticket, error)
             ticket.record.error = error.kind
             return json_response(told(error), facts_of(error).status, error_headers(error))
         return reply
 
     return call
-
-
-def spent_on(ticket: Ticket, error: InnkeeperError) -> None:
-    """Take down what was spent on a call that failed."""
-    ticket.record.cost += float((error.details.get("route_trace") or {}).get("spent") or 0.0)
 
 
 def _error(error: InnkeeperError) -> dict[str, Any]:

@@ -32,7 +32,6 @@ async def enhanced(call: TaskCall) -> Mapping[str, Any]:
     wanted = enhancement_fields(call.body, owner=call.owner, ceilings=call.ceilings, number=call.number)
     scene = wanted.job_type in SCENE_TEXTS
     answer = await (scene_text if scene else enhance)(call.tasks, wanted, **call.terms())
-    call.charge(answer)
     return (scene_text_reply if scene else enhancement_reply)(wanted, answer)
 
 

@@ -48,8 +48,6 @@ async def made(call: TaskCall) -> Mapping[str, Any]:
     record.asks(operation="scene", model=scene.job.model_key, provider=scene.job.backend)
     if scene.composed is not None:
         record.cost += scene.job.cost_estimate or 0.0
-        if scene.composed.text.answer is not None:
-            call.charge(scene.composed.text.answer)
     job = await waited(jobs, scene.job, seconds_to_wait(call.headers))
     if job is not scene.job:
         store = SceneStore(call.tasks.library.db, _owner(call))
@@ -62,8 +60,6 @@ async def composed(call: TaskCall) -> Mapping[str, Any]:
     """A scene's prompt and figures; nothing is stored and nothing made. Raises what `Scenes.compose` raises."""
     request, jobs = _request(call), await _jobs(call)
     scene = await Scenes(call.tasks.library, jobs, call.tasks).compose(request, _terms(call))
-    if scene.text.answer is not None:
-        call.charge(scene.text.answer)
     return composed_reply(scene)
 
 

@@ -33,8 +33,6 @@ async def suggested(call: TaskCall) -> Mapping[str, Any]:
     row = next((row for row in rows if wanted.model in {row.id, row.model_key}), None)
     wanted = msgspec.structs.replace(wanted, model=row.model_key if row else wanted.model)
     found = await Suggestions(call.tasks).suggest(wanted, **call.terms())
-    if found.answer is not None:
-        call.charge(found.answer)
     name = row.display_name if row else ""
     return suggestions_reply(found, took_ms=(perf_counter() - began) * 1000, display_name=name)
 

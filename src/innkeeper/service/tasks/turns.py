@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from innkeeper.inference.response.response import Usage
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.inference.routing.models import Models
 from innkeeper.library.db.owner import Owner
@@ -44,7 +43,6 @@ from innkeeper.service.tasks.calls import (
     flag_of,
     function,
     service,
-    spent_on,
     text_of,
 )
 from innkeeper.service.tasks.scenes import made
@@ -122,7 +120,6 @@ async def _taken(call: TaskCall, reply: Reply, models: Models | None) -> Mapping
         answer = await turns.take(request)
     else:
         answer = await _with_profile(call, turns, request, profile, models)
-    _charged(call, answer)
     return await _pictured(call, reply(call, answer, (perf_counter() - began) * 1000))
 
 
@@ -138,7 +135,6 @@ async def _pictured(call: TaskCall, reply: Mapping[str, Any]) -> Mapping[str, An
     try:
         scene = await made(call._replace(body={**body, "conversation_id": reply["conversation_id"]}, headers=headers))
     except InnkeeperError as error:
-        spent_on(call.ticket, error)
         return {**reply, "scene_error": function_facts(error)}
     done = scene["status"] == "completed"
     return {**reply, "scene_generated": done, "scene_generating_async": not done and scene["success"], "scene": scene}
@@ -191,11 +187,9 @@ async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Resp
                 async for text in texts:
                     yield ServerEvent({"text": text}, "delta").encode()
         except InnkeeperError as error:
-            spent_on(call.ticket, error)
             yield ServerEvent(function_facts(error), "error").encode()
             return
         assert stream.answer is not None  # noqa: S101 - the texts have ended
-        _charged(call, stream.answer)
         done = reply(call, stream.answer, (perf_counter() - began) * 1000)
         yield ServerEvent(await _pictured(call, done), "done").encode()
 
@@ -217,16 +211,6 @@ def _events(pieces: AsyncGenerator[bytes]) -> Response:
         return
 
     return EventStream(pieces, {}, Stop(), over)
-
-
-def _charged(call: TaskCall, answer: TurnAnswer) -> None:
-    if answer.answer is not None:
-        call.charge(answer.answer)
-    elif (profile := answer.profile) is not None:
-        record = call.ticket.record
-        record.asks(profile=profile.name, provider=profile.provider, model=profile.model)
-        record.finish_reason = profile.finish_reason
-        record.uses(Usage(input_tokens=profile.input_tokens, output_tokens=profile.output_tokens), 0.0)
 
 
 async def _asked(call: TaskCall) -> tuple[Turns, TurnRequest]:
