@@ -61,7 +61,7 @@ class JobCalls:
         told: dict[str, Any] = {}
         with suppress(NotFoundError):  # one that was taken out: it is not asked
             row = store.get(name)
-            told = {"base_url": str(row["url"]), "hosts": tuple(row["hosts"]), "key": Secret(store.call_key(name))}
+            told = {"base_url": row.url, "hosts": row.hosts, "key": Secret(store.call_key(name))}
         picture = self._picture(job, fetched=True)
         return Call(
             job_id=job.id, model=job.model_key, body=self._body(job, b""), mode=job.mode.value, picture=picture, **told

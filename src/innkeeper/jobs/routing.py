@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import chain
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -30,6 +30,7 @@ from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
 from innkeeper.library.tier import Tier
+from innkeeper.library.workers.states import WorkerRow
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import fresh_seed
@@ -65,7 +66,7 @@ _TINY: Final = {"image": ("t2i", "i2i"), "video": ("t2v", "i2v")}
 
 
 def media_deployments(
-    catalogue: Catalogue, backends: Mapping[str, Backend], workers: Iterable[Mapping[str, Any]] = (), now: float = 0.0
+    catalogue: Catalogue, backends: Mapping[str, Backend], workers: Iterable[WorkerRow] = (), now: float = 0.0
 ) -> list[Deployment]:
     """Where pictures and videos can be made; of a provider that is no backend here as inactive.
 
@@ -108,7 +109,7 @@ class MediaRoutes:
         self._read = 0.0
         self._known: tuple[list[Deployment], tuple[RoutePolicy, ...]] = ([], ())
         self._named: dict[str, Deployment] = {}
-        self._workers: dict[str, Mapping[str, Any]] = {}
+        self._workers: dict[str, WorkerRow] = {}
         self._by_model: dict[str, Deployment] = {}
         self._rows: dict[str, CatalogueModel] = {}
         self._by_id: dict[str, CatalogueModel] = {}
@@ -152,8 +153,9 @@ class MediaRoutes:
             return Target(MODEL, None, NAME, one)
         row = self._rows.get(one.route.model)
         if one.worker:
-            told = (self._workers.get(one.worker, EMPTY).get("capabilities") or EMPTY).get("models") or ()
-            own = next((FrozenDict(model) for model in told if model.get("key") == one.route.model), EMPTY)
+            worker = self._workers.get(one.worker)
+            models = () if worker is None else worker.capabilities.get("models") or ()
+            own = next((FrozenDict(model) for model in models if model.get("key") == one.route.model), EMPTY)
             reported = CatalogueModel(
                 model_key=one.route.model, modality=one.modality, capabilities=own, tasks=tuple(one.tasks)
             )
@@ -286,13 +288,13 @@ class MediaRoutes:
             store = WorkerStore(self.library.db)
             store.move(one.worker, WorkerState.QUARANTINED, reason="made something else than it was sent", who="jobs")
 
-    def _told(self) -> tuple[dict[str, Mapping[str, Any]], tuple[RoutePolicy, ...]]:
+    def _told(self) -> tuple[dict[str, WorkerRow], tuple[RoutePolicy, ...]]:
         from innkeeper.library.models.stores import RoutePolicyStore
         from innkeeper.library.workers.store import WorkerStore
 
         db = self.library.db
         alive = WorkerStore(db).alive()
-        workers: dict[str, Mapping[str, Any]] = {str(row["id"]): row for row in alive if row["kind"] in _MODALITIES}
+        workers = {row.id: row for row in alive if row.kind in _MODALITIES}
         return workers, read_policies(RoutePolicyStore(db).list())
 
 

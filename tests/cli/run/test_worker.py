@@ -45,8 +45,8 @@ def test_member_of_a_service(tmp_path: Path) -> None:
             assert worker.stop() in {0, -15}
     with Database.open(path) as db:
         (row,) = WorkerStore(db).list()
-    assert row["state"] == "dead"
-    assert json.loads(member.read_text())["id"] == row["id"]
+    assert row.state == "dead"
+    assert json.loads(member.read_text())["id"] == row.id
 
 
 def test_alone(tmp_path: Path) -> None:

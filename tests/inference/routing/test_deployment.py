@@ -11,6 +11,8 @@ from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, Price, 
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.tier import Tier
+from innkeeper.library.workers.states import WorkerRow, WorkerState
+from innkeeper.prompt.data import freeze
 
 PROVIDERS: list[dict[str, Any]] = [
     {"id": "p1", "name": "openrouter", "tier_ceiling": "nsfw", "rate_limits": {"concurrent_requests": 4}},
@@ -50,14 +52,15 @@ def test_models() -> None:
 
 def test_workers() -> None:
     """A worker's models are deployments of their own; a lease is theirs, and the catalogue's word on a model counts."""
-    worker: dict[str, Any] = {
-        "id": "w1",
-        "url": "http://10.0.0.5:7861",
-        "state": "ready",
-        "lease_seconds": 30.0,
-        "priority": -1,
-        "capabilities": {"chat": True, "enhancement": True, "models": [{"key": "qwen"}, {"key": "maker/one"}]},
-    }
+    models = [{"key": "qwen"}, {"key": "maker/one"}]
+    worker = WorkerRow(
+        id="w1",
+        url="http://10.0.0.5:7861",
+        state=WorkerState.READY,
+        lease_seconds=30.0,
+        priority=-1,
+        capabilities=freeze({"chat": True, "enhancement": True, "models": models}),
+    )
     qwen, one = deployments_of(Catalogue.build(tables={"models": MODELS[:1]}), [worker], now=100.0)
     assert (qwen.name, qwen.route.adapter, qwen.route.secret) == ("worker:w1/qwen", "worker", "worker:w1")
     assert (qwen.tasks, qwen.tier, qwen.lease_until, qwen.slots) == (
@@ -67,9 +70,9 @@ def test_workers() -> None:
         1,
     )
     assert (one.tasks, one.context_window, one.price) == (frozenset({"roleplay"}), 8000, Price(1.5, 2.0))
-    (drained,) = deployments_of(
-        Catalogue.build(), [{**worker, "state": "draining", "capabilities": {"models": [{"key": "q"}]}}]
-    )
+    one_model = freeze({"models": [{"key": "q"}]})
+    draining = msgspec.structs.replace(worker, state=WorkerState.DRAINING, capabilities=one_model)
+    (drained,) = deployments_of(Catalogue.build(), [draining])
     assert not drained.active
 
 

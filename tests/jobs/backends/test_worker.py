@@ -54,17 +54,17 @@ class Yard:
         return self.jobs.get(job.id)
 
     def state(self, worker: str) -> str:
-        return str(self.store.get(worker)["state"])
+        return self.store.get(worker).state.value
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         """As the worker of that host answers, behind its own guard."""
         host = request.url.host
         self.asked.append(host)
-        row = next(row for row in self.store.list() if host in row["url"])
+        row = next(row for row in self.store.list() if host in row.url)
 
         async def ask() -> httpx.Response:
-            engine = MediaEngine(row["kind"], {"barn": MediaPlace(TinySeedPicture(), "barn", _tasks(row["kind"]))})
-            app = worker_app(engine, Settings(keys=Keys(self.store.call_key(row["id"]))))
+            engine = MediaEngine(row.kind, {"barn": MediaPlace(TinySeedPicture(), "barn", _tasks(row.kind))})
+            app = worker_app(engine, Settings(keys=Keys(self.store.call_key(row.id))))
             client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")
             async with app.router.lifespan_context(app), client:
                 headers = {"authorization": request.headers["authorization"]}
@@ -94,7 +94,7 @@ def test_by_lease(yard: Yard) -> None:
     job = yard.done(yard.jobs.submit(WANTED))
     assert (job.state, job.backend, job.error_message) == (State.SUCCEEDED, "worker", None)
     step = job.to_dict()["route_trace"]["steps"][0]
-    assert (step["worker"], step["outcome"]) == (yard.store.list()[0]["id"], "answered")
+    assert (step["worker"], step["outcome"]) == (yard.store.list()[0].id, "answered")
     assert yard.jobs.assets.get(job.results[0].name) == drawn("a red barn\0", 0, (64, 64))
     started = MediaRequest(
         prompt="in snow", seed=1, width=64, height=64, mode=Mode.I2I, image=f"asset:{job.results[0].name}"

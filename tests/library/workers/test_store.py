@@ -55,18 +55,18 @@ def test_a_life(store: WorkerStore, clock: Later) -> None:
     invitation = store.invite(tier=Tier.NSFW, priority=-1, hosts=["10.0.0.0/8"], who="op")
     worker = store.enrol(invitation, "http://10.0.0.5:7861", REPORT)
     (row,) = store.alive("chat")
-    assert (row["id"], row["tier_ceiling"], row["priority"], row["lease_seconds"]) == (worker.id, "nsfw", -1, 45.0)
-    assert (row["hosts"], row["slots"], row["state"]) == (("10.0.0.0/8",), 2, "ready")
+    assert (row.id, row.tier_ceiling, row.priority, row.lease_seconds) == (worker.id, "nsfw", -1, 45.0)
+    assert (row.hosts, row.slots, row.state) == (("10.0.0.0/8",), 2, "ready")
     clock.seconds = 40
     assert store.renew(worker.id, worker.token, REPORT) is WorkerState.READY
     clock.seconds = 80
-    assert [row["lease_seconds"] for row in store.alive()] == [5.0]
+    assert [row.lease_seconds for row in store.alive()] == [5.0]
     clock.seconds = 86
     assert store.alive() == ()
     assert store.renew(worker.id, worker.token, REPORT) is WorkerState.READY
     assert len(store.alive()) == 1
     clock.seconds = 0  # the clock is put back: a lease never holds longer than one
-    assert store.alive()[0]["lease_seconds"] == 45.0
+    assert store.alive()[0].lease_seconds == 45.0
 
 
 def test_tokens(store: WorkerStore, clock: Later) -> None:
@@ -88,7 +88,7 @@ def test_tokens(store: WorkerStore, clock: Later) -> None:
     with store.db.reading() as connection:
         rows = [str(row) for name in tables for row in connection.execute(text(f"SELECT * FROM {name}"))]
     assert not any(token in row for row in rows for token in (late, used, worker.token))
-    assert "token_sha256" not in store.list()[0]
+    assert not hasattr(store.list()[0], "token_sha256")
 
 
 def test_one_of_many_enrols(store: WorkerStore) -> None:
@@ -116,7 +116,7 @@ def test_drain_and_quarantine(store: WorkerStore) -> None:
     assert store.alive() == ()
     assert store.renew(drained.id, drained.token, REPORT) is WorkerState.DRAINING
     assert store.renew(outcast.id, outcast.token, REPORT) is WorkerState.QUARANTINED
-    assert store.get(outcast.id)["reason"] == "another hash"
+    assert store.get(outcast.id).reason == "another hash"
     with pytest.raises(WorkerStateError):
         store.move(outcast.id, WorkerState.READY)
     store.move(outcast.id, WorkerState.DEAD, who="op")

@@ -111,7 +111,7 @@ def test_addresses(here: Registered, url: str) -> None:
     token = here.store.invite(hosts=["10.0.0.0/8"])
     assert here.post("/v1/workers/enrol", token=token, url=url)[0] == 403
     assert here.store.list() == ()
-    assert here.store.invitation(token)
+    assert here.store.invitation(token).used_at is None
 
 
 def test_operator_allows(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_liar_is_quarantined(path: Path) -> None:
         assert routed(path, use) == ("elsewhere/big", "A provider.")
         assert len(worker.requests) == 1
     with Database.open(path) as db:
-        assert WorkerStore(db).get(name)["state"] == "quarantined"
+        assert WorkerStore(db).get(name).state == "quarantined"
 
 
 def test_an_address_that_was_not_allowed(path: Path) -> None:

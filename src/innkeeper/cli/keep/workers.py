@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import click
+import msgspec
 
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
 from innkeeper.cli.keep.rows import json_row
@@ -52,9 +53,9 @@ def list_workers(url: str | None, *, as_json: bool) -> None:
     with opened(url) as library:
         rows = WorkerStore(library.db).list()
     if as_json:
-        print_json({"workers": [json_row(row) for row in rows]})
+        print_json({"workers": [json_row(msgspec.structs.asdict(row)) for row in rows]})
     else:
-        print_table(_HEADINGS, [[row[name] for name in _HEADINGS] for row in rows])
+        print_table(_HEADINGS, [[getattr(row, name) for name in _HEADINGS] for row in rows])
 
 
 @worker.command()

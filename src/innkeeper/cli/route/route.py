@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,6 +13,7 @@ from innkeeper.cli.keep.rows import RowKind, list_command, remove_command, set_c
 
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue
+    from innkeeper.library.workers.states import WorkerRow
 
 
 _MODALITIES: Final = click.Choice(["chat", "image", "video"])
@@ -82,7 +83,7 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
 _NOWHERE: Final = 69
 
 
-def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[Mapping[str, Any]], now: float) -> Any:
+def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[WorkerRow], now: float) -> Any:
     """Where requests of a kind can go."""
     if modality == "chat":
         from innkeeper.inference.routing.deployment import deployments_of, with_embedded

@@ -16,6 +16,7 @@ from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
 from innkeeper.library.tier import Tier
+from innkeeper.library.workers.states import WorkerRow
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
 MILLION: Final = 1_000_000
@@ -99,7 +100,7 @@ def model_deployments(catalogue: Catalogue) -> list[Deployment]:
     return [_of_row(row, owner) for row, owner in owned if owner is not None]
 
 
-def worker_deployments(catalogue: Catalogue, workers: Iterable[Mapping[str, Any]], now: float) -> list[Deployment]:
+def worker_deployments(catalogue: Catalogue, workers: Iterable[WorkerRow], now: float) -> list[Deployment]:
     """The deployments of workers (`WorkerStore.list`), by the leases that they hold.
 
     ``now`` is the router's clock at the moment that their ``lease_seconds`` are counted from.
@@ -108,9 +109,7 @@ def worker_deployments(catalogue: Catalogue, workers: Iterable[Mapping[str, Any]
     return [one for worker in workers for one in _of_worker(worker, models, now)]
 
 
-def deployments_of(
-    catalogue: Catalogue, workers: Iterable[Mapping[str, Any]] = (), now: float = 0.0
-) -> list[Deployment]:
+def deployments_of(catalogue: Catalogue, workers: Iterable[WorkerRow] = (), now: float = 0.0) -> list[Deployment]:
     """Both: `model_deployments` and `worker_deployments`."""
     return [*model_deployments(catalogue), *worker_deployments(catalogue, workers, now)]
 
@@ -176,16 +175,16 @@ def _options(defaults: FrozenDict) -> FrozenDict:
     return FrozenDict({k: value for k, value in defaults.items() if k not in _OWN_WORDS and value is not None})
 
 
-def _of_worker(worker: Mapping[str, Any], models: Mapping[str, CatalogueModel], now: float) -> Iterator[Deployment]:
+def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: float) -> Iterator[Deployment]:
     """A worker's models. What the catalogue says of a model counts; of one that it does not know, what the worker says."""
-    capabilities = worker.get("capabilities") or EMPTY
+    capabilities = worker.capabilities
     for told in capabilities.get("models") or ():
         key = str(told.get("key") or "")
         row = models.get(key) or CatalogueModel(model_key=key)
         own = {*map(str, row.tasks or told.get("tasks") or ())}
         tasks = own or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
         window = row.context_window or _count(told.get("context_window"))
-        name = f"worker:{worker['id']}/{key}"
+        name = f"worker:{worker.id}/{key}"
         yield Deployment(
             name=name,
             route=Route(
@@ -193,27 +192,26 @@ def _of_worker(worker: Mapping[str, Any], models: Mapping[str, CatalogueModel], 
                 model=key,
                 adapter="worker",
                 dialect="openai-compatible",
-                base_url=str(worker["url"]),
+                base_url=worker.url,
                 provider="worker",
-                secret=f"worker:{worker['id']}",
+                secret=f"worker:{worker.id}",
                 context_window=window,
             ),
-            modality=str(row.modality or worker.get("kind") or "chat"),
+            modality=row.modality or worker.kind,
             tasks=frozenset(tasks),
-            priority=int(worker.get("priority") or 0),
-            tier=_tier(row.tier_ceiling, worker.get("tier_ceiling")),
+            priority=worker.priority,
+            tier=_tier(row.tier_ceiling, worker.tier_ceiling),
             abilities=_abilities(row.capabilities or told.get("abilities") or EMPTY),
             context_window=window,
             price=Price.read(row.pricing) or Price(),
-            slots=max(1, _count(worker.get("slots")) or 1),
-            active=worker.get("state") in _WORKING and row.is_active,
-            worker=str(worker["id"]),
-            lease_until=now + float(worker.get("lease_seconds") or 0.0),
+            slots=max(1, worker.slots),
+            active=worker.state.working and row.is_active,
+            worker=worker.id,
+            lease_until=now + worker.lease_seconds,
         )
 
 
 _TASKS: Final[Mapping[str, str]] = {"chat": "roleplay", "enhancement": "enhancement"}
-_WORKING: Final = frozenset({"ready", "degraded"})
 
 
 def _tier(*ceilings: Any) -> Tier:

@@ -58,7 +58,7 @@ def typed_rows(result: Result[Any], kind: type[T]) -> tuple[T, ...]:
         DatabaseCorruptError: a row holds what its column cannot (SQLite lets other programs write it).
     """
     try:
-        return tuple(convert({str(name): value for name, value in row.items()}, kind) for row in result.mappings())
+        return tuple(convert(frozen_row(row), kind) for row in result.mappings())
     except ValidationError as error:
         raise DatabaseCorruptError(f"a row cannot be read as {kind.__name__}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""WorkerState: what a worker is in, and what it may become. Pure; whether a lease is over is a question of the time."""
+"""WorkerState and WorkerRow: the states of a worker, which may follow which, and its row. Pure: it knows no time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
+from innkeeper.library.tier import Tier
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UsageError
 
 
@@ -60,3 +64,22 @@ TRANSITIONS: Final[Mapping[WorkerState, frozenset[WorkerState]]] = MappingProxyT
     }
 )
 """By state: those that may follow. A dead one lives again when it takes up its lease; an operator releases from quarantine."""
+
+
+class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``workers`` without its token; ``lease_seconds`` is what is left of the lease, 0 where it is over."""
+
+    id: str
+    kind: str = "chat"
+    url: str
+    hosts: tuple[str, ...] = ()
+    state: WorkerState
+    reason: str = ""
+    capabilities: FrozenDict = EMPTY
+    slots: int = 1
+    priority: int = 0
+    tier_ceiling: Tier = Tier.SFW
+    lease_until: str = ""
+    beat_at: str = ""
+    created_at: str = ""
+    lease_seconds: float = 0.0

@@ -13,15 +13,16 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from sqlalchemy import Connection, delete, insert, select, update
 
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, first_row, frozen_rows, record
+from innkeeper.library.db.rows import checked, record, typed_rows
 from innkeeper.library.db.tables import worker_invitations, workers
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.tier import Tier
-from innkeeper.library.workers.states import WorkerState
+from innkeeper.library.workers.states import WorkerRow, WorkerState
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.machine import random_bytes
@@ -51,6 +52,20 @@ class WorkerReport(NamedTuple):
     state: WorkerState = WorkerState.READY
     capabilities: Mapping[str, Any] = FrozenDict()
     slots: int = 1
+
+
+class InvitationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``worker_invitations``."""
+
+    token_sha256: str
+    hosts: tuple[str, ...] = ()
+    tier_ceiling: Tier = Tier.SFW
+    priority: int = 0
+    created_by: str = ""
+    created_at: str = ""
+    expires_at: str
+    used_at: str | None = None
+    used_by: str | None = None
 
 
 class Enrolled(NamedTuple):
@@ -101,7 +116,7 @@ class WorkerStore:
             record(connection, now, who, f"{_TABLE}.invite", (_TABLE, ""), details=told)
         return token
 
-    def invitation(self, token: str) -> FrozenDict:
+    def invitation(self, token: str) -> InvitationRow:
         """The invitation of a token that still works. Raises `WorkerTokenError`."""
         with self.db.reading() as connection:
             return self._invitation(connection, token)
@@ -112,7 +127,7 @@ class WorkerStore:
             invited, now = self._invitation(connection, invitation), self.db.now()
             enrolled = Enrolled(self.db.fresh_id(), _token())
             used = update(worker_invitations).where(
-                worker_invitations.c.token_sha256 == invited["token_sha256"], worker_invitations.c.used_at.is_(None)
+                worker_invitations.c.token_sha256 == invited.token_sha256, worker_invitations.c.used_at.is_(None)
             )
             values = checked(worker_invitations, {"used_at": now, "used_by": enrolled.id}, whole=False)
             if connection.execute(used.values(values)).rowcount != 1:
@@ -121,9 +136,9 @@ class WorkerStore:
                 "id": enrolled.id,
                 "kind": kind,
                 "url": url,
-                "hosts": list(invited["hosts"]),
-                "priority": invited["priority"],
-                "tier_ceiling": invited["tier_ceiling"],
+                "hosts": list(invited.hosts),
+                "priority": invited.priority,
+                "tier_ceiling": invited.tier_ceiling.value,
                 "token_sha256": digest(enrolled.token),
                 "created_at": now,
                 **self._renewal(now, report, WorkerState.STARTING.told(report.state)),
@@ -136,7 +151,7 @@ class WorkerStore:
         """Renew a lease; the state that the worker is in, which may be another than it says. Raises `WorkerTokenError`."""
         with self.db.transaction() as connection:
             row, now = self._own(connection, worker_id, token), self.db.now()
-            state = WorkerState(row["state"]).told(report.state)
+            state = row.state.told(report.state)
             values = checked(workers, self._renewal(now, report, state), whole=False)
             connection.execute(update(workers).where(workers.c.id == worker_id).values(values))
         return state
@@ -150,10 +165,10 @@ class WorkerStore:
         """Put a worker into a state. Raises `NotFoundError`, `WorkerStateError`."""
         with self.db.transaction() as connection:
             row, now = self._get(connection, worker_id), self.db.now()
-            after = WorkerState(row["state"]).become(state)
+            after = row.state.become(state)
             values = checked(workers, {"state": after.value, "reason": reason}, whole=False)
             connection.execute(update(workers).where(workers.c.id == worker_id).values(values))
-            states = ({"state": row["state"]}, {"state": after.value, "reason": reason})
+            states = ({"state": row.state.value}, {"state": after.value, "reason": reason})
             record(connection, now, who, f"{_TABLE}.{after.value}", (_TABLE, worker_id), states)
 
     def remove(self, worker_id: str, *, who: str = "") -> None:
@@ -161,59 +176,65 @@ class WorkerStore:
         with self.db.transaction() as connection:
             row = self._get(connection, worker_id)
             connection.execute(delete(workers).where(workers.c.id == worker_id))
-            before = {"url": row["url"], "state": row["state"]}
+            before = {"url": row.url, "state": row.state.value}
             record(connection, self.db.now(), who, f"{_TABLE}.remove", (_TABLE, worker_id), (before, None))
 
-    def get(self, worker_id: str) -> FrozenDict:
+    def get(self, worker_id: str) -> WorkerRow:
         """One worker, as `list` has it. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return self._shown(self._get(connection, worker_id))
 
-    def list(self, **where: Any) -> tuple[FrozenDict, ...]:
+    def list(self, **where: Any) -> tuple[WorkerRow, ...]:
         """The workers by age, without what is secret. ``lease_seconds`` is what is left of a lease: 0 where it is over."""
         conditions = [workers.c[name] == value for name, value in checked(workers, where, whole=False).items()]
         query = select(workers).where(*conditions).order_by(workers.c.created_at, workers.c.id)
         with self.db.reading() as connection:
-            return tuple(self._shown(row) for row in frozen_rows(connection.execute(query)))
+            return tuple(self._shown(row) for row in typed_rows(connection.execute(query), WorkerRow))
 
-    def alive(self, kind: str | None = None) -> tuple[FrozenDict, ...]:
+    def alive(self, kind: str | None = None) -> tuple[WorkerRow, ...]:
         """The workers to which requests may go: those that work and hold a lease, by priority."""
-        found = self.list() if kind is None else self.list(kind=kind)
-        alive = [row for row in found if WorkerState(row["state"]).working and row["lease_seconds"] > 0]
-        return tuple(sorted(alive, key=lambda row: (row["priority"], row["id"])))
+        rows = self.list() if kind is None else self.list(kind=kind)
+        alive = [row for row in rows if row.state.working and row.lease_seconds > 0]
+        return tuple(sorted(alive, key=lambda row: (row.priority, row.id)))
 
     def call_key(self, worker_id: str) -> str:
         """The key with which to call a worker. Raises `NotFoundError`."""
         with self.db.reading() as connection:
-            return call_key(self._get(connection, worker_id)["token_sha256"])
+            token_sha256 = self._token_sha256(connection, worker_id)
+        if token_sha256 is None:
+            raise _no_worker(worker_id)
+        return call_key(token_sha256)
 
     def _renewal(self, now: str, report: WorkerReport, state: WorkerState) -> dict[str, Any]:
         facts = {"capabilities": dict(report.capabilities), "slots": report.slots, "state": state.value}
         return {**facts, "beat_at": now, "lease_until": _later(now, LEASE_SECONDS)}
 
-    def _invitation(self, connection: Connection, token: str) -> FrozenDict:
+    def _invitation(self, connection: Connection, token: str) -> InvitationRow:
         query = select(worker_invitations).where(worker_invitations.c.token_sha256 == digest(token))
-        found = first_row(connection.execute(query))
-        if found is None or found["used_at"] is not None or found["expires_at"] <= self.db.now():
+        rows = typed_rows(connection.execute(query), InvitationRow)
+        if not rows or rows[0].used_at is not None or rows[0].expires_at <= self.db.now():
             raise _refused()
-        return found
+        return rows[0]
 
-    def _own(self, connection: Connection, worker_id: str, token: str) -> FrozenDict:
-        found = first_row(connection.execute(select(workers).where(workers.c.id == worker_id)))
-        if found is None or not hmac.compare_digest(found["token_sha256"], digest(token)):
+    def _own(self, connection: Connection, worker_id: str, token: str) -> WorkerRow:
+        token_sha256 = self._token_sha256(connection, worker_id)
+        if token_sha256 is None or not hmac.compare_digest(token_sha256, digest(token)):
             raise _refused()
-        return found
+        return self._get(connection, worker_id)
 
-    def _get(self, connection: Connection, worker_id: str) -> FrozenDict:
-        found = first_row(connection.execute(select(workers).where(workers.c.id == worker_id)))
-        if found is None:
-            raise NotFoundError(f"there is no worker {worker_id!r:.80}", where=Where(asset=_TABLE))
-        return found
+    def _token_sha256(self, connection: Connection, worker_id: str) -> str | None:
+        query = select(workers.c.token_sha256).where(workers.c.id == worker_id)
+        return connection.execute(query).scalar_one_or_none()
 
-    def _shown(self, row: FrozenDict) -> FrozenDict:
-        left = (_moment(row["lease_until"]) - _moment(self.db.now())).total_seconds()
-        shown = {name: value for name, value in row.items() if name != "token_sha256"}
-        return FrozenDict({**shown, "lease_seconds": max(0.0, min(left, LEASE_SECONDS))})
+    def _get(self, connection: Connection, worker_id: str) -> WorkerRow:
+        rows = typed_rows(connection.execute(select(workers).where(workers.c.id == worker_id)), WorkerRow)
+        if not rows:
+            raise _no_worker(worker_id)
+        return rows[0]
+
+    def _shown(self, row: WorkerRow) -> WorkerRow:
+        left = (_moment(row.lease_until) - _moment(self.db.now())).total_seconds()
+        return msgspec.structs.replace(row, lease_seconds=max(0.0, min(left, LEASE_SECONDS)))
 
 
 def digest(token: str) -> str:
@@ -232,6 +253,10 @@ def _token() -> str:
 
 def _refused() -> WorkerTokenError:
     return WorkerTokenError("this token opens nothing here")
+
+
+def _no_worker(worker_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no worker {worker_id!r:.80}", where=Where(asset=_TABLE))
 
 
 def _moment(text: str) -> datetime:

@@ -107,7 +107,7 @@ class WorkerRegister:
             self._library.close()
 
     def _list(self, _: bytes) -> dict[str, Any]:
-        return {"object": "list", "data": [_shown(row) for row in self._store().list()]}
+        return {"object": "list", "data": msgspec.to_builtins(self._store().list(), enc_hook=dict)}
 
     def _enrol(self, body: bytes) -> dict[str, Any]:
         asked = _read(body, Enrolment)
@@ -125,7 +125,7 @@ class WorkerRegister:
 
         store = self._store()
         invited = store.invitation(asked.token)
-        _check_address(asked.url, (*invited["hosts"], *self._settings.egress.allowed))
+        _check_address(asked.url, (*invited.hosts, *self._settings.egress.allowed))
         kind = _kind(asked.kind)
         made = store.enrol(asked.token, asked.url.rstrip("/"), _report(asked), kind=kind)
         times = {"lease_seconds": LEASE_SECONDS, "beat_seconds": BEAT_SECONDS}
@@ -159,23 +159,22 @@ class WorkerRegister:
                 f"no {asked.worker_type} worker holds a lease", hint="`innkeeper worker --join` starts one"
             )
         row = alive[0]
-        told = row["capabilities"]
         info = {
             "workerType": asked.worker_type,
             "autoRegistered": True,
             "registrationMethod": "enrolment",
-            "lastUpdated": row["beat_at"],
+            "lastUpdated": row.beat_at,
         }
         return {
             "success": True,
-            "worker_url": row["url"],
-            "workerUrl": row["url"],
-            "isHealthy": row["state"] == "ready",
-            "healthError": None if row["state"] == "ready" else row["state"],
+            "worker_url": row.url,
+            "workerUrl": row.url,
+            "isHealthy": row.state == "ready",
+            "healthError": None if row.state == "ready" else row.state.value,
             "registrationInfo": info,
             "worker_type": asked.worker_type,
-            "supportedEndpoints": ["/chat", "/enhance", "/generate"] if row["kind"] == "chat" else ["/generate"],
-            "workerCapabilities": dict(told),
+            "supportedEndpoints": ["/chat", "/enhance", "/generate"] if row.kind == "chat" else ["/generate"],
+            "workerCapabilities": dict(row.capabilities),
             "responseTimeMs": 0,
         }
 
@@ -238,8 +237,3 @@ def _check_address(url: str, allowed: tuple[str, ...]) -> None:
     except OSError as error:
         raise AddressRefusedError(f"the host {parts.hostname!r:.200} is not known") from error
     egress.choose(parts.hostname or "", port, [str(place[4][0]) for place in found])
-
-
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.to_builtins(row, enc_hook=dict)
-    return shown

@@ -135,7 +135,7 @@ class LibraryRouting:
 
         library = self._library.get()
         workers = self._workers().alive()
-        self._hosts = {row["id"]: tuple(row["hosts"]) for row in workers}
+        self._hosts = {row.id: row.hosts for row in workers}
         policies = read_policies(RoutePolicyStore(library.db).list())
         catalogue, now = library.catalogue, monotonic()
         if catalogue is not self._known:
