@@ -231,11 +231,11 @@ def note_unused(state: State, reasons: Mapping[str, str]) -> None:
     A name is a field of the request, or ``ports.`` and the name of a port.
     """
     for name, reason in reasons.items():
-        if _is_given(state, name):
+        if _is_set(state, name):
             _ignored(state, name, reason)
 
 
-def _is_given(state: State, name: str) -> bool:
+def _is_set(state: State, name: str) -> bool:
     if name.startswith("ports."):
         return getattr(state.inputs.ports, name.removeprefix("ports.")) is not None
     if name == "context":

@@ -39,7 +39,7 @@ def cards_of(group: Any) -> tuple[Any, ...]:
 def speakers_of(plan: Plan) -> tuple[int, ...]:
     """Who replies in a group, in their order: places of members. Nothing where the plan says nothing of them."""
     chosen = (note.data.get("speakers") for note in plan.notes if note.data)
-    return next((tuple(places) for places in chosen if places), ())
+    return next((tuple(choice) for choice in chosen if choice), ())
 
 
 def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: bool = False) -> tuple[str, ...]:

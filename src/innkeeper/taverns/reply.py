@@ -77,7 +77,7 @@ def lines_of(names: tuple[str, ...]) -> re.Pattern[str] | None:
 
 def _whole_sentences(text: str) -> str:
     """The text up to its last end of a sentence; all of it where there is none."""
-    end = next((place for place in range(len(text), 0, -1) if text[place - 1] in _ENDS), 0)
+    end = next((end_index for end_index in range(len(text), 0, -1) if text[end_index - 1] in _ENDS), 0)
     return text[:end] or text
 
 

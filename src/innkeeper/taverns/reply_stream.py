@@ -21,7 +21,7 @@ class ReplyStream:
         self._front = f"{rules.own}:"
         self._held = ""
         self._begun = rules.continues
-        self._has_said = False
+        self._has_text = False
         self.is_cut = False
 
     def feed(self, piece: str) -> str:
@@ -36,14 +36,14 @@ class ReplyStream:
         match = None if self._pattern is None else self._pattern.search(self._held)
         if match is not None:
             before = self._held[: match.start()].rstrip()
-            self.is_cut = self._has_said or bool(before)
+            self.is_cut = self._has_text or bool(before)
             if self.is_cut:
                 return before
             self._pattern = None  # an answer is never cut to nothing: this one is kept whole
-        said = self._held[: self._sure()].rstrip()
-        self._held = self._held[len(said) :]
-        self._has_said = self._has_said or bool(said)
-        return said
+        text = self._held[: self._sure()].rstrip()
+        self._held = self._held[len(text) :]
+        self._has_text = self._has_text or bool(text)
+        return text
 
     def end(self) -> str:
         """What is still to be said when nothing more comes."""

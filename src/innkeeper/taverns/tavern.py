@@ -50,8 +50,8 @@ class Builder:
     def set(self, **inputs: Unpack[BuildInputs]) -> Builder:
         """Set inputs by keyword. ``meta``, ``macro_vars`` and ``configs`` add to what is there. Raises `UsageError`."""
         self._check_open()
-        given: Mapping[str, Any] = inputs
-        for keyword, value in given.items():
+        fields: Mapping[str, Any] = inputs
+        for keyword, value in fields.items():
             name = canonical_name(keyword)
             present = self._inputs.get(name)
             merges = name in _MERGED and isinstance(present, Mapping) and isinstance(value, Mapping)
@@ -82,8 +82,8 @@ class Builder:
 
     def authors_note(self, note: Any = None, **parts: Any) -> Builder:
         """Set the author's note by its value, or by ``position``, ``depth``, ``role`` and so on; absent parts are left out."""
-        given = {key: value for key, value in parts.items() if value is not None}
-        return self.set(authors_note=given or None if note is None else note)
+        fields = {key: value for key, value in parts.items() if value is not None}
+        return self.set(authors_note=fields or None if note is None else note)
 
     def set_var(self, name: str, value: Any) -> Builder:
         """Set one macro variable; names are lower case."""

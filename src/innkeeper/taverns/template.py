@@ -94,8 +94,8 @@ class _Settings(msgspec.Struct, frozen=True):
 def _assemble(state: State, _config: NoConfig) -> None:
     request = state.request
     settings = _settings(state)
-    told = (*_system(request, settings), *_parts(settings))
-    blocks = (*told, *_history(state, settings.client_msg_id), *_message(request.message))
+    messages = (*_system(request, settings), *_parts(settings))
+    blocks = (*messages, *_history(state, settings.client_msg_id), *_message(request.message))
     state.result.blocks = list(blocks)
     state.result.plan = Plan(blocks=blocks)
     state.stat("plan_blocks", len(blocks))
@@ -160,9 +160,9 @@ def _history(state: State, current: str) -> Iterator[Block]:
 def _turn(index: int, message: Message) -> Block:
     group = BudgetGroup.SYSTEM if message.role == "system" else BudgetGroup.HISTORY
     origin = Origin(OriginAsset.HISTORY, entry=str(index))
-    kept = not message.metadata.get("pinned", False)
+    removable = not message.metadata.get("pinned", False)
     return Block.of_message(
-        message, id=f"{HISTORY_ID}{index}", slot="history", group=group, origin=origin, removable=kept
+        message, id=f"{HISTORY_ID}{index}", slot="history", group=group, origin=origin, removable=removable
     )
 
 

@@ -43,8 +43,8 @@ def origin_of(pieces: Pieces) -> Origin | None:
     if not origins:
         return None
     first = origins[0]
-    place = first.asset, first.name, first.field, first.entry
-    if all([one is first or (one.asset, one.name, one.field, one.entry) == place for one in origins]):  # noqa: C419 - quicker so
+    address = first.asset, first.name, first.field, first.entry
+    if all([one is first or (one.asset, one.name, one.field, one.entry) == address for one in origins]):  # noqa: C419 - quicker so
         return first if first.macro is None else msgspec.structs.replace(first, macro=None)
     return Origin(first.asset) if all(origin.asset == first.asset for origin in origins) else first
 

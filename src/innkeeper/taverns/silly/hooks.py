@@ -65,7 +65,7 @@ class Opening:
         self.texts = CardTexts()
         self.depth_prompts: dict[int, Pieces] = {}
         self.reasoning: dict[int, ReasoningFrame] = {}
-        self.bias = self.kept_bias = ""
+        self.bias = self.stored_bias = ""
         self.bias_is_own = False
         self.separator = ""
         self.guidance_tokens = 0
@@ -172,7 +172,7 @@ class Opening:
         """The beginning of the reply; one that is typed is expanded twice: to be kept with the message, then to be sent."""
         typed = self.lines[-1] if self.is_sent and self.lines[-1].is_new else None
         text, self.bias_is_own = bias_text(self.inputs, typed)
-        self.bias = self.kept_bias = self.expand(text) if text else ""
+        self.bias = self.stored_bias = self.expand(text) if text else ""
         if typed is not None and self.bias_is_own and self.inputs.compat.repeated_effects:
             self.bias = self.expand.silently(text)
 
@@ -181,11 +181,11 @@ class Opening:
         if self.is_sent:
             written = self.lines[-1]
             if written.bias and not untagged(written.text):  # nothing is said besides: nobody expands it
-                line = msgspec.structs.replace(written, text=" ", is_user=False, bias=self.kept_bias, hidden=True)
+                line = msgspec.structs.replace(written, text=" ", is_user=False, bias=self.stored_bias, hidden=True)
             else:
                 line = expanded(written if self.scripts is None else self.scripts.typed(written), self.expand)
             if line.bias and not line.hidden:
-                line = msgspec.structs.replace(line, text=untagged(line.text), pieces=(), bias=self.kept_bias)
+                line = msgspec.structs.replace(line, text=untagged(line.text), pieces=(), bias=self.stored_bias)
             self.lines = (*self.lines[:-1], line)
             self._see_lines()
             if self.scripts is not None:

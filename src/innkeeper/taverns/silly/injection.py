@@ -72,7 +72,7 @@ Placed = tuple[InjectionPosition, InjectedText]
 
 def placed_texts(state: State) -> list[Placed]:
     """The injections of the request and the port, and the note, in the order they were made; their macros are as written."""
-    return [*_given(state), *_note(scene_of(state), state.made_by("lore"))]
+    return [*_injections(state), *_note(scene_of(state), state.made_by("lore"))]
 
 
 def run(state: State, _config: NoConfig) -> None:
@@ -119,15 +119,15 @@ def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool 
 
     What macros leave blank at the beginning is not sent; with ``end``, nor at the end.
     """
-    places: dict[tuple[int, str], list[InjectedText]] = {}
+    groups: dict[tuple[int, str], list[InjectedText]] = {}
     for text in texts:
-        places.setdefault((text.depth, text.role), []).append(text)
-    for depth, role in sorted(places, key=lambda place: (place[0], _rank(place[1]))):
-        found = sorted(places[depth, role], key=lambda text: text.key)
-        pieces = in_lines(*(strip_pieces(text.pieces) for text in found))
+        groups.setdefault((text.depth, text.role), []).append(text)
+    for depth, role in sorted(groups, key=lambda pair: (pair[0], _rank(pair[1]))):
+        ordered = sorted(groups[depth, role], key=lambda text: text.key)
+        pieces = in_lines(*(strip_pieces(text.pieces) for text in ordered))
         if 0 <= depth <= MAX_DEPTH:
             pieces = expand.pieces(pieces)
-        yield msgspec.structs.replace(found[0], pieces=strip_pieces(pieces, end=end))
+        yield msgspec.structs.replace(ordered[0], pieces=strip_pieces(pieces, end=end))
 
 
 def note_depths(state: State, texts: Iterable[InjectedText]) -> None:
@@ -151,7 +151,7 @@ def known_rank(key: str) -> int:
     return KNOWN_FIRST.index(key) if key in KNOWN_FIRST else len(KNOWN_FIRST)
 
 
-def _given(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
+def _injections(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
     """The application's system text, before the main prompt; the injections of the request, then those of the port."""
     system = state.request.system
     if system.strip():
@@ -242,9 +242,9 @@ def run_text(state: State, _config: NoConfig) -> None:
     beside: dict[InjectionPosition, tuple[InjectedText, ...]] = {}
 
     def join() -> None:
-        for place in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
-            texts = (text for position, text in placed if position is place)
-            beside[place] = tuple(_joined(scene.expand, sorted(texts, key=lambda text: text.key)))
+        for edge in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
+            texts = (text for position, text in placed if position is edge)
+            beside[edge] = tuple(_joined(scene.expand, sorted(texts, key=lambda text: text.key)))
 
     scene.order.follow({"beside_main": join})
     written = (*(text for _, text in placed if text.key != NOTE_KEY), *depth_prompts)

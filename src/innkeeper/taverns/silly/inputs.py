@@ -291,8 +291,8 @@ def _generation(state: State, group: Group | None) -> Generation:
 
 
 def _lore(settings: Mapping[str, Any], compat: Quirks) -> LoreSettings:
-    found = LoreSettings.of(settings.get("wi_settings") or settings.get("world_info"))
-    return found if compat.ascii_words else msgspec.structs.replace(found, unicode_words=True)
+    lore_settings = LoreSettings.of(settings.get("wi_settings") or settings.get("world_info"))
+    return lore_settings if compat.ascii_words else msgspec.structs.replace(lore_settings, unicode_words=True)
 
 
 def _extension(state: State, kind: type[T], name: str) -> T | None:
@@ -358,10 +358,10 @@ def _note(state: State, assets: Assets) -> AuthorsNote:
 
 def _preset(preset: Preset, request: BuildRequest) -> Preset:
     fields = {"context_window": request.context_window, "max_tokens": request.reserved_tokens or None}
-    given: dict[str, Any] = {name: number for name, number in fields.items() if number is not None}
+    numbers: dict[str, Any] = {name: number for name, number in fields.items() if number is not None}
     if request.tools and "function_calling" not in (preset.document.at(preset.path) or {}):
-        given["function_calling"] = True
-    return msgspec.structs.replace(preset, **given) if given else preset
+        numbers["function_calling"] = True
+    return msgspec.structs.replace(preset, **numbers) if numbers else preset
 
 
 def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
@@ -430,14 +430,14 @@ def _books(state: State, assets: Assets, character: Character) -> list[ScopedBoo
     """
     books: list[tuple[str, ScopedBook]] = []
     charge("lore", _BOOK_STEPS * len(assets.books))
-    for index, given in enumerate(assets.books):
-        scope = given.scope
+    for index, candidate in enumerate(assets.books):
+        scope = candidate.scope
         if scope not in _SCOPES:
             state.note(NoteKind.IGNORED, f"lorebook {index} has the scope {scope!r}: it is not used")
             continue
         if scope in _SINGLE:
             books = [pair for pair in books if pair[0] != scope]
-        books.append((scope, ScopedBook(given.name or f"book {index}", _SCOPES[scope], given.lorebook)))
+        books.append((scope, ScopedBook(candidate.name or f"book {index}", _SCOPES[scope], candidate.lorebook)))
     books += _embedded(state, character, books)
     books.sort(key=lambda pair: pair[0] == "character_extra")
     before = {scope: _before(books, scope) for scope in dict(books)}
@@ -450,18 +450,18 @@ _BOOK_STEPS: Final = 300
 _FIRST: Final = ("global", "chat", "persona", "character")
 
 
-def _before(found: list[tuple[str, ScopedBook]], scope: str) -> set[str]:
+def _before(books: list[tuple[str, ScopedBook]], scope: str) -> set[str]:
     """The names of books that count in a scope which comes before ``scope``."""
     scopes = _FIRST[: _FIRST.index(scope)] if scope in _FIRST else _FIRST
-    return {book.name for other, book in found if other in scopes}
+    return {book.name for other, book in books if other in scopes}
 
 
-def _embedded(state: State, character: Character, found: list[tuple[str, ScopedBook]]) -> list[tuple[str, ScopedBook]]:
+def _embedded(state: State, character: Character, books: list[tuple[str, ScopedBook]]) -> list[tuple[str, ScopedBook]]:
     """The card's own book, when the request asks for it (SillyTavern uses it only once it was imported)."""
-    wanted = state.request.settings.get("import_character_book", True)
-    if character.book is None or any(scope == "character" for scope, _ in found):
+    imports_book = state.request.settings.get("import_character_book", True)
+    if character.book is None or any(scope == "character" for scope, _ in books):
         return []
-    if not wanted:
+    if not imports_book:
         state.note(NoteKind.IGNORED, "the card's lorebook is not used: import_character_book is off")
         return []
     name = character.book.name or f"{character.name}'s Lorebook"

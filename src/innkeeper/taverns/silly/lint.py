@@ -193,7 +193,7 @@ def _tag(tag: Tag, text: str, path: str, *, blocks: int) -> Iterator[Finding]:
     elif macro is not None and not macro.rest and not macro.least <= len(tag.arguments) + blocks <= macro.most:
         count = len(tag.arguments) + blocks
         yield _finding(
-            "malformed-macro", f"{{{{{tag.name}}}}} takes {_wanted(macro)}, not {count}", text, tag.start, path
+            "malformed-macro", f"{{{{{tag.name}}}}} takes {_expected(macro)}, not {count}", text, tag.start, path
         )
 
 
@@ -203,7 +203,7 @@ def _spelled(key: str) -> str:
     return next(name for name in (macro.name, *macro.aliases) if name.lower() == key)
 
 
-def _wanted(macro: Macro) -> str:
+def _expected(macro: Macro) -> str:
     if macro.least == macro.most:
         return f"{macro.most} arguments" if macro.most else "no argument"
     return f"{macro.least} to {macro.most} arguments"

@@ -125,8 +125,8 @@ def note_text(scene: Scene) -> str:
     text, own = as_typed(scene.inputs.note.text), scene.inputs.character_note
     if own is None or not own.use:
         return text
-    places = {0: own.text, 1: f"{own.text}\n{text}", 2: f"{text}\n{own.text}"}
-    return places.get(own.position, own.text)
+    texts = {0: own.text, 1: f"{own.text}\n{text}", 2: f"{text}\n{own.text}"}
+    return texts.get(own.position, own.text)
 
 
 class Carry(msgspec.Struct, frozen=True):
@@ -162,22 +162,22 @@ def run(state: State, _config: NoConfig) -> None:
     """Scan, record the verdicts, place the texts."""
     scene = scene_of(state)
     lore = compile_lore(scene.inputs.books, scene.inputs.lore)
-    found: list[LoreResult] = []
+    results: list[LoreResult] = []
     scanned: list[str] = []
     made: list[LoreTexts] = []
 
-    def place() -> None:
-        texts = lore_texts(found[0].activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=_scripts(scene))
+    def put() -> None:
+        texts = lore_texts(results[0].activated, reversed_ties=scene.inputs.compat.reversed_ties, edit=_scripts(scene))
         made.append(_with_separators(scene, texts))
 
     scene.order.follow(
         {
             "scanned": lambda: scanned.extend(_injections(state, scene)),
-            "lore": lambda: found.append(scan(lore, _input(state, scene, lore, tuple(scanned)))),
-            "lore_separators": place,
+            "lore": lambda: results.append(scan(lore, _input(state, scene, lore, tuple(scanned)))),
+            "lore_separators": put,
         }
     )
-    result, texts = found[0], made[0]
+    result, texts = results[0], made[0]
     state.result.lore = result
     state.result.outlets.clear()
     state.result.outlets.update({} if scene.inputs.generation.skip_wian else texts.outlets)

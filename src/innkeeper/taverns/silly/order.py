@@ -146,22 +146,22 @@ TEXT_ORDER: Final = (
 class Order:
     """The order of one build. ``stage`` is the one at work; what is expanded is reported to the state's instrumenter."""
 
-    __slots__ = ("_places", "_repeats", "_state", "stage", "stages")
+    __slots__ = ("_indices", "_repeats", "_state", "stage", "stages")
 
     def __init__(self, state: State, stages: tuple[Stage, ...], *, repeats: bool) -> None:
         self.stages, self.stage = stages, ""
         self._state, self._repeats = state, repeats
-        self._places = {stage.name: index for index, stage in enumerate(stages)}
+        self._indices = {stage.name: index for index, stage in enumerate(stages)}
 
     def follow(self, work: Mapping[str, Callable[[], None]]) -> None:
         """Do what the stages of these names are for, in the table's order. Raises `UnknownNameError` for one it does not have."""
-        places = self._places
+        indices = self._indices
         try:
-            names = sorted(work, key=places.__getitem__)
+            names = sorted(work, key=indices.__getitem__)
         except KeyError as error:
-            raise UnknownNameError("stage of evaluation", error.args[0], places) from None
+            raise UnknownNameError("stage of evaluation", error.args[0], indices) from None
         for name in names:
-            if self._repeats or not self.stages[places[name]].again:
+            if self._repeats or not self.stages[indices[name]].again:
                 self.stage = name
                 work[name]()
 

@@ -37,10 +37,10 @@ def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
     if lines and before and not lines[0].is_new and lines[0].text != before[0].content:
         stored["messages"] = {"0": lines[0].text}
     if len(lines) > len(scene.inputs.lines):
-        said = lines[-1]
-        stored["message"] = said.text
-        stored |= {"message_bias": said.bias} if said.bias else {}
-        stored |= {"message_hidden": True} if said.hidden else {}
+        last = lines[-1]
+        stored["message"] = last.text
+        stored |= {"message_bias": last.bias} if last.bias else {}
+        stored |= {"message_hidden": True} if last.hidden else {}
     return stored
 
 

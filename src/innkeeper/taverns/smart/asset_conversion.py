@@ -96,7 +96,7 @@ def _text(facts: Mapping[str, Any] | None, key: str) -> str:
 
 _POSITIONS: Final = frozenset({"relative", "in-chat"})
 
-_PLACES: Final[Mapping[str, str]] = {
+_SILLY_POSITIONS: Final[Mapping[str, str]] = {
     "chatHistory": "chatHistory",
     "worldInfoBefore": "charBefore",
     "worldInfoAfter": "charAfter",
@@ -155,11 +155,11 @@ def _ordered(preset: Preset) -> Iterator[tuple[PromptItem, bool]]:
 
 
 def _prompt(item: PromptItem, character: Character | None, state: State, *, on: bool) -> dict[str, Any] | None:
-    name = _PLACES.get(item.identifier, item.identifier)
+    name = _SILLY_POSITIONS.get(item.identifier, item.identifier)
     content = item.content
     if item.identifier in _TEXTS:
         content = "" if character is None else getattr(character, _TEXTS[item.identifier])
-    elif item.marker and item.identifier not in _PLACES:
+    elif item.marker and item.identifier not in _SILLY_POSITIONS:
         if on:
             state.note(
                 NoteKind.IGNORED,

@@ -39,7 +39,7 @@ def normalize(
         "preset": extract_preset_regex(preset)["regex_rules"],
         "character": extract_character_regex(character)["regex_rules"],
     }
-    merged, removed = _kept_rules(rules)
+    merged, removed = _distinct_rules(rules)
     return {
         "preset": copied(preset, "preset"),
         "world_book": merged_books["world_book"],
@@ -92,14 +92,14 @@ def merge_regex(
     Rules are the same when they have the same id, else the same name, else the same pattern; the first stays.
     """
     del options  # one behaviour in every profile
-    given = (independent_regex, preset_regex, character_regex)
-    rules = {source: _rules_of(value, source) for source, value in zip(_REGEX_ORDER, given, strict=True)}
-    merged, removed = _kept_rules(rules)
+    sources = (independent_regex, preset_regex, character_regex)
+    rules = {source: _rules_of(value, source) for source, value in zip(_REGEX_ORDER, sources, strict=True)}
+    merged, removed = _distinct_rules(rules)
     return {
         "merged_regex": {"regex_rules": merged},
         "meta": {
             "order": list(_REGEX_ORDER),
-            "input_counts": {source: len(found) for source, found in rules.items()},
+            "input_counts": {source: len(source_rules) for source, source_rules in rules.items()},
             "dedup_removed_count": removed,
             "total": len(merged),
             "dedup_by": "auto",
@@ -127,7 +127,7 @@ def _listed(container: Any, source: str) -> list[dict[str, Any]]:
     return rules
 
 
-def _kept_rules(rules: Mapping[str, list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], int]:
+def _distinct_rules(rules: Mapping[str, list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], int]:
     every = [rule for source in _REGEX_ORDER for rule in rules[source]]
     return _first_of_each(every, [_rule_identity(rule) for rule in every])
 
@@ -188,20 +188,20 @@ def _entries(books: Any, options: SmartOptions) -> list[dict[str, Any]]:
     return [copied(entry, "world_books") for entry in entries if isinstance(entry, dict)]
 
 
-def _entry_identity(entry: Mapping[str, Any], place: int, dedup_key: str, options: SmartOptions) -> object:
+def _entry_identity(entry: Mapping[str, Any], index: int, dedup_key: str, options: SmartOptions) -> object:
     if "id" in entry and (options.compat.lossy_merges or entry["id"] is not None):
         return "id", _text(entry["id"])
     if dedup_key == "auto":
         content = _text(entry.get("content")).encode("utf-8", "surrogatepass")
         return "content", _text(entry.get("name")), hashlib.blake2b(content).digest()
-    return ("id", "") if options.compat.lossy_merges else place
+    return ("id", "") if options.compat.lossy_merges else index
 
 
 def _first_of_each(items: list[dict[str, Any]], identities: list[object]) -> tuple[list[dict[str, Any]], int]:
-    kept: dict[object, dict[str, Any]] = {}
+    distinct: dict[object, dict[str, Any]] = {}
     for identity, item in zip(identities, items, strict=True):
-        kept.setdefault(identity, item)
-    return list(kept.values()), len(items) - len(kept)
+        distinct.setdefault(identity, item)
+    return list(distinct.values()), len(items) - len(distinct)
 
 
 def _text(value: Any) -> str:

@@ -125,8 +125,8 @@ class Conditions:
         """What a condition's text comes to, for an explanation."""
         from innkeeper.macros.smart import condition_value
 
-        found: str = condition_value(condition, self._env)
-        return found
+        result: str = condition_value(condition, self._env)
+        return result
 
 
 def _tokens(conditions: Iterable[Any]) -> list[str]:
@@ -140,18 +140,18 @@ def _tokens(conditions: Iterable[Any]) -> list[str]:
 class KeywordSearch:
     """A text to search. ``tokens`` are the keywords that will be asked for; nothing is searched before the first question."""
 
-    __slots__ = ("_found", "_text", "_tokens")
+    __slots__ = ("_matches", "_text", "_tokens")
 
     def __init__(self, text: str, tokens: Iterable[str] = ()) -> None:
         self._text = text
         self._tokens = tokens
-        self._found: Mapping[str, bool] | None = None
+        self._matches: Mapping[str, bool] | None = None
 
     def contains(self, token: str) -> bool:
         """Whether ``token`` is in the text."""
-        if self._found is None:
-            self._found = self._search()
-        answer = self._found.get(token)
+        if self._matches is None:
+            self._matches = self._search()
+        answer = self._matches.get(token)
         if answer is not None:
             return answer
         if len(self._text) > _LONG:

@@ -218,12 +218,12 @@ def _follow(row: _Row, candidate: Candidate) -> None:
 
 
 def _verdicts(rows: list[_Row], messages: list[dict[str, Any]], names: Sequence[str]) -> Iterator[Verdict]:
-    places = {id(message["source"]): index for index, message in enumerate(messages)}
+    indices = {id(message["source"]): index for index, message in enumerate(messages)}
     for row in sorted(rows, key=lambda row: row.entry.index):
-        yield _verdict(row, places, names)
+        yield _verdict(row, indices, names)
 
 
-def _verdict(row: _Row, places: dict[int, int], names: Sequence[str]) -> Verdict:
+def _verdict(row: _Row, indices: dict[int, int], names: Sequence[str]) -> Verdict:
     entry, candidate = row.entry, row.candidate
     item = entry.item if isinstance(entry.item, dict) else {}
     facts: dict[str, Any] = {"asset": entry.asset, "index": entry.own}
@@ -231,7 +231,7 @@ def _verdict(row: _Row, places: dict[int, int], names: Sequence[str]) -> Verdict
         facts |= {"condition": text_of(item.get("condition"), entry.asset), "value": row.value}
     if candidate is not None and row.made is not None:
         depth, order = shown_number(candidate.depth), shown_number(candidate.order)
-        facts |= {"role": candidate.role, "depth": depth, "order": order, "place": places[id(row.made)]}
+        facts |= {"role": candidate.role, "depth": depth, "order": order, "place": indices[id(row.made)]}
     elif row.rule in _FIELD:
         facts["found"] = shown(item.get(_FIELD[row.rule]))
     own = item.get("id") if entry.asset == BOOKS else item.get("identifier") or item.get("name")

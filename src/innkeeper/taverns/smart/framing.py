@@ -115,13 +115,13 @@ def _filled(name: str, prompt: dict[str, Any], parts: _Parts) -> Iterator[dict[s
         yield from framed_lore(parts.entries, LORE_POSITIONS[name], parts.contains)
     elif name in DESCRIPTIONS:
         yield from _description(prompt, parts.documents[name], DESCRIPTIONS[name])
-    elif is_said(prompt.get("content")):
+    elif has_text(prompt.get("content")):
         yield {"role": _role(prompt), "content": prompt["content"], "source": prompt_source(prompt)}
 
 
 def _description(prompt: dict[str, Any], document: Any, prefix: str) -> Iterator[dict[str, Any]]:
     text = document.get("description") if isinstance(document, Mapping) else None
-    if is_said(text):
+    if has_text(text):
         yield {"role": _role(prompt), "content": text, "source": document_source(dict(document), prefix)}
 
 
@@ -164,7 +164,7 @@ def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> Rul
     """The rule that keeps an entry out of its place around the character, or ``None``."""
     if entry.get("enabled") is not True:
         return Rule.DISABLED
-    if not is_said(entry.get("content")):
+    if not has_text(entry.get("content")):
         return Rule.BLANK
     if is_conditional(entry) and not any(map(contains, _keys(entry.get("keys")))):
         return Rule.KEYS
@@ -178,7 +178,7 @@ def _keys(keys: Any) -> list[str]:
     return [text for text in texts if text]
 
 
-def is_said(content: Any) -> bool:
+def has_text(content: Any) -> bool:
     """Whether content is text with more than blanks."""
     return isinstance(content, str) and bool(content.strip())
 

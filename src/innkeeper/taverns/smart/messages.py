@@ -177,7 +177,7 @@ def _messages(history: Any, compat: Compat) -> Iterator[dict[str, Any]]:
 
 def _source(own: Any, role: str, index: int, compat: Compat) -> dict[str, Any]:
     if isinstance(own, dict):
-        kept: dict[str, Any] = copied(own, f"history[{index}].source")
-        return kept
+        copy: dict[str, Any] = copied(own, f"history[{index}].source")
+        return copy
     kind = compat.framing_system_type if role == "system" else f"history.{role}"
     return {"type": kind, "id": f"history_{index}", "index": index}

@@ -122,12 +122,12 @@ def _greet(state: State, inputs: SmartInputs) -> None:
     index = state.request.greeting
     if index is None:
         return
-    place = max(index, 0)
-    if place >= len(inputs.greetings):
+    position = max(index, 0)
+    if position >= len(inputs.greetings):
         state.warn(f"there is no greeting {index}; the card has {len(inputs.greetings)}")
-        place = 0
-    state.result.greeting = inputs.greetings[place] if inputs.greetings else ""
-    state.result.greeting_index = place
+        position = 0
+    state.result.greeting = inputs.greetings[position] if inputs.greetings else ""
+    state.result.greeting_index = position
 
 
 PREPARE: Final = Step("prepare", run, NoConfig)
@@ -180,7 +180,7 @@ def read_inputs(state: State) -> SmartInputs:
     messages = request.history
     if request.message:
         messages = (*messages, Message("user", request.message))
-    said = [{"role": message.role, "content": message.content} for message in messages]
+    history = [{"role": message.role, "content": message.content} for message in messages]
     people = people_variables(character, card, persona)
     own = state.variables.to_dict()
     entries, books = _entries(state, assets, character, card, options)
@@ -195,10 +195,10 @@ def read_inputs(state: State) -> SmartInputs:
         persona=persona,
         greetings=greetings_of(character, card),
         messages=messages,
-        history=[{**item, "role": "assistant"} if item["role"] in RESULT_ROLES else item for item in said],
+        history=[{**item, "role": "assistant"} if item["role"] in RESULT_ROLES else item for item in history],
         table={
             **people,
-            **chat_variables(said, request.message),
+            **chat_variables(history, request.message),
             **thaw(dict(request.macro_vars)),
             **own.get("global", {}),
             **own.get("local", {}),
@@ -240,28 +240,28 @@ def _entries(
 
     With `Compat.lossy_merges` entries of one ``id`` are the same, as in the original; else those of one id and text.
     """
-    given = [_book(book, state) for book in assets.books]
-    books = [entries_of(book, _WIDE) for book in given]
+    own_books = [_book(book, state) for book in assets.books]
+    books = [entries_of(book, _WIDE) for book in own_books]
     own = {"entries": [entry for entries in books for entry in entries]}
     carried = extract_character_world_book(character)
     every = [*own["entries"], *carried["entries"]]
-    found: list[dict[str, Any]]
+    selected: list[dict[str, Any]]
     if options.compat.lossy_merges:
         merged = merge_world_books(own, carried, options=options)
-        found, removed = merged["world_book"], merged["meta"]["dedup_removed_count"]
+        selected, removed = merged["world_book"], merged["meta"]["dedup_removed_count"]
     else:
-        found, removed = _distinct(every)
+        selected, removed = _distinct(every)
     names = [
         name
-        for index, (book, entries) in enumerate(zip(given, books, strict=True))
+        for index, (book, entries) in enumerate(zip(own_books, books, strict=True))
         for name in [_name(book) or f"book {index}"] * len(entries)
     ]
     names += [_own_book_name(character, card)] * len(carried["entries"])
     if removed:
         message = f"{removed} entries of the books are left out: the same ones came before"
         state.note(NoteKind.IGNORED, message, data={"entries": removed})
-        names = _names_of(found, every, names)
-    return found, names
+        names = _names_of(selected, every, names)
+    return selected, names
 
 
 def _name(book: Any) -> str:
@@ -276,11 +276,11 @@ def _own_book_name(character: Any, card: Character | None) -> str:
     return _name(character.get("world_book")) if isinstance(character, Mapping) else ""
 
 
-def _names_of(found: list[dict[str, Any]], every: list[dict[str, Any]], names: list[str]) -> list[str]:
+def _names_of(entries: list[dict[str, Any]], every: list[dict[str, Any]], names: list[str]) -> list[str]:
     """The books of the entries that are left of ``every``, in whose order they are."""
     rest = zip(every, names, strict=True)
-    kept = ((entry.get("id"), entry.get("content")) for entry in found)
-    return [next((name for entry, name in rest if (entry.get("id"), entry.get("content")) == key), "") for key in kept]
+    pairs = ((entry.get("id"), entry.get("content")) for entry in entries)
+    return [next((name for entry, name in rest if (entry.get("id"), entry.get("content")) == key), "") for key in pairs]
 
 
 _WIDE: Final = Compat(wide_books=True)
@@ -289,12 +289,12 @@ _WIDE: Final = Compat(wide_books=True)
 
 def _distinct(entries: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
     """The entries, each once, and how many were there before."""
-    kept: dict[object, dict[str, Any]] = {}
+    distinct: dict[object, dict[str, Any]] = {}
     for index, entry in enumerate(entries):
         content = entry.get("content")
         is_named = entry.get("id") is not None and isinstance(content, str)
-        kept.setdefault((text_of(entry["id"], "id"), content) if is_named else index, entry)
-    return list(kept.values()), len(entries) - len(kept)
+        distinct.setdefault((text_of(entry["id"], "id"), content) if is_named else index, entry)
+    return list(distinct.values()), len(entries) - len(distinct)
 
 
 def _unforged(item: Any, keys: tuple[str, ...]) -> Any:
@@ -323,10 +323,10 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 
 def read_settings(request: BuildRequest) -> SmartSettings:
     """The settings of a request. Raises `ConfigError` for unknown keys and wrong types, `UnknownNameError` for a profile."""
-    given = {name: thaw(value) for name, value in request.settings.items() if name not in _LEFT_ASIDE}
+    settings = {name: thaw(value) for name, value in request.settings.items() if name not in _LEFT_ASIDE}
     try:
-        switches = {**msgspec.structs.asdict(compat_of(request.profile)), **given.pop("compat", {})}
-        return convert({**given, "compat": switches}, SmartSettings)
+        switches = {**msgspec.structs.asdict(compat_of(request.profile)), **settings.pop("compat", {})}
+        return convert({**settings, "compat": switches}, SmartSettings)
     except (msgspec.ValidationError, TypeError) as error:
         known = ", ".join(SmartSettings.__struct_fields__)
         raise ConfigError(f"invalid settings: {error}", where=Where(asset="settings"), hint=f"keys: {known}") from error

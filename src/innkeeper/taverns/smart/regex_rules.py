@@ -84,9 +84,9 @@ def _applied(
     depths = _depths(written)
     for rule in _chosen(regex_rules, placement, view, variables, options, run):
         charge("rules", len(written) * _REACHING_STEPS)
-        places = [index for index, message in enumerate(written) if rule.reaches(message, depths[index])]
-        contents = [text_of(written[index].get("content"), f"messages[{index}].content") for index in places]
-        for index, old, new in zip(places, contents, run.replaced(rule, contents), strict=True):
+        indices = [index for index, message in enumerate(written) if rule.reaches(message, depths[index])]
+        contents = [text_of(written[index].get("content"), f"messages[{index}].content") for index in indices]
+        for index, old, new in zip(indices, contents, run.replaced(rule, contents), strict=True):
             if new != old:
                 written[index]["content"] = new
     return written
@@ -111,10 +111,10 @@ def apply_text(
     return {"text": written}
 
 
-def _object(message: Any, place: int) -> Mapping[str, Any]:
+def _object(message: Any, index: int) -> Mapping[str, Any]:
     if isinstance(message, Mapping):
         return message
-    raise wrong_type(f"messages[{place}]", "an object", message)
+    raise wrong_type(f"messages[{index}]", "an object", message)
 
 
 # --- one rule ----------------------------------------------------------------------------------------------------------
@@ -158,10 +158,10 @@ def _written(value: Any, path: str) -> str:
 def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     """How many messages of user or assistant stand at a message's place or after it; relative presets do not count."""
     depths, anchors = [0] * len(messages), 0
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         anchors += _word(message.get("role")) in _ANCHORS and not _is_relative(message)
-        depths[place] = anchors
+        depths[index] = anchors
     return depths
 
 
@@ -195,8 +195,8 @@ def _chosen(
 
 
 def _listed(rules: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    found = rules.get("regex_rules") if isinstance(rules, Mapping) else rules
-    for index, rule in enumerate(found if isinstance(found, list) else ()):
+    rule_list = rules.get("regex_rules") if isinstance(rules, Mapping) else rules
+    for index, rule in enumerate(rule_list if isinstance(rule_list, list) else ()):
         if isinstance(rule, Mapping):
             yield index, rule
 
@@ -231,9 +231,9 @@ def _conditions(
     from innkeeper.macros.smart import SmartEnvironment, condition_holds
 
     env = SmartEnvironment.of(variables, options=options.macros)
-    found = {index: condition_holds(rule.get("condition"), env) for index, rule in conditional}
+    verdicts = {index: condition_holds(rule.get("condition"), env) for index, rule in conditional}
     run.notes.extend(env.notes)
-    return found
+    return verdicts
 
 
 def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
@@ -342,11 +342,13 @@ def _postprocessed(
     chosen: SmartOptions,
     notes: list[Note] | None,
 ) -> dict[str, Any]:
-    told = [] if notes is None else notes
-    own = _objects(copied(messages, "messages"), told)
-    before = apply_messages(regex_rules, "before_macro", view, own, variables, options=chosen, notes=told)["message"]
-    expanded, around = _expanded(before, variables, chosen, told)
-    after = apply_messages(regex_rules, "after_macro", view, expanded, variables, options=chosen, notes=told)
+    collected = [] if notes is None else notes
+    own = _objects(copied(messages, "messages"), collected)
+    before = apply_messages(regex_rules, "before_macro", view, own, variables, options=chosen, notes=collected)[
+        "message"
+    ]
+    expanded, around = _expanded(before, variables, chosen, collected)
+    after = apply_messages(regex_rules, "after_macro", view, expanded, variables, options=chosen, notes=collected)
     return {"message": after["message"], "variables": around}
 
 

@@ -76,21 +76,21 @@ def _run_framing(state: State, _config: NoConfig) -> None:
 def _finished(verdicts: tuple[Verdict, ...], inputs: SmartInputs, chat: list[dict[str, Any]]) -> list[Verdict]:
     contains = KeywordSearch("\n".join([message["content"] for message in chat])).contains
     names = [prompt.get("identifier") for prompt in relative_prompts(None, inputs.preset)]
-    places = {LORE_POSITIONS[name] for name in names if isinstance(name, str) and name in LORE_POSITIONS}
-    return [_framed(verdict, inputs, contains, places) for verdict in verdicts]
+    positions = {LORE_POSITIONS[name] for name in names if isinstance(name, str) and name in LORE_POSITIONS}
+    return [_framed(verdict, inputs, contains, positions) for verdict in verdicts]
 
 
-def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, places: set[str]) -> Verdict:
+def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, positions: set[str]) -> Verdict:
     """The verdict of an entry around the character, in place of the one that says it does not belong into the chat."""
     if verdict.facts["asset"] != "world_books" or verdict.reason is not Rule.POSITION:
         return verdict
     entry = inputs.entries[verdict.facts["index"]]
     position = text_of(entry.get("position"), "world_books")
     rule = screen_framed(entry, contains)
-    if rule is None and position not in places:
+    if rule is None and position not in positions:
         rule = Rule.NO_PLACE
-    found = position if rule is None else shown(entry.get(_ASKED.get(rule, "position")))
-    return msgspec.structs.replace(verdict, reason=rule or Rule.FRAMED, facts={**verdict.facts, "found": found})
+    value = position if rule is None else shown(entry.get(_ASKED.get(rule, "position")))
+    return msgspec.structs.replace(verdict, reason=rule or Rule.FRAMED, facts={**verdict.facts, "found": value})
 
 
 _ASKED: Final = {Rule.KEYS: "keys", Rule.DISABLED: "enabled"}
@@ -203,15 +203,15 @@ def _with_system(blocks: tuple[Block, ...], text: str) -> tuple[Block, ...]:
         metadata=FrozenDict({"source": "request_system"}),
         origin=Origin("request", "system"),
     )
-    place = next((index for index, other in enumerate(blocks) if other.slot in {"history", "message"}), len(blocks))
-    return (*blocks[:place], block, *blocks[place:])
+    position = next((index for index, other in enumerate(blocks) if other.slot in {"history", "message"}), len(blocks))
+    return (*blocks[:position], block, *blocks[position:])
 
 
-def _chat_block(message: dict[str, Any], inputs: SmartInputs, said: int) -> Block:
+def _chat_block(message: dict[str, Any], inputs: SmartInputs, length: int) -> Block:
     """A message of the chat, with everything that the request's own has beside its text."""
     index = message["source"]["index"]
     own: Message = inputs.messages[index]
-    is_new = index >= said
+    is_new = index >= length
     is_result = own.role in RESULT_ROLES
     return Block(
         role=own.role if is_result else message["role"],
@@ -230,10 +230,10 @@ def _chat_block(message: dict[str, Any], inputs: SmartInputs, said: int) -> Bloc
 def _block(message: dict[str, Any], number: int) -> Block:
     source = message["source"]
     kind: str = source["type"]
-    asset, _, place = kind.partition(".")
+    asset, _, field = kind.partition(".")
     facts: dict[str, Any] = {"source": kind, "id": text_of(source["id"], "source.id")}
     facts |= {name: text_of(source.get(name), name) for name in ("name", "identifier") if source.get(name)}
-    if place == "in-chat":
+    if field == "in-chat":
         depth, order = whole_number(source.get("depth"), 0), whole_number(source.get("order"), 100)
         facts |= {"depth": shown_number(depth), "order": shown_number(order)}
     return Block(

@@ -42,20 +42,20 @@ def apply_operation(
 
     Raises `LimitError` for data that is too deep.
     """
-    given = options if isinstance(options, Mapping) else {}
+    settings = options if isinstance(options, Mapping) else {}
     base = copied(base_document if isinstance(base_document, Mapping) else {}, "base_document")
     changes = copied(overrides, "overrides")
     result = _applied(
-        base, changes, operation.lower() if isinstance(operation, str) else "merge", given, smart or SmartOptions()
+        base, changes, operation.lower() if isinstance(operation, str) else "merge", settings, smart or SmartOptions()
     )
-    for path in given["remove_paths"] if isinstance(given.get("remove_paths"), list) else ():
+    for path in settings["remove_paths"] if isinstance(settings.get("remove_paths"), list) else ():
         if isinstance(path, (str, int)):
             _remove(result, text_of(path, "options.remove_paths"))
     return result
 
 
 def _applied(
-    base: dict[str, Any], changes: Any, operation: str, given: Mapping[str, Any], smart: SmartOptions
+    base: dict[str, Any], changes: Any, operation: str, options: Mapping[str, Any], smart: SmartOptions
 ) -> dict[str, Any]:
     if operation == "replace":
         return changes if isinstance(changes, dict) else {"value": changes} if changes else {}
@@ -63,10 +63,10 @@ def _applied(
         return base
     if operation in _SHALLOW:
         return base | changes
-    named = given.get("array_strategy")
+    named = options.get("array_strategy")
     strategy = _ARRAYS_OF.get(operation, named.lower() if isinstance(named, str) else "replace")
     merge = ARRAY_STRATEGIES.get(strategy, _replaced)
-    key = given.get("array_key")
+    key = options.get("array_key")
     merged: dict[str, Any] = _deep(base, changes, merge, None if smart.compat.lossy_merges else key)
     return merged
 
@@ -110,10 +110,10 @@ def _union_by_key(base: list[Any], changes: list[Any], key: str | None) -> list[
 
 
 def _once(items: Iterable[Any], identity: Callable[[Any], str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    updates: dict[str, Any] = {}
     for item in items:
-        found.setdefault(identity(item), item)
-    return found
+        updates.setdefault(identity(item), item)
+    return updates
 
 
 def _identity(value: Any) -> str:

@@ -78,20 +78,20 @@ def check_context_policy(context: Context) -> None:
 
 
 def _from_context(context: Context) -> LanguagePolicyConfig:
-    given = context.get("language_policy")
-    if given is not None and not isinstance(given, Mapping):
+    policy = context.get("language_policy")
+    if policy is not None and not isinstance(policy, Mapping):
         raise ConfigError(
-            f"context.language_policy must be a mapping, not {type(given).__name__}",
+            f"context.language_policy must be a mapping, not {type(policy).__name__}",
             hint='for example {"enabled": true, "target_lang": "ja-JP"}',
         )
-    return LANGUAGE_POLICY.configure(given or {})
+    return LANGUAGE_POLICY.configure(policy or {})
 
 
 def _decided(context: Context, config: LanguagePolicyConfig) -> _Policy:
     fields: dict[str, Any] = {}
     for layer in (_from_context(context), config):
-        given = msgspec.structs.asdict(layer)
-        fields |= {key: value for key, value in given.items() if value is not msgspec.UNSET}
+        policy_fields = msgspec.structs.asdict(layer)
+        fields |= {key: value for key, value in policy_fields.items() if value is not msgspec.UNSET}
     fields["style_hint"] = (fields.get("style_hint") or "").strip() or None
     fields["special_tags"] = fields.get("special_tags") or ()
     return _Policy(**fields)
@@ -151,12 +151,12 @@ def with_policy(blocks: tuple[Block, ...], policy: Block) -> tuple[Block, ...]:
 
     Assistant blocks with tool calls belong to that end: providers refuse a message between a call and its result.
     """
-    place = next((index for index, block in enumerate(blocks) if block.slot == "user_message"), None)
-    if place is None:
-        place = len(blocks)
-        while place > 0 and _takes_no_break(blocks[place - 1]):
-            place -= 1
-    return (*blocks[:place], policy, *blocks[place:])
+    position = next((index for index, block in enumerate(blocks) if block.slot == "user_message"), None)
+    if position is None:
+        position = len(blocks)
+        while position > 0 and _takes_no_break(blocks[position - 1]):
+            position -= 1
+    return (*blocks[:position], policy, *blocks[position:])
 
 
 def _takes_no_break(block: Block) -> bool:
@@ -261,7 +261,7 @@ def policy_text(target_lang: str, style_hint: str | None = None, special_tags: S
 
 
 def _lines(target: str, style: str | None, tags: Sequence[str]) -> list[str]:
-    kept = [f"<{tag}>" for tag in tags if tag.lower() != "lang"]
+    selected = [f"<{tag}>" for tag in tags if tag.lower() != "lang"]
     manner = f" Style: {style}." if style else ""
     lines = [
         "Language policy:",
@@ -270,9 +270,9 @@ def _lines(target: str, style: str | None, tags: Sequence[str]) -> list[str]:
         "Leave tool names, directive types and JSON keys as they are. Where JSON is asked for, send JSON and nothing else.",
         "A turn that calls tools has no prose in it.",
     ]
-    if kept:
-        lines.append(f"Leave what stands inside these tags as it is: {', '.join(kept)}.")
-    if len(kept) < len(tags):
+    if selected:
+        lines.append(f"Leave what stands inside these tags as it is: {', '.join(selected)}.")
+    if len(selected) < len(tags):
         lines.append(
             f'Mark a passage in another language with <lang code="...">...</lang>: inside it that language, outside {target}.'
         )

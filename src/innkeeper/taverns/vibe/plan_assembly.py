@@ -168,8 +168,8 @@ def _rendered(state: State, key: str, template: str) -> LiquidResult:
         raise error.at(asset=key) from error.__cause__
     for note in result.warnings:
         where = note.where or Where()
-        place = Where(asset=key, line=where.line, column=where.column, excerpt=where.excerpt, cut=where.cut)
-        state.warn(note.message, kind=NoteKind.MACRO, where=place, hint=note.hint)
+        origin = Where(asset=key, line=where.line, column=where.column, excerpt=where.excerpt, cut=where.cut)
+        state.warn(note.message, kind=NoteKind.MACRO, where=origin, hint=note.hint)
     return result
 
 

@@ -184,9 +184,9 @@ _PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
 def _named(scene: Scene, line: Line, text: str) -> Pieces:
     """What a line says, with its speaker's name where that belongs; what macros gave before keeps their names."""
     named = named_text(scene.inputs, line, text)
-    said = line.text.replace("\r", "")
-    if line.pieces and named.endswith(said):
-        return (*pieces_of(named.removesuffix(said), line.origin), *without_returns(line.pieces))
+    spoken = line.text.replace("\r", "")
+    if line.pieces and named.endswith(spoken):
+        return (*pieces_of(named.removesuffix(spoken), line.origin), *without_returns(line.pieces))
     return pieces_of(named, line.origin)
 
 

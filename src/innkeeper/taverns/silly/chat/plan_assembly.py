@@ -147,8 +147,8 @@ def _new_chat(scene: Scene) -> Block:
 
 
 def _nudge(scene: Scene, pinned: Pinned) -> Block | None:
-    wanted = scene.inputs.group is not None and scene.type != "impersonate" and pinned.group_nudge
-    return message_block("system", pinned.group_nudge, "group_nudge_prompt", "chatHistory") if wanted else None
+    nudged = scene.inputs.group is not None and scene.type != "impersonate" and pinned.group_nudge
+    return message_block("system", pinned.group_nudge, "group_nudge_prompt", "chatHistory") if nudged else None
 
 
 def _control(scene: Scene, pinned: Pinned) -> Iterator[Block]:

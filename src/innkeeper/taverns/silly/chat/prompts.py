@@ -200,9 +200,11 @@ class _Making:
         )
 
     def _beside_again(self) -> None:
-        for place in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
-            found = sorted((text for position, text in self.placed if position is place), key=lambda text: text.key)
-            self.anchors[place] = self.scene.expand.silently("\n".join(text.text.strip() for text in found))
+        for position_now in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
+            found = sorted(
+                (text for position, text in self.placed if position is position_now), key=lambda text: text.key
+            )
+            self.anchors[position_now] = self.scene.expand.silently("\n".join(text.text.strip() for text in found))
 
     def _story_again(self) -> None:
         """The story string of text completion is rendered here as well; there is none, but of its fields."""
@@ -282,19 +284,19 @@ class _Making:
 
     def _beside(self) -> None:
         """What SillyTavern knows by its key, then the persona, then the others; the note even where it goes into the chat."""
-        expand, places = self.scene.expand, (InjectionPosition.BEFORE, InjectionPosition.AFTER)
-        found = sorted(self.placed, key=lambda placed: known_rank(placed[1].key))
-        known = sum(known_rank(text.key) < len(KNOWN_FIRST) for _, text in found)
-        for index, (position, text) in enumerate(found):
+        expand, positions = self.scene.expand, (InjectionPosition.BEFORE, InjectionPosition.AFTER)
+        ranked = sorted(self.placed, key=lambda placed: known_rank(placed[1].key))
+        known = sum(known_rank(text.key) < len(KNOWN_FIRST) for _, text in ranked)
+        for index, (position, text) in enumerate(ranked):
             if index == known:
                 self._persona()
-            if position in places:
+            if position in positions:
                 pieces = expand.pieces(text.pieces)
                 if pieces:
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
             elif known_rank(text.key) < len(KNOWN_FIRST):
                 self._again(text.text)
-        if known == len(found):
+        if known == len(ranked):
             self._persona()
 
     def _again(self, text: str) -> None:

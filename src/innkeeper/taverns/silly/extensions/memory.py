@@ -146,11 +146,11 @@ def summary_request(
 
 def _since(lines: Sequence[Line], last: int, most: int) -> Iterator[Line]:
     """The lines behind a summary that can be summed up, oldest first: none that is hidden, never the chat's last."""
-    found = 0
+    length = 0
     for line in lines[last + 1 : -1]:
         if line.hidden or line.tool_calls:
             continue
-        found += 1
-        if 0 < most < found:
+        length += 1
+        if 0 < most < length:
             return
         yield line

@@ -94,15 +94,15 @@ def recall(
     made = _summary(state, inputs, lines, expand, fits)
     if search is not None and search.settings.enabled_chats:
         stays = inputs.compat.neighbours_stay
-        found = recalled(search.settings, search.lines, search.query, search.finder, neighbours_stay=stays)
-        _note_moved(state, found.moved)
-        gone = {line.index for line in found.moved}
+        result = recalled(search.settings, search.lines, search.query, search.finder, neighbours_stay=stays)
+        _note_moved(state, result.moved)
+        gone = {line.index for line in result.moved}
         sent = tuple(line for line in sent if line.index not in gone)
-        made.append(chat_injection(search.settings, found.found))
+        made.append(chat_injection(search.settings, result.found))
     if search is not None and inputs.bank and search.settings.enabled_files:
         made.append(data_bank(search.settings, inputs.bank, search.query, search.finder))
-    given = {item.id for item in state.request.injections}
-    return sent, Recall(tuple(item for item in made if item is not None and item.id not in given), search)
+    present = {item.id for item in state.request.injections}
+    return sent, Recall(tuple(item for item in made if item is not None and item.id not in present), search)
 
 
 def searched_lore(recall: Recall, entries: Iterable[CompiledEntry]) -> frozenset[str]:

@@ -107,18 +107,18 @@ def recalled(
         return Recalled(lines=lines)
     asked = [line for line in lines if line.text.strip() and not line.tool_calls]
     hits = search.search([line.text for line in asked], query)[: max(settings.insert, 0)]
-    kept = {line.index for line in lines[-settings.protect :]} if settings.protect > 0 else set()
-    found = tuple(asked[place] for place, _ in hits if asked[place].index not in kept)
-    wanted, moved, stays = {line.index for line in found}, list[Line](), False
+    protected = {line.index for line in lines[-settings.protect :]} if settings.protect > 0 else set()
+    recalled_lines = tuple(asked[index] for index, _ in hits if asked[index].index not in protected)
+    indices, moved, stays = {line.index for line in recalled_lines}, list[Line](), False
     for line in lines:
-        stays = line.index not in wanted or (
+        stays = line.index not in indices or (
             neighbours_stay and not stays and bool(moved) and _is_next(moved[-1], line, lines)
         )
         if not stays:
             moved.append(line)
     gone = {line.index for line in moved}
     return Recalled(
-        lines=tuple(line for line in lines if line.index not in gone), found=found[::-1], moved=tuple(moved)
+        lines=tuple(line for line in lines if line.index not in gone), found=recalled_lines[::-1], moved=tuple(moved)
     )
 
 
@@ -127,9 +127,9 @@ def _is_next(one: Line, other: Line, lines: tuple[Line, ...]) -> bool:
     return lines[lines.index(other) - 1] is one
 
 
-def chat_injection(settings: VectorSettings, found: Sequence[Line]) -> Injection | None:
+def chat_injection(settings: VectorSettings, recalled_lines: Sequence[Line]) -> Injection | None:
     """What was found in the chat, as an injection."""
-    text = "\n\n".join(f"{line.name}: {_BREAKS.sub(' ', line.text)}".strip() for line in found)
+    text = "\n\n".join(f"{line.name}: {_BREAKS.sub(' ', line.text)}".strip() for line in recalled_lines)
     return injection_of(
         CHAT_KEY,
         filled(settings.template, "text", text),
@@ -189,7 +189,7 @@ def file_passages(settings: VectorSettings, text: str, query: str, search: Passa
         return text
     parts = list(chunks(text, settings.chunk_size))
     hits = _above(settings, search, parts, query, settings.chunk_count)
-    return "\n".join(parts[place] for place in sorted(hits))
+    return "\n".join(parts[index] for index in sorted(hits))
 
 
 def lore_keys(
@@ -204,13 +204,13 @@ def lore_keys(
         if entry.entry.enabled and entry.entry.content.strip() and (settings.enabled_for_all or entry.entry.vectorized)
     ]
     hits = _above(settings, search, [entry.entry.content for entry in asked], query, settings.max_entries)
-    return frozenset(asked[place].key for place in hits)
+    return frozenset(asked[index].key for index in hits)
 
 
 def _above(settings: VectorSettings, search: PassageSearch, texts: list[str], query: str, most: int) -> list[int]:
     """The places of the nearest texts, as many as may be, whose score is not below the threshold."""
     hits = search.search(texts, query)[: max(most, 0)] if texts and query else ()
-    return [place for place, score in hits if score >= settings.score_threshold]
+    return [index for index, score in hits if score >= settings.score_threshold]
 
 
 def _pieces(text: str, threshold: float, size: int) -> Iterator[str]:

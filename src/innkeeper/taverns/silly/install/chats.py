@@ -45,22 +45,22 @@ def chat_names(folder: UserFolder, card: CardFile) -> tuple[str, ...]:
 def one_to_one_chat(folder: UserFolder, card: CardFile, name: str | None) -> OpenChat:
     """The chat of this name, else the card's current one. Raises `UnknownNameError`, and what `read_chat` raises."""
     current = text_of(card.card.raw.get("chat"))
-    wanted = (current if name is None else name).removesuffix(_LINES)
-    if name is not None and wanted not in chat_names(folder, card):
+    stem = (current if name is None else name).removesuffix(_LINES)
+    if name is not None and stem not in chat_names(folder, card):
         raise _unknown(name, chat_names(folder, card), f"{CHATS}/{card.stem}")
-    opened = _open(folder, (CHATS, card.stem, f"{wanted}{_LINES}"), wanted)
-    return _greeted(folder, card, wanted) if opened is None else _beheaded(folder, opened)
+    opened = _open(folder, (CHATS, card.stem, f"{stem}{_LINES}"), stem)
+    return _greeted(folder, card, stem) if opened is None else _beheaded(folder, opened)
 
 
 def group_chat(folder: UserFolder, group: GroupFile, name: str | None) -> OpenChat:
     """The group's chat of this name, else its current one; an empty new one where there is no file."""
-    wanted = (text_of(group.raw.get("chat_id")) if name is None else name).removesuffix(_LINES)
-    if name is not None and wanted not in group.chats:
+    stem = (text_of(group.raw.get("chat_id")) if name is None else name).removesuffix(_LINES)
+    if name is not None and stem not in group.chats:
         raise _unknown(name, group.chats, GROUP_CHATS)
-    parts = (GROUP_CHATS, f"{wanted}{_LINES}")
-    opened = _open(folder, parts, wanted)
+    parts = (GROUP_CHATS, f"{stem}{_LINES}")
+    opened = _open(folder, parts, stem)
     if opened is None:
-        return OpenChat(Chat(header=dict(EMPTY_HEADER)), wanted, parts, is_new=True)
+        return OpenChat(Chat(header=dict(EMPTY_HEADER)), stem, parts, is_new=True)
     old = mapping_of(group.raw.get("chat_metadata"))
     if old and opened.chat.header is None:
         header = {**EMPTY_HEADER, "chat_metadata": old}
@@ -122,9 +122,9 @@ def resolve_greeting(opened: OpenChat, request: BuildRequest) -> tuple[OpenChat,
     scripted = stored_text(request, message.text)
     request = request.with_(variables=scripted.variables)
     (text,), variables = substitute(request, [scripted.text])
-    said = ChatMessage.create("assistant", text, name=message.name, send_date=request.now)
-    said = said.replace(swipes=message.swipes, swipe_id=0) if message.swipes else said
-    chat = opened.chat.replace_message(0, said)
+    greeting = ChatMessage.create("assistant", text, name=message.name, send_date=request.now)
+    greeting = greeting.replace(swipes=message.swipes, swipe_id=0) if message.swipes else greeting
+    chat = opened.chat.replace_message(0, greeting)
     request = request.with_(variables=variables, history=chat.to_messages(hidden=True))
     return msgspec.structs.replace(opened, chat=chat), request
 

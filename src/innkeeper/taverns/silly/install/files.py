@@ -92,13 +92,13 @@ class UserFolder:
         try:
             if not path.is_dir() or not self._is_inside(path, shown):
                 return ()
-            found = sorted(file.name for file in path.iterdir() if file.name.endswith(suffix))
+            names = sorted(file.name for file in path.iterdir() if file.name.endswith(suffix))
         except (OSError, RuntimeError) as error:
             self._unreadable(error, shown)
             return ()
-        if len(found) > MAX_FILES:
-            self.note(f"of {len(found)} files {MAX_FILES} are looked at", kind=NoteKind.LIMIT, at=shown)
-        return tuple(found[:MAX_FILES])
+        if len(names) > MAX_FILES:
+            self.note(f"of {len(names)} files {MAX_FILES} are looked at", kind=NoteKind.LIMIT, at=shown)
+        return tuple(names[:MAX_FILES])
 
     def data(self, *parts: str, size_limit: str = "file_bytes") -> bytes | None:
         """The bytes of a file; ``None`` where `path` is. Raises `LimitError`, and `MissingFileError`."""
@@ -128,7 +128,7 @@ class UserFolder:
             data = self.data(*parts)
             tree = None if data is None else decode_json(data, self.limits, name=name, keys_limit=keys_limit)
         except (InputError, MissingFileError) as error:
-            self.note(f"{error.message}; read as if it were not there", at=_place(error, name))
+            self.note(f"{error.message}; read as if it were not there", at=_path(error, name))
             return None
         if tree is not None and not isinstance(tree, dict):
             self.note("this is not a JSON object; read as if it were not there", at=name)
@@ -140,7 +140,7 @@ def _is_name(part: str) -> bool:
     return part not in ("", ".", "..") and not _FORBIDDEN & set(part) and len(part.encode(errors="replace")) <= _LONGEST
 
 
-def _place(error: InputError | MissingFileError, name: str) -> str:
+def _path(error: InputError | MissingFileError, name: str) -> str:
     line = error.where.line if error.where is not None else None
     return name if line is None else f"{name}:{line}"
 
@@ -163,8 +163,8 @@ def _user_folder(base: Path, user: str | None, limits: Limits) -> UserFolder:
         raise MissingFileError(f"there is no folder {shorten(str(base), _SHOWN)!r}", where=Where(asset=str(base)))
     if user is None and _is_user(base):
         return UserFolder(base, limits)
-    users = [found for root in (base, base / "data") for found in _users(root, limits)]
-    named = {found.name: found for found in reversed(users)}
+    users = [account for root in (base, base / "data") for account in _users(root, limits)]
+    named = {account.name: account for account in reversed(users)}
     chosen = named.get(user or (DEFAULT_USER if DEFAULT_USER in named else next(iter(named), "")))
     if chosen is None or (user is None and len(named) > 1 and DEFAULT_USER not in named):
         raise FormatError(_no_user(user, named), where=Where(asset=str(base)), hint=_which(named))
@@ -181,9 +181,9 @@ def _is_user(folder: Path) -> bool:
 def _users(root: Path, limits: Limits) -> Iterable[Path]:
     if not root.is_dir():
         return ()
-    found = [path for path in sorted(root.iterdir()) if path.is_dir() and _is_user(path)]
-    check_limit(limits, "archive_entries", len(found), "the number of users", asset=str(root))
-    return found
+    folders = [path for path in sorted(root.iterdir()) if path.is_dir() and _is_user(path)]
+    check_limit(limits, "archive_entries", len(folders), "the number of users", asset=str(root))
+    return folders
 
 
 def _no_user(user: str | None, named: Mapping[str, Path]) -> str:

@@ -96,7 +96,7 @@ def greet(folder: UserFolder, opened: OpenChat, group: OpenGroup, request: Build
         texts = [text for text in member.card.greetings() if text]
         if texts:
             speaking = msgspec.structs.replace(group, speaker=index)
-            said = texts[int(chance.random() * len(texts))]
-            (text,), _ = substitute(request.with_(group=speaking.request_fields()), [said])
+            chosen = texts[int(chance.random() * len(texts))]
+            (text,), _ = substitute(request.with_(group=speaking.request_fields()), [chosen])
             chat = chat.append(ChatMessage.create("assistant", text, name=member.name))
     return msgspec.structs.replace(opened, chat=chat)

@@ -96,15 +96,15 @@ def card_of(folder: UserFolder, avatar: str) -> CardFile | None:
 
 def cards(folder: UserFolder, avatars: Iterable[str] | None = None) -> tuple[CardFile, ...]:
     """The cards in these files, or all of the folder, by file name; those that cannot be read are noted and left out."""
-    found = []
+    cards = []
     for name in folder.names(CARDS, suffix=_PNG) if avatars is None else avatars:
         try:
             card = card_of(folder, name)
         except InnkeeperError as error:
             folder.note(f"the card cannot be read: {error.message}", at=f"{CARDS}/{name}")
         else:
-            found += [card] if card is not None else []
-    return tuple(found)
+            cards += [card] if card is not None else []
+    return tuple(cards)
 
 
 def find_card(folder: UserFolder, name: str) -> CardFile:
@@ -120,9 +120,9 @@ def find_card(folder: UserFolder, name: str) -> CardFile:
         if card is not None:
             return card
     named = {avatar: card_names(folder.root / CARDS / avatar) for avatar in avatars}
-    wanted = name.casefold()
-    maybe = [avatar for avatar, names in named.items() if not names or wanted in map(str.casefold, names)]
-    others = [names[0] for names in named.values() if names and wanted not in map(str.casefold, names)]
+    folded = name.casefold()
+    maybe = [avatar for avatar, names in named.items() if not names or folded in map(str.casefold, names)]
+    others = [names[0] for names in named.values() if names and folded not in map(str.casefold, names)]
     return _by_name(folder, CARDS, name, cards(folder, maybe), others)
 
 
@@ -141,17 +141,17 @@ def find_group(folder: UserFolder, name: str) -> GroupFile:
 
 def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...], others: Iterable[str] = ()) -> T:
     """The one of this name, in any case where none has it as it is written; ``others`` are names of those left aside."""
-    found = [one for one in known if one.name == name] or [
+    matching = [one for one in known if one.name == name] or [
         one for one in known if one.name.casefold() == name.casefold()
     ]
-    if len(found) > 1:
-        raise AmbiguousNameError(what, name, [one.key for one in found])
-    if not found:
+    if len(matching) > 1:
+        raise AmbiguousNameError(what, name, [one.key for one in matching])
+    if not matching:
         error = UnknownNameError(what.removesuffix("s"), name, [*(one.name for one in known), *others])
         error.where = Where(asset=what)
         error.hint = "; ".join(filter(None, (error.hint, _passed_over(folder, what)))) or None
         raise error
-    return found[0]
+    return matching[0]
 
 
 def _passed_over(folder: UserFolder, what: str) -> str:

@@ -34,29 +34,29 @@ def selecting(folder: UserFolder, names: Iterable[str], *, is_text: bool) -> dic
     changes: dict[str, Any] = {}
     for name in names:
         stem = name.removesuffix(_JSON)
-        places = _TEXT if is_text else _CHAT
-        known = {place: folder.names(place, suffix=_JSON) for place in places}
-        found = [place for place in places if f"{stem}{_JSON}" in known[place]]
-        if not found:
+        folders = _TEXT if is_text else _CHAT
+        known = {subfolder: folder.names(subfolder, suffix=_JSON) for subfolder in folders}
+        matching = [subfolder for subfolder in folders if f"{stem}{_JSON}" in known[subfolder]]
+        if not matching:
             names_here = {file.removesuffix(_JSON) for files in known.values() for file in files}
             error = UnknownNameError("preset", name, sorted(names_here))
-            error.where = Where(asset=", ".join(places))
+            error.where = Where(asset=", ".join(folders))
             raise error
-        for place in found:
-            changes = deep_merge(changes, _selected(place, stem, folder.json(place, f"{stem}{_JSON}") or {}))
+        for subfolder in matching:
+            changes = deep_merge(changes, _selected(subfolder, stem, folder.json(subfolder, f"{stem}{_JSON}") or {}))
     return changes
 
 
-def _selected(place: str, name: str, preset: Mapping[str, Any]) -> dict[str, Any]:
+def _selected(folder: str, name: str, preset: Mapping[str, Any]) -> dict[str, Any]:
     """What selecting one changes."""
-    if place == "OpenAI Settings":
+    if folder == "OpenAI Settings":
         return {"oai_settings": {**preset, "preset_settings_openai": name}}
-    if place == "TextGen Settings":
+    if folder == "TextGen Settings":
         lengths = {key: preset[own] for own, key in _LENGTHS.items() if own in preset}
         return {"textgenerationwebui_settings": {**preset, "preset": name}, **lengths}
-    if place in ("sysprompt", "reasoning"):
-        return {"power_user": {place: {**preset, "name": name}}}
-    return {"power_user": {place: {**preset, "preset": name}}}
+    if folder in ("sysprompt", "reasoning"):
+        return {"power_user": {folder: {**preset, "name": name}}}
+    return {"power_user": {folder: {**preset, "preset": name}}}
 
 
 CHAT_API: Final = "openai"

@@ -162,7 +162,7 @@ class MediaRoom:
         self._kinds = frozenset() if self._why else taken
         self._made: dict[int, tuple[Attachment, ...]] = {}
         self._left_out: dict[tuple[str, str], list[int]] = {}
-        self._said: set[tuple[str, int]] = set()
+        self._reported: set[tuple[str, int]] = set()
 
     def lines(self, lines: tuple[Line, ...]) -> tuple[Line, ...]:
         """The lines with their files' texts and titles, and with the media that are to be sent."""
@@ -284,8 +284,8 @@ class MediaRoom:
 
     def _note(self, kind: NoteKind, message: str, line: Line, hint: str | None = None) -> None:
         """Say something of a line's media, once."""
-        if (message, line.index) not in self._said:
-            self._said.add((message, line.index))
+        if (message, line.index) not in self._reported:
+            self._reported.add((message, line.index))
             where = Where(asset="history", path=f"[{line.index}]")
             self._state.note(kind, message, where=where, hint=hint)
 

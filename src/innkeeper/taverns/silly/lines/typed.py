@@ -80,8 +80,8 @@ def typed_bias(text: str) -> str | None:
     names = [(".".join(call.path.parts), call) for call in calls]
     if any(call.params and name not in _HELPERS for name, call in names):
         return None
-    wanted = [_shown(call.params) for name, call in names if name == "bias"]
-    return f" {' '.join(wanted)}" if wanted else None
+    shown = [_shown(call.params) for name, call in names if name == "bias"]
+    return f" {' '.join(shown)}" if shown else None
 
 
 def _shown(params: Sequence[object]) -> str:

@@ -55,13 +55,13 @@ _REFERENCE: Final = re.compile(r"\$([0-9]+)|\$<([^>]+)>")
 
 def read_template(text: str) -> Template:
     """A replacement taken apart. ``$0`` and ``{{match}}`` are the whole match; no other dollar sign is special (A13)."""
-    text, parts, place = _MATCH.sub("$0", text), list[Part](), 0
+    text, parts, position = _MATCH.sub("$0", text), list[Part](), 0
     for match in _REFERENCE.finditer(text):
-        if match.start() > place:
-            parts.append(text[place : match.start()])
+        if match.start() > position:
+            parts.append(text[position : match.start()])
         parts.append(_number(match[1]) if match[1] else (match[2],))
-        place = match.end()
-    return (*parts, text[place:]) if place < len(text) else tuple(parts)
+        position = match.end()
+    return (*parts, text[position:]) if position < len(text) else tuple(parts)
 
 
 _LONGEST_NUMBER: Final = 9
@@ -79,12 +79,12 @@ _SPECIAL: Final = frozenset(".^$*+?{}[]\\/|()")
 
 def escaped(text: str, ranges: Sequence[MacroRange]) -> str:
     """A pattern in which what macros made stands for itself (A11)."""
-    parts, place = [], 0
+    parts, position = [], 0
     for one in ranges:
         value = text[one.start : one.end]
-        parts += [text[place : one.start], *(_ESCAPES.get(c) or (f"\\{c}" if c in _SPECIAL else c) for c in value)]
-        place = one.end
-    return "".join([*parts, text[place:]])
+        parts += [text[position : one.start], *(_ESCAPES.get(c) or (f"\\{c}" if c in _SPECIAL else c) for c in value)]
+        position = one.end
+    return "".join([*parts, text[position:]])
 
 
 _NAMES: Final = re.compile(r"\{\{(?:user|char)\}\}", re.IGNORECASE)

@@ -121,7 +121,7 @@ class Scripts:
         self._runner = ReplaceRunner(self._report)
         self._is_pure = True
         self._changed_by: list[str] = []
-        self._all_kept = True
+        self._unchanged = True
         self._reported: set[tuple[str, int]] = set()
 
     def text(
@@ -171,7 +171,7 @@ class Scripts:
         choose, known, written, alike = self._program.selection, _LINES.get, list[Line](), 0
         user, other, deepest = ScriptPlacement.USER_INPUT, ScriptPlacement.AI_OUTPUT, self._program.deepest
         far = [choose(ScriptUse.PROMPT, placement, deepest) for placement in (other, user)]
-        self._all_kept = True
+        self._unchanged = True
         for depth, line in self._deep(lines, inputs):
             if line.tool_calls:
                 selection: Selection = ()
@@ -181,7 +181,7 @@ class Scripts:
             else:
                 selection = choose(ScriptUse.PROMPT, user if line.is_user else other, depth)
             written.append((known((id(line), id(selection))) or self._line(line, selection)) if selection else line)
-        return written, alike if self._all_kept else 0
+        return written, alike if self._unchanged else 0
 
     def of_reasoning(self, lines: tuple[Line, ...], inputs: SillyInputs) -> tuple[Line, ...]:
         """The lines with what was thought as it is sent, newest first as far as it is added (A7).
@@ -189,12 +189,12 @@ class Scripts:
         The newest line's is rewritten even where none is added; in a group only what the speaker thought.
         """
         rule, added, written = inputs.power.reasoning, 0, list(lines)
-        for place, depth in self._newest_first(lines, inputs):
-            line = lines[place]
+        for index, depth in self._newest_first(lines, inputs):
+            line = lines[index]
             if inputs.group is None or line.name == inputs.char:
                 text = self.text(line.reasoning, ScriptPlacement.REASONING, depth=depth)
                 if text is not line.reasoning:
-                    written[place] = msgspec.structs.replace(line, reasoning=text)
+                    written[index] = msgspec.structs.replace(line, reasoning=text)
                 added += bool(text)
             if not rule.add_to_prompts or added >= rule.max_additions:
                 break
@@ -210,9 +210,9 @@ class Scripts:
     def _newest_first(lines: tuple[Line, ...], inputs: SillyInputs) -> Iterator[tuple[int, int]]:
         """The places of the lines with their depths. Tool calls count where they are sent."""
         every, depth = inputs.calls_tools, -2 if inputs.type == "continue" else -1
-        for place in range(len(lines) - 1, -1, -1):
-            depth += every or not lines[place].tool_calls
-            yield place, depth
+        for index in range(len(lines) - 1, -1, -1):
+            depth += every or not lines[index].tool_calls
+            yield index, depth
 
     def _line(self, line: Line, selection: Selection) -> Line:
         key = (line.text, id(selection))
@@ -222,7 +222,7 @@ class Scripts:
             text = self._run(selection, line.text)
             known = text, tuple(self._changed_by)
             if not self._is_pure or trips != self._runner.trips:
-                self._all_kept = False
+                self._unchanged = False
                 return _changed(line, *known)
             _TEXTS.put(key, known, len(text) + len(line.text), alive=selection)
         return _LINES.put((id(line), id(selection)), _changed(line, *known), len(known[0]), alive=(line, selection))

@@ -76,7 +76,7 @@ def _is_allowed(state: State, inputs: SillyInputs, source: str, scripts: RegexSc
         return True
     count = sum(not script.disabled for script in scripts.scripts)
     if count:
-        wanted = (
+        enabled = (
             f'["{names[0]}"]'
             if source == "card"
             else f'{{"{_API if inputs.text is None else _TEXT_API}": ["{names[0]}"]}}'
@@ -85,7 +85,7 @@ def _is_allowed(state: State, inputs: SillyInputs, source: str, scripts: RegexSc
             NoteKind.IGNORED,
             f"the {source}'s regex scripts are not run: {count} that the request does not allow",
             where=Where(asset=source, path="extensions.regex_scripts"),
-            hint=f"scripts of a stranger rewrite the chat; to allow them: settings.{field} = {wanted}",
+            hint=f"scripts of a stranger rewrite the chat; to allow them: settings.{field} = {enabled}",
             data={"scripts": tuple(script.title for script in scripts.scripts if not script.disabled)},
         )
     return False

@@ -392,14 +392,14 @@ TEXT_ASSEMBLY: Final = Step("plan_assembly", _run_plan_assembly, NoConfig)
 
 def stop_strings(scene: Scene, text: TextSettings) -> tuple[str, ...]:
     """All of them, empty ones left out, each once."""
-    found = [
+    matching = [
         *_line(scene),
         *_names(scene, text),
         *_sequences(scene),
         *_separators(scene, text),
         *custom_stop_strings(scene, scene.expand),
     ]
-    return tuple(dict.fromkeys(stop for stop in found if stop))
+    return tuple(dict.fromkeys(stop for stop in matching if stop))
 
 
 def _line(scene: Scene) -> Iterator[str]:

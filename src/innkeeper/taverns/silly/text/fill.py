@@ -258,9 +258,9 @@ def _guided_line(parts: TextParts, filled: TextFill) -> int | None:
     guided = parts.assembly.guided
     if guided is None or not guided.text:
         return None
-    places = [*([len(parts.history.lines)] if filled.aligned else []), *filled.lines[::-1]]
-    place = guided.place(len(places))
-    return None if place is None or not places else places[place]
+    rows = [*([len(parts.history.lines)] if filled.aligned else []), *filled.lines[::-1]]
+    position = guided.place(len(rows))
+    return None if position is None or not rows else rows[position]
 
 
 def _guidance(parts: TextParts, text: str | None = None) -> Block:
@@ -303,8 +303,8 @@ def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = 
 def _block(role: str, content: str, slot: str, origin: Origin | None, **fields: Any) -> Block:
     """A block that stays where it is; ``fields`` say what else it is."""
     facts = FrozenDict({"source": fields.pop("source", slot)})
-    given = {"group": "system", "removable": False, **fields}
-    return Block(role=role, content=content, slot=slot, origin=origin, metadata=facts, **given)
+    options = {"group": "system", "removable": False, **fields}
+    return Block(role=role, content=content, slot=slot, origin=origin, metadata=facts, **options)
 
 
 _BREAKS: Final = re.compile(r"\n+")

@@ -174,9 +174,9 @@ def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     return [_plain(index, block, heading) for index, block in enumerate(blocks)], raw
 
 
-def _plain(place: int, block: Piece, heading: str) -> Example:
+def _plain(index: int, block: Piece, heading: str) -> Example:
     """A block as it is written, under its heading."""
-    return Example(place, f"{heading}{block.text}\n", origin=block.origin)
+    return Example(index, f"{heading}{block.text}\n", origin=block.origin)
 
 
 def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
@@ -337,12 +337,12 @@ class InstructMode(msgspec.Struct, frozen=True):
         """A line of an example: users are named unless names are off. To sequences, whoever else speaks is the character."""
         names = self.template.names_behavior
         named = names is InstructNames.ALWAYS or (names is InstructNames.FORCE and (self.group or role == "user"))
-        said = f"{name}: {text}" if named else text
+        line = f"{name}: {text}" if named else text
         suffix = self.template.input_suffix if role == "user" else self.template.output_suffix
         if self.template.macro:
             suffix = suffix or self.joint
         speaker = name if role == "user" else self.char
-        return self._around(self._sequence(role, SequenceTurn.MIDDLE), said, suffix, speaker)
+        return self._around(self._sequence(role, SequenceTurn.MIDDLE), line, suffix, speaker)
 
     def reply(self, role: str, name: str, bias: str, *, quiet: bool) -> str:
         """The opening of the reply. ``quiet`` is one that is nobody's."""
@@ -379,15 +379,15 @@ class InstructMode(msgspec.Struct, frozen=True):
     def stops(self) -> list[str]:
         """Its stop strings: a sequence's lines each on their own, blank ones left out."""
         form = self.template
-        found = [form.stop_sequence]
+        stops = [form.stop_sequence]
         if form.sequences_as_stop_strings:
-            found += [_NAME.sub(lambda _: self.user, form.input_sequence)]
-            found += [
+            stops += [_NAME.sub(lambda _: self.user, form.input_sequence)]
+            stops += [
                 _NAME.sub(lambda _: self.char, sequence)
                 for sequence in (form.output_sequence, form.first_output_sequence, form.last_output_sequence)
             ]
-            found += [_NAME.sub(NOBODY, sequence) for sequence in (form.system_sequence, form.last_system_sequence)]
-        lines = dict.fromkeys(line for sequence in found for line in sequence.split("\n") if line.strip())
+            stops += [_NAME.sub(NOBODY, sequence) for sequence in (form.system_sequence, form.last_system_sequence)]
+        lines = dict.fromkeys(line for sequence in stops for line in sequence.split("\n") if line.strip())
         return [self._macros(self.joint + line) for line in lines]
 
     def _named(self, role: str, name: str, *, guest: bool) -> bool:
