@@ -171,9 +171,9 @@ def _reached() -> Iterator[None]:
         raise OSError(errno.EIO, f"the store of results fails ({type(error).__name__})") from error
 
 
-def open_assets(place: str | os.PathLike[str] | None = None) -> FolderAssets | RemoteAssets:
+def open_assets(location: str | os.PathLike[str] | None = None) -> FolderAssets | RemoteAssets:
     """The store at a folder or an address; ``assets`` in Innkeeper's folder where left out. Raises `UnavailableError`."""
-    text = os.fspath(place) if place is not None else os.environ.get("INNKEEPER_ASSETS", "")
+    text = os.fspath(location) if location is not None else os.environ.get("INNKEEPER_ASSETS", "")
     if "://" in text:
         return RemoteAssets(text)
     return FolderAssets(Path(text).expanduser() if text else home() / "assets")

@@ -58,13 +58,18 @@ class JobCalls:
         from innkeeper.library.workers.store import WorkerStore
 
         store, name = WorkerStore(self._jobs.store.db), target.deployment.worker
-        told: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         with suppress(NotFoundError):  # one that was taken out: it is not asked
             row = store.get(name)
-            told = {"base_url": row.url, "hosts": row.hosts, "key": Secret(store.call_key(name))}
+            options = {"base_url": row.url, "hosts": row.hosts, "key": Secret(store.call_key(name))}
         picture = self._picture(job, fetched=True)
         return Call(
-            job_id=job.id, model=job.model_key, body=self._body(job, b""), mode=job.mode.value, picture=picture, **told
+            job_id=job.id,
+            model=job.model_key,
+            body=self._body(job, b""),
+            mode=job.mode.value,
+            picture=picture,
+            **options,
         )
 
     def _picture(self, job: Job, *, fetched: bool = False) -> bytes:
@@ -72,10 +77,10 @@ class JobCalls:
 
         Servers of one's own are given bytes: what an address means to them, on their network, is not for a caller to say.
         """
-        said = str(job.request.get("image") or "")
-        if said.startswith(ASSET):
-            return self._jobs.assets.get(said.removeprefix(ASSET))
-        return self._jobs.wire.fetch(said) if fetched and said.startswith(("https://", "http://")) else b""
+        image = str(job.request.get("image") or "")
+        if image.startswith(ASSET):
+            return self._jobs.assets.get(image.removeprefix(ASSET))
+        return self._jobs.wire.fetch(image) if fetched and image.startswith(("https://", "http://")) else b""
 
     def _body(self, job: Job, picture: bytes) -> Mapping[str, Any]:
         """The body of a job, its stored pictures as data addresses, which providers read as they read others."""
@@ -86,7 +91,7 @@ class JobCalls:
             stored[first] = picture
         if not stored:
             return job.body
-        shown = {said: _data_address(data) for said, data in stored.items()}
+        shown = {reference: _data_address(data) for reference, data in stored.items()}
         return {name: _shown(value, shown) for name, value in job.body.items()}
 
 

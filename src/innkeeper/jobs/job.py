@@ -188,8 +188,8 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def to_dict(self) -> dict[str, Any]:
         """As a row keeps it."""
-        kept: dict[str, Any] = msgspec.to_builtins(self)
-        return kept
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields
 
     def trace(self, mode: Mode) -> RouteTrace:
         """What is told of it."""
@@ -294,8 +294,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             "route_trace": JobRoute.of(self).trace(self.mode).to_dict(),
             "error": error,
             "results": [
-                {"index": place, "url": f"/v1/jobs/{self.id}/results/{place}", **msgspec.to_builtins(one)}
-                for place, one in enumerate(self.results)
+                {"index": index, "url": f"/v1/jobs/{self.id}/results/{index}", **msgspec.to_builtins(one)}
+                for index, one in enumerate(self.results)
             ],
             "cost_estimate": self.cost_estimate,
             "cost_usd": self.cost_usd,

@@ -70,8 +70,8 @@ class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         if self.references and not self.image:
             raise MediaRequestError("further pictures go with a first one", missing_fields=("image",))
         if len(self.pictures) > MAX_PICTURES:
-            found = len(self.pictures)
-            raise LimitError("pictures that a job starts from", limit="MAX_PICTURES", allowed=MAX_PICTURES, found=found)
+            count = len(self.pictures)
+            raise LimitError("pictures that a job starts from", limit="MAX_PICTURES", allowed=MAX_PICTURES, found=count)
         return self
 
     @property
@@ -173,8 +173,8 @@ def pictures_read(capabilities: Mapping[str, Any]) -> int:
     lists = [facts for name, facts in schema.items() if name in PICTURES and _is_list(name, facts)]
     if not lists:
         return 1
-    said = lists[0].get("maxItems", lists[0].get("max_items"))
-    return min(said, MAX_PICTURES) if type(said) is int and said > 0 else MAX_PICTURES
+    most = lists[0].get("maxItems", lists[0].get("max_items"))
+    return min(most, MAX_PICTURES) if type(most) is int and most > 0 else MAX_PICTURES
 
 
 def _schema(capabilities: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]] | None:
@@ -194,23 +194,23 @@ class _Maker:
         self.body: dict[str, Any] = {}
         self.notes: list[MediaNote] = []
 
-    def defaults(self, given: Mapping[str, Any]) -> None:
+    def defaults(self, defaults_of_model: Mapping[str, Any]) -> None:
         """The row's own values; never a prompt, which is the request's, nor a safety checker."""
-        for name, value in given.items():
+        for name, value in defaults_of_model.items():
             if name not in {"prompt", *SAFETY} and value is not None and self._has(name):
                 self.body[name] = self._fitted(name, value, value)
 
     def fields(self, request: MediaRequest, picture: str | None) -> None:
         """The fields of the request, by the model's names."""
-        wanted = {name: getattr(request, name) for name in _NAMES}
-        wanted["image"] = None if request.image is None else picture or request.image
+        fields = {name: getattr(request, name) for name in _NAMES}
+        fields["image"] = None if request.image is None else picture or request.image
         if request.references:
-            wanted["image"] = self._several(picture or str(request.image), request.references)
-        wanted["negative_prompt"] = request.negative_prompt or None
-        wanted["video"] = request.mode.modality == "video"
-        self._size(wanted)
-        self._frames(wanted)
-        for field, value in wanted.items():
+            fields["image"] = self._several(picture or str(request.image), request.references)
+        fields["negative_prompt"] = request.negative_prompt or None
+        fields["video"] = request.mode.modality == "video"
+        self._size(fields)
+        self._frames(fields)
+        for field, value in fields.items():
             if value is None or (field == "count" and value == 1 and self.schema is None):
                 continue
             name = self._name(field)
@@ -271,14 +271,14 @@ class _Maker:
             return _NAMES[field][0]
         return next((name for name in _NAMES[field] if self._has(name)), None)
 
-    def _size(self, wanted: dict[str, Any]) -> None:
+    def _size(self, fields: dict[str, Any]) -> None:
         """The size where a model has one input for it: an object, a word, or a ratio."""
-        width, height, ratio = wanted["width"], wanted["height"], _ratio(wanted["aspect_ratio"])
+        width, height, ratio = fields["width"], fields["height"], _ratio(fields["aspect_ratio"])
         if self.schema is None or not self._has("image_size"):
             if width and height and self._name("width") is None and self._name("aspect_ratio") is not None:
-                wanted.update(width=None, height=None, aspect_ratio=wanted["aspect_ratio"] or f"{width}:{height}")
+                fields.update(width=None, height=None, aspect_ratio=fields["aspect_ratio"] or f"{width}:{height}")
             elif ratio and not width and not height and self._name("aspect_ratio") is None and self._name("width"):
-                wanted.update(zip(("width", "height"), _sides(ratio), strict=True), aspect_ratio=None)
+                fields.update(zip(("width", "height"), _sides(ratio), strict=True), aspect_ratio=None)
             return
         shape = width / height if width and height else ratio
         if shape is not None:
@@ -289,30 +289,30 @@ class _Maker:
                 known = {name: one for name, one in _SIZES.items() if name in options} or {options[0]: 1.0}
                 size = min(known, key=lambda name: abs(known[name] - shape))
                 if abs(known[size] - shape) > _SLACK:
-                    said = wanted["aspect_ratio"] or f"{width}x{height}"
-                    self.notes.append(MediaNote("image_size", said, size, "the nearest shape"))
+                    asked_size = fields["aspect_ratio"] or f"{width}x{height}"
+                    self.notes.append(MediaNote("image_size", asked_size, size, "the nearest shape"))
             self.body["image_size"] = size
-        wanted.update(width=None, height=None, aspect_ratio=None)
+        fields.update(width=None, height=None, aspect_ratio=None)
 
     def _several(self, first: str, others: tuple[str, ...]) -> list[str]:
         """All pictures, for a model that reads so many: a prompt that speaks of several is not sent with fewer."""
-        name, found = self._name("image"), 1 + len(others)
+        name, count = self._name("image"), 1 + len(others)
         facts = self._facts(name or "")
         most = pictures_read(self.capabilities)
-        if name is None or not _is_list(name, facts) or found > most:
-            raise MediaRequestError(f"the model reads {most} pictures, and the request has {found}")
+        if name is None or not _is_list(name, facts) or count > most:
+            raise MediaRequestError(f"the model reads {most} pictures, and the request has {count}")
         return [first, *others]
 
-    def _frames(self, wanted: dict[str, Any]) -> None:
+    def _frames(self, fields: dict[str, Any]) -> None:
         """The length where a model counts frames."""
-        seconds, facts = wanted["duration"], self._facts("num_frames")
-        if wanted.pop("video") and "default" in facts:
+        seconds, facts = fields["duration"], self._facts("num_frames")
+        if fields.pop("video") and "default" in facts:
             self.body.setdefault("num_frames", facts["default"])
         if seconds is None or self.schema is None or self._name("duration") or not self._has("num_frames"):
             return
-        fps = wanted["fps"] or self._facts(self._name("fps") or "").get("default") or facts.get("fps") or _FPS
+        fps = fields["fps"] or self._facts(self._name("fps") or "").get("default") or facts.get("fps") or _FPS
         self.body["num_frames"] = self._fitted("num_frames", round(seconds * fps), f"{seconds:g} s")
-        wanted["duration"] = None
+        fields["duration"] = None
 
     # ----------------------------------------------------------------------------------------------------------- values
 

@@ -118,13 +118,13 @@ class MediaJobs:
             BudgetError: it would cost too much.
             ConflictError: the idempotency key was used for another request.
         """
-        wanted = request.checked()
-        self._require_picture(wanted)
-        if (before := self.store.asked(terms.tenant, terms.owner, terms.idempotency_key, wanted.sha256)) is not None:
+        checked = request.checked()
+        self._require_picture(checked)
+        if (before := self.store.asked(terms.tenant, terms.owner, terms.idempotency_key, checked.sha256)) is not None:
             return before
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
         plan = self.planner.plan(
-            wanted, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner, money=terms.max_cost
+            checked, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner, money=terms.max_cost
         )
         self._afford(plan.estimate, terms, now)
         if terms.callback_url is not None:
@@ -135,41 +135,41 @@ class MediaJobs:
             tenant=terms.tenant,
             owner=terms.owner,
             idempotency_key=terms.idempotency_key,
-            request_sha256=wanted.sha256,
-            mode=wanted.mode,
+            request_sha256=checked.sha256,
+            mode=checked.mode,
             request=msgspec.to_builtins(plan.request),
             due_at=now,
             deadline=later(now, terms.deadline_seconds),
-            **_planned(plan, self._route(plan, terms, wanted)),
+            **_planned(plan, self._route(plan, terms, checked)),
             callback_url=terms.callback_url,
             created_at=now,
             updated_at=now,
         )
         priced = bool(plan.estimate) and self.daily_budget is not None
-        kept, new = self.store.add(job, (lambda: self._afford(plan.estimate, terms, now)) if priced else None)
+        stored, new = self.store.add(job, (lambda: self._afford(plan.estimate, terms, now)) if priced else None)
         if new:
             self.added()
-        return kept
+        return stored
 
-    def _route(self, plan: Plan, terms: Terms, wanted: MediaRequest) -> JobRoute:
+    def _route(self, plan: Plan, terms: Terms, request: MediaRequest) -> JobRoute:
         return JobRoute(
             deployment=plan.target.deployment.name,
-            policy=self.routes.policy_name(wanted),
-            pinned=wanted.model is not None,
+            policy=self.routes.policy_name(request),
+            pinned=request.model is not None,
             money=terms.max_cost,
             tier=plan.tier,
         )
 
     def _require_picture(self, request: MediaRequest) -> None:
         """Refuse a picture to start from that is neither an open address, nor one of ours, nor the bytes themselves."""
-        for said in request.pictures:
-            if said.startswith(ASSET):
-                self.assets.get(said.removeprefix(ASSET))
-            elif said and not said.startswith(("https://", "http://", "data:image/")):
+        for picture in request.pictures:
+            if picture.startswith(ASSET):
+                self.assets.get(picture.removeprefix(ASSET))
+            elif picture and not picture.startswith(("https://", "http://", "data:image/")):
                 hint = "https://…, asset:… of a result, or data:image/…"
                 raise MediaRequestError("the picture to start from is no address of one", hint=hint)
-            elif said.startswith("http"):
-                self.wire.egress.check(said)
+            elif picture.startswith("http"):
+                self.wire.egress.check(picture)
 
     def _afford(self, estimate: float | None, terms: Terms, now: str, less: float = 0.0) -> None:
         """Refuse what costs too much; ``less`` is what was counted for it already. Raises `BudgetError`."""
@@ -245,9 +245,9 @@ class MediaJobs:
                 return job
             if job.ended:
                 raise JobStateError(f"the job has {job.state} already")
-            told: dict[str, Any] = {} if job.reference is None else {"cancel_due": self.store.db.now()}
+            fields: dict[str, Any] = {} if job.reference is None else {"cancel_due": self.store.db.now()}
             try:
-                cancelled = self.store.move(job, State.CANCELLED, **told)
+                cancelled = self.store.move(job, State.CANCELLED, **fields)
             except JobChangedError:
                 continue
             self.added()
@@ -289,8 +289,8 @@ class MediaJobs:
         if job.backend != backend:
             return "ignored"
         now = self.store.db.outside.now().epoch_ms / 1000
-        found, call = self.calls.of(job)
-        hook = found.webhook(headers, body, now, call)
+        row, call = self.calls.of(job)
+        hook = row.webhook(headers, body, now, call)
         with self.store.db.transaction():
             if not self.store.take_receipt(backend, hook.delivery):
                 return "repeated"
@@ -339,9 +339,9 @@ class MediaJobs:
 
     def _known_secret(self, name: str) -> Secret:
         """The environment's, else the vault's, else none."""
-        said = os.environ.get(name) or os.environ.get(name.upper().replace("-", "_")) or ""
-        if said:
-            return Secret(said)
+        key = os.environ.get(name) or os.environ.get(name.upper().replace("-", "_")) or ""
+        if key:
+            return Secret(key)
         from innkeeper.library.vault.vault import Vault
 
         vault = Vault(self.library.db)

@@ -47,7 +47,7 @@ class Planner:
 
     def plan(
         self,
-        wanted: MediaRequest,
+        request: MediaRequest,
         tier: Any,
         ceilings: Ceilings,
         *,
@@ -68,9 +68,9 @@ class Planner:
         granted = effective_tier(tier, ceilings, policy=self.library.rules.policy).effective
         dear: list[Plan] = []
         refused: MediaRequestError | None = None
-        for target in self.routes.targets(wanted, granted, without):
+        for target in self.routes.targets(request, granted, without):
             try:
-                plan = self._planned(target, wanted, tier, ceilings, request_id=request_id, actor=actor)
+                plan = self._planned(target, request, tier, ceilings, request_id=request_id, actor=actor)
             except MediaRequestError as error:
                 refused = refused or error
                 continue
@@ -97,41 +97,43 @@ class Planner:
         return next(self.routes.targets(request, Tier.SFW))
 
     def _planned(
-        self, target: Target, wanted: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
+        self, target: Target, request: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
     ) -> Plan:
         """The plan for one target: everything is made anew for it, and judged in the form in which it is sent."""
-        above = self._ceilings(target, wanted, ceilings)
-        said = _texts(wanted)
-        decision = self.library.judged(said, tier, above, request_id=request_id, actor=actor).require()
-        self._require_fits(target, wanted)
+        above = self._ceilings(target, request, ceilings)
+        texts = _texts(request)
+        decision = self.library.judged(texts, tier, above, request_id=request_id, actor=actor).require()
+        self._require_fits(target, request)
         while True:
-            built, seed = self._built(target, wanted, decision.effective)
-            more = _final_texts(built.body, said, decision.effective)
+            built, seed = self._built(target, request, decision.effective)
+            more = _final_texts(built.body, texts, decision.effective)
             if not more:
                 break
-            again = self.library.judged({**said, **more}, decision.effective, above, request_id=request_id, actor=actor)
+            again = self.library.judged(
+                {**texts, **more}, decision.effective, above, request_id=request_id, actor=actor
+            )
             if again.require().effective is decision.effective:
                 break
             decision = again
-        kept = msgspec.structs.replace(wanted, seed=_sent_seed(built.body, seed))
-        estimate = _estimate(target.model, wanted)
+        request_kept = msgspec.structs.replace(request, seed=_sent_seed(built.body, seed))
+        estimate = _estimate(target.model, request)
         free = estimate is None and target.deployment.price == Price()
-        return Plan(kept, target, decision.effective, built, 0.0 if free else estimate)
+        return Plan(request_kept, target, decision.effective, built, 0.0 if free else estimate)
 
-    def _ceilings(self, target: Target, wanted: MediaRequest, ceilings: Ceilings) -> Ceilings:
+    def _ceilings(self, target: Target, request: MediaRequest, ceilings: Ceilings) -> Ceilings:
         """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
         if target.backend == NAME:
             return ceilings
         above = ceilings_of(self.library.catalogue, ceilings, (target.key,)) if target.provider else ceilings
-        if wanted.model is not None and not target.deployment.worker:
+        if request.model is not None and not target.deployment.worker:
             return above
         own = target.deployment.tier
         return msgspec.structs.replace(above, model=own if above.model is None else Tier.lowest(own, above.model))
 
-    def _built(self, target: Target, wanted: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
-        negative, dropped = self._negative(target, wanted, tier)
-        seed = wanted.seed if wanted.seed is not None else _seed(target)
-        sent = msgspec.structs.replace(wanted, seed=seed, negative_prompt=negative)
+    def _built(self, target: Target, request: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
+        negative, dropped = self._negative(target, request, tier)
+        seed = request.seed if request.seed is not None else _seed(target)
+        sent = msgspec.structs.replace(request, seed=seed, negative_prompt=negative)
         built = build(sent, target.model, tier)
         more = _workflow(target.model) if target.backend in {"comfyui", WORKER} else {}
         return Built({**built.body, **more}, (*dropped, *built.notes)), seed
@@ -164,23 +166,23 @@ class Planner:
 
 def _texts(request: MediaRequest) -> dict[str, str]:
     """Every text of a request that people wrote, by where it enters."""
-    found = {
+    texts = {
         TextKind.USER_TEXT.value: request.prompt,
         f"{TextKind.USER_TEXT}:negative": request.negative_prompt,
         **{f"{TextKind.USER_TEXT}:{name}": text for name, text in _strings("extra", request.extra)},
     }
-    return {name: text for name, text in found.items() if text}
+    return {name: text for name, text in texts.items() if text}
 
 
-def _final_texts(body: Mapping[str, Any], said: Mapping[str, str], tier: Tier) -> dict[str, str]:
+def _final_texts(body: Mapping[str, Any], texts_sent: Mapping[str, str], tier: Tier) -> dict[str, str]:
     """Every text of a body that its request did not say, by where it stands: of rows, defaults and workflows.
 
     In the general tier there are none: an operator's negative prompts name there what should not be seen.
     """
     if tier is Tier.SFW:
         return {}
-    known, found = {*said.values()}, _strings("sent", {k: v for k, v in body.items() if k not in PICTURES})
-    new = {text: name for name, text in found if text not in known and any(map(str.isalpha, text))}
+    known, strings = {*texts_sent.values()}, _strings("sent", {k: v for k, v in body.items() if k not in PICTURES})
+    new = {text: name for name, text in strings if text not in known and any(map(str.isalpha, text))}
     return {f"{TextKind.SYSTEM_PROMPT}:{name}": text for text, name in new.items()}
 
 
@@ -191,8 +193,8 @@ def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
         for name, inner in value.items():
             yield from _strings(f"{path}.{name}", inner)
     elif isinstance(value, (list, tuple)):
-        for place, inner in enumerate(value):
-            yield from _strings(f"{path}[{place}]", inner)
+        for index, inner in enumerate(value):
+            yield from _strings(f"{path}[{index}]", inner)
 
 
 def _seed(target: Target) -> int | None:

@@ -264,15 +264,15 @@ class MediaRoutes:
     def _refresh(self, catalogue: Catalogue, now: float) -> None:
         policies = self._known[1]
         try:
-            self._workers, policies = self._told()
+            self._workers, policies = self._snapshot()
         except InnkeeperError:
             if self._catalogue is None:
                 raise
-        told = (media_deployments(catalogue, self.backends, self._workers.values(), now), policies)
-        if self._workers or told != self._known:
-            self._known, self._named = told, {one.name: one for one in told[0]}
-            self._by_model = {one.route.model: one for one in told[0] if one.active}
-            self.router.update(*told)
+        snapshot = (media_deployments(catalogue, self.backends, self._workers.values(), now), policies)
+        if self._workers or snapshot != self._known:
+            self._known, self._named = snapshot, {one.name: one for one in snapshot[0]}
+            self._by_model = {one.route.model: one for one in snapshot[0] if one.active}
+            self.router.update(*snapshot)
         if catalogue is not self._catalogue:
             self._rows = {row.model_key: row for row in catalogue.models}
             self._by_id = {row.id: row for row in catalogue.models}
@@ -288,7 +288,7 @@ class MediaRoutes:
             store = WorkerStore(self.library.db)
             store.move(one.worker, WorkerState.QUARANTINED, reason="made something else than it was sent", who="jobs")
 
-    def _told(self) -> tuple[dict[str, WorkerRow], tuple[RoutePolicy, ...]]:
+    def _snapshot(self) -> tuple[dict[str, WorkerRow], tuple[RoutePolicy, ...]]:
         from innkeeper.library.models.stores import RoutePolicyStore
         from innkeeper.library.workers.store import WorkerStore
 

@@ -187,8 +187,8 @@ class Runner:
     def _recover(self) -> None:
         """End jobs whose time is over, and go on with those of workers that went away."""
         for job in self.store.overdue():
-            told = {"cancel_due": self.store.db.now()} if job.reference is not None else {}
-            self._unless_changed(lambda job=job, told=told: self.store.move(job, State.EXPIRED, **told))
+            fields = {"cancel_due": self.store.db.now()} if job.reference is not None else {}
+            self._unless_changed(lambda job=job, fields=fields: self.store.move(job, State.EXPIRED, **fields))
         for job in self._lost():
             backend = self.jobs.backends.get(job.backend)
             self._unless_changed(lambda job=job, backend=backend: self.steps.recover(job, backend))

@@ -33,11 +33,13 @@ def check_time(text: str, now: float) -> None:
 def check_hmac(headers: Mapping[str, str], body: bytes, secret: Secret, now: float) -> str:
     """The identifier of a webhook that is signed with the secret. Raises `WebhookRefusedError`."""
     delivery, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    given = [word.partition(",")[2] for word in headers.get("webhook-signature", "").split() if word.startswith("v1,")]
-    if not delivery or not given:
+    signatures = [
+        word.partition(",")[2] for word in headers.get("webhook-signature", "").split() if word.startswith("v1,")
+    ]
+    if not delivery or not signatures:
         raise WebhookRefusedError("the webhook is not signed")
     expected = _hmac(secret, delivery, at, body)
-    if not any(hmac.compare_digest(expected.encode(), one.encode("utf-8", "replace")) for one in given):
+    if not any(hmac.compare_digest(expected.encode(), one.encode("utf-8", "replace")) for one in signatures):
         raise WebhookRefusedError("the webhook's signature does not hold")
     check_time(at, now)
     return delivery

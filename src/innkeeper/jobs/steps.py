@@ -99,7 +99,7 @@ class Steps:
         held = msgspec.structs.replace(held, route=began.to_dict())
         asked = self.jobs.routes.enter(began.deployment)
         try:
-            said = backend.submit(call)
+            submitted = backend.submit(call)
         except InnkeeperError as error:
             failure = failure_of(error)
             self.jobs.routes.leave(asked, failure)
@@ -109,36 +109,36 @@ class Steps:
             self.jobs.routes.leave(asked, Failure("unknown", ""))
             raise
         self.jobs.routes.leave(asked)
-        if said.outputs is not None:
-            self._finish(held, backend, call, said.outputs, said.cost_usd)
+        if submitted.outputs is not None:
+            self._finish(held, backend, call, submitted.outputs, submitted.cost_usd)
         else:
-            self._adopt(held, said)
+            self._adopt(held, submitted)
 
-    def _adopt(self, job: Job, said: Submitted) -> None:
+    def _adopt(self, job: Job, submitted: Submitted) -> None:
         """Write the provider's reference: whatever has become of the job here meanwhile, it is not lost."""
         now = self.store.db.now()
         due = {"due_at": later(now, POLL_SECONDS[0]), "route": dict(job.route or EMPTY)}
-        known = {"reference": dict(said.reference or EMPTY), **due, **_FREE}
+        known = {"reference": dict(submitted.reference or EMPTY), **due, **_FREE}
         try:
-            self._surely(lambda: self.store.move(job, State.RUNNING, details={"reference": _id(said)}, **known))
+            self._surely(lambda: self.store.move(job, State.RUNNING, details={"reference": _id(submitted)}, **known))
         except JobChangedError:
-            self._surely(lambda: self._adopt_late(job, said, known))
+            self._surely(lambda: self._adopt_late(job, submitted, known))
 
-    def _adopt_late(self, job: Job, said: Submitted, known: Mapping[str, Any]) -> None:
+    def _adopt_late(self, job: Job, submitted: Submitted, known: Mapping[str, Any]) -> None:
         fresh = self.store.get(job.id)
-        if fresh.reference is not None and fresh.reference.get("id") == _id(said):
+        if fresh.reference is not None and fresh.reference.get("id") == _id(submitted):
             return  # a webhook was quicker than the answer
         lost = fresh.state is State.FAILED and fresh.error_kind == "outcome_unknown"
         same = fresh.reference is None and (fresh.backend, fresh.model_key) == (job.backend, job.model_key)
         if same and (fresh.state in {State.DISPATCHED, State.RUNNING} or lost):
             cleared = {"error_kind": None, "error_message": None, "retryable": None, "finished_at": None}
-            self.store.move(fresh, State.RUNNING, "late_reference", {"reference": _id(said)}, **known, **cleared)
+            self.store.move(fresh, State.RUNNING, "late_reference", {"reference": _id(submitted)}, **known, **cleared)
         elif same and fresh.ended:
-            told = {"reference": known["reference"], "cancel_due": self.store.db.now()}
-            self.store.change(fresh, **told)
-            self.store.tell(job.id, "late_reference", fresh.state, {"reference": _id(said)})
+            fields = {"reference": known["reference"], "cancel_due": self.store.db.now()}
+            self.store.change(fresh, **fields)
+            self.store.tell(job.id, "late_reference", fresh.state, {"reference": _id(submitted)})
         else:
-            self.store.tell(job.id, "second_at_provider", fresh.state, {"reference": _id(said)})
+            self.store.tell(job.id, "second_at_provider", fresh.state, {"reference": _id(submitted)})
 
     # ----------------------------------------------------------------------------------------------------------------- look
 
@@ -163,8 +163,8 @@ class Steps:
         now = self.store.db.now()
         least, most = POLL_SECONDS
         age = (_seconds(job.created_at, now) or 0) / 10
-        told = {} if stands.share is None else {"progress": stands.share}
-        waiting = self.store.change(job, due_at=later(now, min(most, max(least, age))), **told, **_FREE)
+        fields = {} if stands.share is None else {"progress": stands.share}
+        waiting = self.store.change(job, due_at=later(now, min(most, max(least, age))), **fields, **_FREE)
         if stands.share is not None and stands.share != job.progress:
             self.store.tell(waiting.id, "progress", waiting.state, {"share": stands.share})
 
@@ -186,7 +186,7 @@ class Steps:
             self.keep(self._surely(lambda: self.store.move(job, State.STORING, **known)), backend, call)
             return
         try:
-            results = self._kept_all(outputs, 1 if backend.repeatable else MAX_ATTEMPTS)
+            results = self._stored_all(outputs, 1 if backend.repeatable else MAX_ATTEMPTS)
         except (InnkeeperError, OSError) as error:
             if backend.repeatable:
                 self._failed(job, backend, _storage(error))
@@ -200,22 +200,24 @@ class Steps:
         """Fetch and keep results that are known."""
         offered = [convert({k: v for k, v in one.items() if k != "tries"}, Output) for one in job.outputs]
         try:
-            results = tuple(self._kept(msgspec.structs.replace(one, data=backend.fetch(call, one))) for one in offered)
+            results = tuple(
+                self._stored(msgspec.structs.replace(one, data=backend.fetch(call, one))) for one in offered
+            )
         except (InnkeeperError, OSError) as error:
             self._store_later(job, _storage(error))
             return
         self._surely(lambda: self._succeed(job, (_succeeded(results),), results, {}))
 
-    def _kept_all(self, outputs: tuple[Output, ...], tries: int) -> tuple[Stored, ...]:
+    def _stored_all(self, outputs: tuple[Output, ...], tries: int) -> tuple[Stored, ...]:
         """Keep results that are here; a store that refuses is asked again so often. Raises what it raises at last."""
         for number in range(1, tries):
             try:
-                return tuple(self._kept(one) for one in outputs)
+                return tuple(self._stored(one) for one in outputs)
             except OSError:
                 self._sleep(self._first * 2.0 ** (number - 1))
-        return tuple(self._kept(one) for one in outputs)
+        return tuple(self._stored(one) for one in outputs)
 
-    def _kept(self, output: Output) -> Stored:
+    def _stored(self, output: Output) -> Stored:
         whole_or_refused(output.data, sha256=output.sha256, size=output.size)
         return self.jobs.assets.put(output.data, output.media_type)
 
@@ -358,8 +360,8 @@ def _storage(error: InnkeeperError | OSError) -> Failure:
     return failure_of(error)
 
 
-def _id(said: Submitted) -> Any:
-    return (said.reference or EMPTY).get("id")
+def _id(submitted: Submitted) -> Any:
+    return (submitted.reference or EMPTY).get("id")
 
 
 def _seconds(since: str, now: str) -> float | None:

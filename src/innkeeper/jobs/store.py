@@ -91,8 +91,8 @@ class JobStore:
             new = self._add_all([values])[0] if self.db.in_transaction else self._added(values)
         if new:
             return job, True
-        found = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
-        return found or job, False
+        earlier = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
+        return earlier or job, False
 
     def _add_affordable(self, row: dict[str, Any], afford: Callable[[], object]) -> bool:
         with self.db.transaction() as connection:  # of a SQLite file the only one that writes
@@ -144,8 +144,8 @@ class JobStore:
         self, *, tenant: str | None = None, owner: str | None = None, state: str | None = None, limit: int = 50
     ) -> tuple[Job, ...]:
         """The newest jobs, newest first."""
-        wanted = [] if state is None else [jobs.c.state == State(state)]
-        query = select(jobs).where(*_mine(tenant, owner), *wanted)
+        conditions = [] if state is None else [jobs.c.state == State(state)]
+        query = select(jobs).where(*_mine(tenant, owner), *conditions)
         with self.db.reading() as connection:
             rows = connection.execute(query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit))
             return tuple(Job.of(frozen_row(row)) for row in rows.mappings())
@@ -292,9 +292,9 @@ class JobStore:
     def to_cancel(self, limit: int) -> tuple[Job, ...]:
         """Take jobs that have ended here and whose provider is still to be told; each is put off before it is tried."""
         now = self.db.now()
-        wanted = select(jobs.c.id).where(jobs.c.cancel_due <= now).order_by(jobs.c.cancel_due).limit(limit)
+        query = select(jobs.c.id).where(jobs.c.cancel_due <= now).order_by(jobs.c.cancel_due).limit(limit)
         if self.db.dialect == "postgresql":
-            wanted = wanted.with_for_update(skip_locked=True)
+            query = query.with_for_update(skip_locked=True)
         with self.db.reading() as connection:
             if connection.execute(select(jobs.c.id).where(jobs.c.cancel_due <= now).limit(1)).first() is None:
                 return ()
@@ -304,7 +304,7 @@ class JobStore:
             "version": jobs.c.version + 1,
         }
         with self.db.transaction() as connection:
-            ids = list(connection.execute(wanted).scalars())
+            ids = list(connection.execute(query).scalars())
             taken = update(jobs).where(jobs.c.id.in_(ids)).values(values).returning(jobs)
             return tuple(Job.of(frozen_row(row)) for row in connection.execute(taken).mappings()) if ids else ()
 

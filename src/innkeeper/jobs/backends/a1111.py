@@ -48,14 +48,14 @@ class A1111:
         elif pictures or "init_images" in body:
             path = "img2img"
             body.setdefault("init_images", pictures)
-        said = self._wire.call(
+        answer = self._wire.call(
             "POST", f"{self._base(call)}/sdapi/v1/{path}", json=body, seconds=_SECONDS, headers=_headers(call)
         )
-        listed = said.get("images") if isinstance(said, Mapping) else None
+        listed = answer.get("images") if isinstance(answer, Mapping) else None
         if not isinstance(listed, list) or not listed:
             raise DecodeError("the answer holds no pictures")
-        wanted = int(body.get("batch_size", 1)) * int(body.get("n_iter", 1))
-        return Submitted(outputs=tuple(Output(data=of_data(str(one))) for one in listed[: min(wanted, MAX_OUTPUTS)]))
+        expected = int(body.get("batch_size", 1)) * int(body.get("n_iter", 1))
+        return Submitted(outputs=tuple(Output(data=of_data(str(one))) for one in listed[: min(expected, MAX_OUTPUTS)]))
 
     def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
         """Never asked: the answer comes with the call."""

@@ -35,12 +35,14 @@ class ComfyUI:
 
     def submit(self, call: Call) -> Submitted:
         """Put the workflow in its queue."""
-        said = self._wire.call("POST", f"{_base(call)}/prompt", json={"prompt": filled(call), "client_id": call.job_id})
-        if isinstance(said, Mapping) and said.get("node_errors"):
-            raise MediaRequestError("the server refuses the workflow", nodes=sorted(said["node_errors"])[:8])
-        if not isinstance(said, Mapping) or not said.get("prompt_id"):
+        answer = self._wire.call(
+            "POST", f"{_base(call)}/prompt", json={"prompt": filled(call), "client_id": call.job_id}
+        )
+        if isinstance(answer, Mapping) and answer.get("node_errors"):
+            raise MediaRequestError("the server refuses the workflow", nodes=sorted(answer["node_errors"])[:8])
+        if not isinstance(answer, Mapping) or not answer.get("prompt_id"):
             raise DecodeError("the server gave no prompt_id")
-        return Submitted(FrozenDict({"id": str(said["prompt_id"])}))
+        return Submitted(FrozenDict({"id": str(answer["prompt_id"])}))
 
     def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
         """Look at what is done, and else at the queue."""
@@ -76,11 +78,11 @@ def filled(call: Call) -> dict[str, Any]:
     Raises `MediaRequestError` for a row without a workflow, or with a place that is not in it.
     """
     workflow: dict[str, Any] = copy.deepcopy(thaw(call.body.get("workflow") or {}))
-    places = call.body.get("inputs") or {}
+    inputs = call.body.get("inputs") or {}
     if not workflow:
         hint = "put the workflow, in the format of the API, under capabilities.workflow of the model's row"
         raise MediaRequestError("the model's row has no workflow", hint=hint)
-    for name, place in places.items():
+    for name, place in inputs.items():
         if name in call.body:
             try:
                 workflow[str(place["node"])]["inputs"][place["input"]] = call.body[name]
@@ -99,11 +101,11 @@ def _ended(entry: Mapping[str, Any], base: str) -> Progress:
         words = next((str(one[1].get("exception_message", "")) for one in status.get("messages", ()) if len(one) > 1
                       and one[0] == "execution_error" and isinstance(one[1], Mapping)), "")  # fmt: skip
         return Progress("failed", failure=Failure("provider_failed", words[:300] or "the workflow failed"))
-    found = []
+    outputs = []
     for node in (entry.get("outputs") or {}).values():
         for kind in _KINDS:
             for file in node.get(kind, ()):
                 if file.get("type", "output") == "output":
                     query = urlencode({name: file.get(name, "") for name in ("filename", "subfolder", "type")})
-                    found.append(Output(url=f"{base}/view?{query}"))
-    return Progress("done", outputs=tuple(found[:MAX_OUTPUTS]))
+                    outputs.append(Output(url=f"{base}/view?{query}"))
+    return Progress("done", outputs=tuple(outputs[:MAX_OUTPUTS]))

@@ -60,28 +60,28 @@ class Fal:
             answer = self._call("POST", f"{base}/{call.model}", call, json=dict(call.body), seconds=_SYNC_SECONDS)
             return Submitted(outputs=_results(answer))
         hook = f"?fal_webhook={quote(call.webhook_url, safe='')}" if call.webhook_url else ""
-        said = self._call("POST", f"{self._base(call)}/{call.model}{hook}", call, json=dict(call.body))
-        if not isinstance(said, Mapping) or not said.get("request_id"):
+        reply = self._call("POST", f"{self._base(call)}/{call.model}{hook}", call, json=dict(call.body))
+        if not isinstance(reply, Mapping) or not reply.get("request_id"):
             raise DecodeError("the queue gave no request_id")
-        known = {name: self._ours(call, said.get(f"{name}_url")) for name in ("status", "response", "cancel")}
-        return Submitted(FrozenDict({"id": str(said["request_id"]), **{k: v for k, v in known.items() if v}}))
+        known = {name: self._ours(call, reply.get(f"{name}_url")) for name in ("status", "response", "cancel")}
+        return Submitted(FrozenDict({"id": str(reply["request_id"]), **{k: v for k, v in known.items() if v}}))
 
     def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
         """Look at the queue, and take the results once they are there."""
-        place = self._place(call, reference)
+        request_url = self._request_url(call, reference)
         try:
-            said = self._call("GET", reference.get("status") or f"{place}/status", call)
+            status = self._call("GET", reference.get("status") or f"{request_url}/status", call)
         except HttpError as error:
             if error.status == 404:  # noqa: PLR2004 - it does not know the request
                 return Progress("lost")
             raise
-        stage = str(said.get("status", "")).upper() if isinstance(said, Mapping) else ""
+        stage = str(status.get("status", "")).upper() if isinstance(status, Mapping) else ""
         if stage == "IN_QUEUE":
             return Progress("queued")
         if stage in {"IN_PROGRESS", ""}:
             return Progress("running")
         try:
-            answer = self._call("GET", reference.get("response") or place, call)
+            answer = self._call("GET", reference.get("response") or request_url, call)
             return Progress("done", outputs=_results(answer))
         except ProviderError as error:
             failure = failure_of(error)
@@ -92,7 +92,7 @@ class Fal:
     def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
         """Take it out of the queue."""
         try:
-            self._call("PUT", reference.get("cancel") or f"{self._place(call, reference)}/cancel", call)
+            self._call("PUT", reference.get("cancel") or f"{self._request_url(call, reference)}/cancel", call)
         except HttpError as error:
             if error.status not in {400, 404}:  # it has ended already
                 raise
@@ -116,10 +116,10 @@ class Fal:
             age = monotonic() - at if at else _KEYS_SECONDS + 1
             if age > _KEYS_SECONDS or (fresh and age > _KEYS_SECONDS / 60):
                 try:
-                    said = self._wire.call("GET", self._keys_url)
+                    reply = self._wire.call("GET", self._keys_url)
                 except ProviderError:
                     return keys
-                listed = said.get("keys") if isinstance(said, Mapping) else None
+                listed = reply.get("keys") if isinstance(reply, Mapping) else None
                 keys = [one for one in listed or () if isinstance(one, Mapping)]
                 self._keys = (monotonic(), keys)
             return keys
@@ -132,7 +132,7 @@ class Fal:
     def _base(call: Call) -> str:
         return call.base_url or _QUEUE
 
-    def _place(self, call: Call, reference: Mapping[str, Any]) -> str:
+    def _request_url(self, call: Call, reference: Mapping[str, Any]) -> str:
         """Where a request stands: below the owner and the application, without what of the model comes behind them."""
         application = "/".join(call.model.split("/")[:_OWNER_AND_APP])
         return f"{self._base(call)}/{application}/requests/{quote(str(reference['id']), safe='')}"
@@ -148,7 +148,7 @@ def _results(answer: Any) -> tuple[Output, ...]:
         raise DecodeError("the answer holds no results")
     if flagged(answer.get("has_nsfw_concepts")):
         raise RefusedByProviderError("the provider's safety checker refused the result")
-    found = outputs_in(answer)
-    if not found:
+    outputs = outputs_in(answer)
+    if not outputs:
         raise DecodeError("the answer holds no results")
-    return found
+    return outputs

@@ -11,16 +11,16 @@ from innkeeper.inference.errors import DecodeError
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.limits import MAX_OUTPUTS
 
-_PLACES: Final = ("video", "videos", "images", "image", "output", "outputs")
+_FIELDS: Final = ("video", "videos", "images", "image", "output", "outputs")
 """Where results stand, in the order in which they are looked for; the first that holds any counts."""
 
 
 def outputs_in(answer: Mapping[str, Any]) -> tuple[Output, ...]:
     """The results of an answer: addresses, objects with an address, data addresses, or lists of them."""
-    for place in _PLACES:
-        found = tuple(_each(answer.get(place)))
-        if found:
-            return found[:MAX_OUTPUTS]
+    for field in _FIELDS:
+        outputs = tuple(_each(answer.get(field)))
+        if outputs:
+            return outputs[:MAX_OUTPUTS]
     return ()
 
 

@@ -36,5 +36,5 @@ def backends(wire: MediaWire, webhook_secret: Callable[[str], Secret]) -> tuple[
 def backend_of(provider: str, known: Iterable[str]) -> str | None:
     """The backend of a provider by its name, None where there is none."""
     name = provider.strip().lower()
-    found = _NAMES.get(name, name)
-    return found if found in set(known) else None
+    full_name = _NAMES.get(name, name)
+    return full_name if full_name in set(known) else None

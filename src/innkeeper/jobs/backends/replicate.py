@@ -48,25 +48,25 @@ class Replicate:
             path, body = "/v1/predictions", {"version": call.version, **body}
         else:
             path = f"/v1/models/{quote(call.model, safe='/')}/predictions"
-        said = self._call("POST", path, call, json=body)
-        if not isinstance(said, Mapping) or not said.get("id"):
+        prediction = self._call("POST", path, call, json=body)
+        if not isinstance(prediction, Mapping) or not prediction.get("id"):
             raise DecodeError("the prediction has no id")
-        return Submitted(FrozenDict({"id": str(said["id"])}))
+        return Submitted(FrozenDict({"id": str(prediction["id"])}))
 
     def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
         """Look at the prediction."""
         try:
-            said = self._call("GET", self._place(reference), call)
+            prediction = self._call("GET", self._request_url(reference), call)
         except HttpError as error:
             if error.status == 404:  # noqa: PLR2004 - it does not know the prediction
                 return Progress("lost")
             raise
-        return _progress(said if isinstance(said, Mapping) else {})
+        return _progress(prediction if isinstance(prediction, Mapping) else {})
 
     def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
         """Cancel the prediction."""
         try:
-            self._call("POST", f"{self._place(reference)}/cancel", call)
+            self._call("POST", f"{self._request_url(reference)}/cancel", call)
         except HttpError as error:
             if error.status not in {404, 422}:  # it has ended already
                 raise
@@ -82,10 +82,10 @@ class Replicate:
             raise WebhookRefusedError("the secret of webhooks is not set", hint="set `replicate_webhook` in the vault")
         delivery = check_hmac(headers, body, secret, now)
         try:
-            said = parse_json(body, asset="webhook")
+            prediction = parse_json(body, asset="webhook")
         except FormatError as error:
             raise WebhookRefusedError("the webhook is no JSON") from error
-        identifier = said.get("id") if isinstance(said, Mapping) else None
+        identifier = prediction.get("id") if isinstance(prediction, Mapping) else None
         return Webhook(delivery, FrozenDict({"id": str(identifier or "")}))
 
     def _call(self, method: str, path: str, call: Call, *, json: Any = None) -> Any:
@@ -94,21 +94,21 @@ class Replicate:
         return self._wire.call(method, f"{base}{path}", headers=key, json=json, key=call.key)
 
     @staticmethod
-    def _place(reference: Mapping[str, Any]) -> str:
+    def _request_url(reference: Mapping[str, Any]) -> str:
         return f"/v1/predictions/{quote(str(reference['id']), safe='')}"
 
 
-def _progress(said: Mapping[str, Any]) -> Progress:
-    status = said.get("status")
+def _progress(prediction: Mapping[str, Any]) -> Progress:
+    status = prediction.get("status")
     if status == "succeeded":
-        return Progress("done", outputs=outputs_in(said))
+        return Progress("done", outputs=outputs_in(prediction))
     if status in {"canceled", "aborted"}:
         return Progress("cancelled")
     if status == "failed":
-        words = str(said.get("error") or "the prediction failed")[:300]
+        words = str(prediction.get("error") or "the prediction failed")[:300]
         refused = _SAFETY.search(words) is not None
         kind = "provider_policy_refusal" if refused else "provider_failed"
         return Progress("failed", failure=Failure(kind, words, retryable=not refused))
-    done = _PERCENT.findall(str(said.get("logs") or "")[-2_000:])
+    done = _PERCENT.findall(str(prediction.get("logs") or "")[-2_000:])
     share = min(int(done[-1]), 100) / 100 if done else None
     return Progress("queued" if status == "starting" else "running", share)

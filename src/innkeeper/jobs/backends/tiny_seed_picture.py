@@ -48,7 +48,7 @@ MODEL: Final = read_row(
 _SQUARE: Final = 16
 """Pixels of one square of a picture."""
 
-_SAID: Final = "drawn from the prompt's seed by arithmetic, not by a model"
+_NOTE: Final = "drawn from the prompt's seed by arithmetic, not by a model"
 _HEAD: Final = b"\x89PNG\r\n\x1a\n"
 _FRAMES: Final = 8
 
@@ -111,9 +111,11 @@ def drawn(
     """
     waves = list(_waves(f"{seed}\0{text}".encode()))
     if start:
-        kept = 1 - min(max(strength, 0.0), 1.0)
+        share_left = 1 - min(max(strength, 0.0), 1.0)
         before = list(_waves(hashlib.sha256(start).digest()))
-        waves = [(a, b, c, d * (1 - kept)) for a, b, c, d in waves] + [(a, b, c, d * kept) for a, b, c, d in before]
+        waves = [(a, b, c, d * (1 - share_left)) for a, b, c, d in waves] + [
+            (a, b, c, d * share_left) for a, b, c, d in before
+        ]
     width, height = size
     pixels = [_pixels(waves, width, height, frame / max(frames, 1)) for frame in range(frames)]
     return b"".join(_chunks(pixels, width, height, seed, fps))
@@ -135,9 +137,9 @@ def _pixels(waves: list[tuple[float, float, float, float]], width: int, height: 
         line = bytearray(b"\0")
         for x in range(across):
             colour = [0.0, 0.0, 0.0]
-            for place, (often, deep, begin, strong) in enumerate(waves):
+            for index, (often, deep, begin, strong) in enumerate(waves):
                 turn = often * x / across + deep * y / down + begin + moment
-                colour[place % 3] += strong * math.sin(math.tau * turn)
+                colour[index % 3] += strong * math.sin(math.tau * turn)
             square = bytes(int(127.5 + 127.5 * math.tanh(part)) for part in colour)
             line += square * (min(width, (x + 1) * _SQUARE) - x * _SQUARE)
         rows.append(bytes(line) * (min(height, (y + 1) * _SQUARE) - y * _SQUARE))
@@ -148,17 +150,17 @@ def _chunks(pixels: list[bytes], width: int, height: int, seed: int, fps: int) -
     yield _HEAD
     yield _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
     yield _chunk(b"tEXt", b"Software\0innkeeper " + NAME.encode())
-    yield _chunk(b"tEXt", f"Comment\0{_SAID}; seed {seed}".encode("latin-1"))
+    yield _chunk(b"tEXt", f"Comment\0{_NOTE}; seed {seed}".encode("latin-1"))
     if len(pixels) > 1:
         yield _chunk(b"acTL", struct.pack(">II", len(pixels), 0))
     number = 0
-    for place, rows in enumerate(pixels):
+    for index, rows in enumerate(pixels):
         data = zlib.compress(rows, 6)
         if len(pixels) > 1:
             shown = struct.pack(">IIIIIHHBB", number, width, height, 0, 0, 1, fps, 0, 0)
             yield _chunk(b"fcTL", shown)
             number += 1
-        if place:
+        if index:
             yield _chunk(b"fdAT", struct.pack(">I", number) + data)
             number += 1
         else:

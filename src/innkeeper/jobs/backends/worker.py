@@ -39,7 +39,7 @@ class MediaWorkers:
         if call.picture:
             body["picture"] = base64.b64encode(call.picture).decode()
         key = {"authorization": f"Bearer {call.key.reveal()}"} if call.key else {}
-        said = self._wire.call(
+        reply = self._wire.call(
             "POST",
             f"{call.base_url}/generate",
             headers=key,
@@ -48,10 +48,12 @@ class MediaWorkers:
             key=call.key,
             hosts=call.hosts,
         )
-        if not isinstance(said, Mapping) or said.get("input_sha256") != work_sha256(call.mode, call.body, call.picture):
+        if not isinstance(reply, Mapping) or reply.get("input_sha256") != work_sha256(
+            call.mode, call.body, call.picture
+        ):
             raise TamperedError("the worker does not say that it made what it was sent")
         try:
-            answer = convert(said, MediaAnswer)
+            answer = convert(reply, MediaAnswer)
         except msgspec.ValidationError as error:
             raise DecodeError(f"the worker's answer is none of the protocol: {error}") from error
         made = [

@@ -67,7 +67,7 @@ class MediaEngine(WorkerSlots):
 
     def report(self) -> WorkerReport:
         """What the register is told."""
-        listed = [{"key": key, "tasks": [*place.tasks], "revision": ""} for key, place in self.backends.items()]
+        listed = [{"key": key, "tasks": [*model.tasks], "revision": ""} for key, model in self.backends.items()]
         facts: dict[str, Any] = {self.kind: True, "generation": True, "models": listed, "protocol": PROTOCOL}
         honest = {"hardcoded_prompts": False, "prompt_modification": False, "pure_inference": True}
         return WorkerReport(self.state, {**facts, **honest}, self.slots)
@@ -78,14 +78,14 @@ class MediaEngine(WorkerSlots):
         key = next(iter(self.backends)) if work.model is msgspec.UNSET else work.model
         if key not in self.backends:
             raise ModelNotFoundError(key, self.backends)
-        place = self.backends[key]
-        if work.mode not in place.tasks:
-            raise UsageError(f"{key} does not do {work.mode}", hint=f"it does {', '.join(place.tasks)}")
+        model = self.backends[key]
+        if work.mode not in model.tasks:
+            raise UsageError(f"{key} does not do {work.mode}", hint=f"it does {', '.join(model.tasks)}")
         began = self.now()
         await self.enter()
         queued, gone = self.now(), threading.Event()
-        call = _call(place, work)
-        making = asyncio.ensure_future(asyncio.to_thread(_made, place.backend, call, gone))
+        call = _call(model, work)
+        making = asyncio.ensure_future(asyncio.to_thread(_made, model.backend, call, gone))
         making.add_done_callback(lambda done: self.leave(done.exception()))
         try:
             results = await asyncio.shield(making)
@@ -103,20 +103,22 @@ class MediaEngine(WorkerSlots):
         )
 
 
-def _call(place: MediaPlace, work: MediaWork) -> Call:
+def _call(model: MediaPlace, work: MediaWork) -> Call:
     """What the backend is told: the input as it came, and nothing else."""
     return Call(
         job_id=random_bytes(8).hex() if work.request_id is msgspec.UNSET else work.request_id,
-        model=place.model,
+        model=model.model,
         body=work.input,
-        base_url=place.base_url,
+        base_url=model.base_url,
         picture=b"" if work.picture is msgspec.UNSET else work.picture,
     )
 
 
 def _made(backend: Backend, call: Call, gone: threading.Event) -> list[Made]:
-    said = backend.submit(call)
-    outputs = said.outputs if said.outputs is not None else _waited(backend, call, said.reference or {}, gone)
+    submitted = backend.submit(call)
+    outputs = (
+        submitted.outputs if submitted.outputs is not None else _waited(backend, call, submitted.reference or {}, gone)
+    )
     if not outputs:
         raise ProviderError("the backend gave no result")
     return [_result(output, output.data or backend.fetch(call, output)) for output in outputs]

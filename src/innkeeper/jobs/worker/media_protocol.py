@@ -58,8 +58,8 @@ def read_work(body: bytes) -> MediaWork:
     try:
         return decode(body, MediaWork)
     except msgspec.DecodeError as error:
-        message, _, place = str(error).partition(" - at `$.")
-        raise UsageError(message, where=Where(path=place.rstrip("`") or "body"), hint=_HINT) from error
+        message, _, path = str(error).partition(" - at `$.")
+        raise UsageError(message, where=Where(path=path.rstrip("`") or "body"), hint=_HINT) from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise UsageError("the body is no JSON that can be read", where=Where(path="body")) from error
 

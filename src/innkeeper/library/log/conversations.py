@@ -316,10 +316,10 @@ class ConversationStore:
         return first_row(connection.execute(select(conversations).where(here)))
 
     def _get(self, connection: Connection, conversation_id: str) -> FrozenDict:
-        found = self._find(connection, conversation_id)
-        if found is None:
+        row = self._find(connection, conversation_id)
+        if row is None:
             raise _unknown(conversation_id)
-        return found
+        return row
 
 
 def _live(conversation_id: str, before: int | None = None) -> Select[Any]:

@@ -247,9 +247,9 @@ def failed_row(
 
 def _request_columns(request: PrepareRequest, request_id: str) -> dict[str, Any]:
     names = ("user_id", "conversation_id", "job_id", "use_case", "job_type", "target_model", "enhancer_model")
-    found = {name: getattr(request, name) for name in (*names, "experiment_id", "variant")}
+    fields = {name: getattr(request, name) for name in (*names, "experiment_id", "variant")}
     return {
-        **found,
+        **fields,
         "request_id": request_id,
         "template_label": request.label,
         "input_sha256": text_digest(request.text),
@@ -266,22 +266,22 @@ def _tier_columns(tier: TierDecision) -> dict[str, Any]:
     }
 
 
-def _resolution_columns(found: Resolution) -> dict[str, Any]:
-    template = found.template
+def _resolution_columns(resolution: Resolution) -> dict[str, Any]:
+    template = resolution.template
     facts: dict[str, Any] = {
-        "template_source": found.source.value,
-        "resolution_level": found.level.value,
-        "resolution_level_int": found.level.number,
-        "fallback_level": found.fallback_level,
-        "resolution_trace": [msgspec.to_builtins(step) for step in found.trace],
-        "execution": found.execution.value,
-        "cache_hit": found.source.value == "memory",
-        "cache_layer": found.source.value,
+        "template_source": resolution.source.value,
+        "resolution_level": resolution.level.value,
+        "resolution_level_int": resolution.level.number,
+        "fallback_level": resolution.fallback_level,
+        "resolution_trace": [msgspec.to_builtins(step) for step in resolution.trace],
+        "execution": resolution.execution.value,
+        "cache_hit": resolution.source.value == "memory",
+        "cache_layer": resolution.source.value,
     }
     if template is None:
         return facts
     named = {"template_id": template.template_id, "template_name": template.name, "template_version": template.version}
-    return {**facts, **named, "provider": template.provider, "template_label": found.request.label or PRODUCTION}
+    return {**facts, **named, "provider": template.provider, "template_label": resolution.request.label or PRODUCTION}
 
 
 def _status_columns(error: InnkeeperError | None, well: str) -> dict[str, Any]:

@@ -74,9 +74,9 @@ class LogStore:
         """All values of one of `FIGURES` in ascending order: what true percentiles are read from."""
         if column not in FIGURES:
             raise UsageError(f"{column!r} is no figure of the log", hint=f"figures: {', '.join(FIGURES)}")
-        wanted = enhancement_logs.c[column]
+        value_column = enhancement_logs.c[column]
         conditions = _conditions(enhancement_logs, since, where)
-        query = select(wanted).where(wanted.is_not(None), *conditions).order_by(wanted)
+        query = select(value_column).where(value_column.is_not(None), *conditions).order_by(value_column)
         with self.db.reading() as connection:
             return tuple(float(value) for value in connection.execute(query).scalars())
 
@@ -94,8 +94,8 @@ class LogStore:
 
     def _insert(self, connection: Connection, table: Table, row: Mapping[str, Any]) -> int:
         values = checked(table, {"created_at": self.db.now(), **row})
-        found: int = connection.execute(insert(table).returning(table.c.id), values).scalar_one()
-        return found
+        row_id: int = connection.execute(insert(table).returning(table.c.id), values).scalar_one()
+        return row_id
 
     def _newest(
         self, table: Table, limit: int, since: str | None, where: Mapping[str, Any], before: int | None = None
@@ -108,8 +108,8 @@ class LogStore:
 
 
 def _conditions(table: Table, since: str | None, where: Mapping[str, Any]) -> list[Any]:
-    found = [table.c[name] == value for name, value in checked(table, where, whole=False).items()]
-    return found if since is None else [table.c.created_at > since, *found]
+    conditions = [table.c[name] == value for name, value in checked(table, where, whole=False).items()]
+    return conditions if since is None else [table.c.created_at > since, *conditions]
 
 
 _SHORT: Final = re.compile(r"(\d{1,6})\s*([smhdw])")
@@ -157,25 +157,25 @@ def log_stats(db: Database, *, since: str | None = None) -> tuple[LogStats, tupl
     by_name: dict[str | None, list[Any]] = {}
     for row in rows:
         by_name.setdefault(row.template_name, []).append(row)
-    each = [_of(name, found) for name, found in by_name.items()]
+    each = [_of(name, calls) for name, calls in by_name.items()]
     return _of(None, rows), tuple(sorted(each, key=lambda one: (-one.calls, one.template or "")))
 
 
 def _of(name: str | None, rows: Iterable[Any]) -> LogStats:
-    found = list(rows)
-    known = [row.cache_hit for row in found if row.cache_hit is not None]
-    levels = [row.fallback_level for row in found if row.fallback_level is not None]
+    calls = list(rows)
+    known = [row.cache_hit for row in calls if row.cache_hit is not None]
+    levels = [row.fallback_level for row in calls if row.fallback_level is not None]
     return LogStats(
         template=name,
-        calls=len(found),
+        calls=len(calls),
         hit_rate=sum(known) / len(known) if known else None,
-        degraded=sum(row.status == "degraded" for row in found),
-        blocked=sum(row.status == "blocked" for row in found),
-        failed=sum(row.status == "error" for row in found),
+        degraded=sum(row.status == "degraded" for row in calls),
+        blocked=sum(row.status == "blocked" for row in calls),
+        failed=sum(row.status == "error" for row in calls),
         fallback=sum(levels) / len(levels) if levels else None,
-        milliseconds=_figures(row.execution_time_ms for row in found),
-        tokens=_figures(row.input_tokens for row in found),
-        cost_usd=float(sum(row.cost_usd or 0 for row in found)),
+        milliseconds=_figures(row.execution_time_ms for row in calls),
+        tokens=_figures(row.input_tokens for row in calls),
+        cost_usd=float(sum(row.cost_usd or 0 for row in calls)),
     )
 
 

@@ -41,7 +41,7 @@ class MemoryStore:
         self._gate = gate
 
     def add(
-        self, conversation: Mapping[str, Any], wanted: Iterable[NewMemory], tier: Tier = Tier.SFW
+        self, conversation: Mapping[str, Any], memory: Iterable[NewMemory], tier: Tier = Tier.SFW
     ) -> tuple[FrozenDict, ...]:
         """Remember things that a conversation is about, all or none; what is remembered already is there once.
 
@@ -50,15 +50,15 @@ class MemoryStore:
             LimitError: a text that is too long, or more memories than are kept of one scope.
             TierBlockedError: a text that does not pass; the block is recorded.
         """
-        rows = [self._row(conversation, each, tier) for each in wanted]
+        rows = [self._row(conversation, each, tier) for each in memory]
         with self.db.transaction() as connection:
             return tuple([self._put(connection, row) for row in rows])
 
     def recall(self, conversation: Mapping[str, Any], tier: Tier = Tier.SFW) -> tuple[FrozenDict, ...]:
         """What a conversation remembers in a tier: pinned memories first, then the newest."""
-        places = [self._at(scope, _scope_id(conversation, scope)) for scope in reach(conversation["memory_tier"])]
+        scopes = [self._at(scope, _scope_id(conversation, scope)) for scope in reach(conversation["memory_tier"])]
         allowed = [one.value for one in Tier if one.rank <= tier.rank]
-        here = select(memories).where(or_(*places), memories.c.tier.in_(allowed))
+        here = select(memories).where(or_(*scopes), memories.c.tier.in_(allowed))
         ordered = here.order_by(memories.c.pinned.desc(), memories.c.created_at.desc(), memories.c.id)
         with self.db.reading() as connection:
             return frozen_rows(connection.execute(ordered.limit(MAX_MEMORIES)))
@@ -89,24 +89,24 @@ class MemoryStore:
             connection.execute(delete(memories).where(memories.c.id == memory_id))
         return row
 
-    def _row(self, conversation: Mapping[str, Any], wanted: NewMemory, tier: Tier) -> dict[str, Any]:
-        text = wanted.content.strip()
+    def _row(self, conversation: Mapping[str, Any], memory: NewMemory, tier: Tier) -> dict[str, Any]:
+        text = memory.content.strip()
         if len(text) > MAX_MEMORY_CHARS:
             limit, size = "MAX_MEMORY_CHARS", len(text)
             raise LimitError("the characters of a memory", limit=limit, allowed=MAX_MEMORY_CHARS, found=size)
         if not text:
             raise FieldError("a memory has a text", where=Where(asset="memories", path="content"))
-        told, scope = conversation["memory_tier"], _known_scope(wanted.scope or conversation["memory_tier"])
-        scope = "conversation" if wanted.scope is None and _scope_id(conversation, scope) is None else scope
-        if scope not in reach(told) or _scope_id(conversation, scope) is None:
-            hint = f"this conversation remembers: {', '.join(reach(told))}"
+        memory_tier, scope = conversation["memory_tier"], _known_scope(memory.scope or conversation["memory_tier"])
+        scope = "conversation" if memory.scope is None and _scope_id(conversation, scope) is None else scope
+        if scope not in reach(memory_tier) or _scope_id(conversation, scope) is None:
+            hint = f"this conversation remembers: {', '.join(reach(memory_tier))}"
             raise FieldError(
                 f"the scope {scope!r} is not for it", where=Where(asset="memories", path="scope"), hint=hint
             )
         now = self.db.now()
         row: dict[str, Any] = {"id": self.db.fresh_id(), "created_at": now, "updated_at": now, **self.owner.columns()}
-        row |= {"scope": scope, "scope_id": _scope_id(conversation, scope), "kind": wanted.kind, "content": text}
-        row |= {"tier": tier.value, "pinned": wanted.pinned, "source": wanted.source, "message_id": wanted.message_id}
+        row |= {"scope": scope, "scope_id": _scope_id(conversation, scope), "kind": memory.kind, "content": text}
+        row |= {"tier": tier.value, "pinned": memory.pinned, "source": memory.source, "message_id": memory.message_id}
         digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         row = checked(memories, {**row, "content_sha256": digest})
         resource = ("memories", row["id"])
@@ -135,10 +135,10 @@ class MemoryStore:
 
     def _get(self, connection: Connection, memory_id: str) -> FrozenDict:
         here = self.owner.owns(memories) & (memories.c.id == memory_id)
-        found = first_row(connection.execute(select(memories).where(here))) if is_storable(memory_id) else None
-        if found is None:
+        row = first_row(connection.execute(select(memories).where(here))) if is_storable(memory_id) else None
+        if row is None:
             raise NotFoundError(f"there is no memory {memory_id!r:.80}", where=Where(asset="memories"))
-        return found
+        return row
 
 
 def _known_scope(scope: str) -> str:
@@ -155,5 +155,5 @@ def _scope_id(conversation: Mapping[str, Any], scope: str) -> str | None:
         "character": conversation["character_id"],
         "profile": "",
     }
-    found: str | None = named[scope]
-    return found
+    scope_id: str | None = named[scope]
+    return scope_id

@@ -50,11 +50,11 @@ def nearest_rank(ordered: Sequence[float], percent: float) -> float:
     return ordered[max(rank, 1) - 1]
 
 
-def percentiles(ordered: Sequence[float], wanted: Sequence[int] = PERCENTILES) -> Percentiles:
+def percentiles(ordered: Sequence[float], percents: Sequence[int] = PERCENTILES) -> Percentiles:
     """The exact figures of values in ascending order."""
     if not ordered:
         return Percentiles(0, "exact")
-    at = {percent: nearest_rank(ordered, percent) for percent in wanted}
+    at = {percent: nearest_rank(ordered, percent) for percent in percents}
     return Percentiles(len(ordered), "exact", math.fsum(ordered) / len(ordered), ordered[0], ordered[-1], at)
 
 
@@ -77,16 +77,16 @@ class Histogram:
         self.count += 1
         self.least, self.most = min(self.least, value), max(self.most, value)
 
-    def percentiles(self, wanted: Sequence[int] = PERCENTILES) -> Percentiles:
+    def percentiles(self, percents: Sequence[int] = PERCENTILES) -> Percentiles:
         """Upper edges of the buckets in which the percentiles lie, none above the largest value."""
         if not self.count:
             return Percentiles(0, "histogram")
-        at = {percent: self._edge(percent) for percent in wanted}
+        at = {percent: self._edge(percent) for percent in percents}
         return Percentiles(self.count, "histogram", self.total / self.count, self.least, self.most, at)
 
     def _edge(self, percent: int) -> float:
         rank = max(math.ceil(self.count * percent / 100), 1)
-        bucket = next(place for place, below in enumerate(accumulate(self.counts)) if below >= rank)
+        bucket = next(index for index, below in enumerate(accumulate(self.counts)) if below >= rank)
         return min(EDGES[bucket], self.most) if bucket < len(EDGES) else self.most
 
 
@@ -103,8 +103,8 @@ class Metrics:
         """Count up a counter."""
         with self._lock:
             series = self._counters.setdefault(name, {})
-            place = _series_labels(series, labels)
-            series[place] = series.get(place, 0) + by
+            key = _series_labels(series, labels)
+            series[key] = series.get(key, 0) + by
 
     def observe(self, name: str, value: float, **labels: object) -> None:
         """Add a value to a histogram."""
@@ -119,9 +119,9 @@ class Metrics:
 
     def value(self, name: str, **labels: object) -> int:
         """A counter: the sum of all series that have these labels."""
-        wanted = {(key, str(value)) for key, value in labels.items()}
+        required = {(key, str(value)) for key, value in labels.items()}
         with self._lock:
-            return sum(count for place, count in self._counters.get(name, {}).items() if wanted <= set(place))
+            return sum(count for place, count in self._counters.get(name, {}).items() if required <= set(place))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready and in a fixed order."""
@@ -134,12 +134,12 @@ class Metrics:
 
 
 def _series_labels(series: Mapping[Labels, object], labels: Mapping[str, object]) -> Labels:
-    place = tuple(sorted((name, "" if value is None else str(value)) for name, value in labels.items()))
-    return place if place in series or len(series) < MOST_SERIES else _OTHER
+    key = tuple(sorted((name, "" if value is None else str(value)) for name, value in labels.items()))
+    return key if key in series or len(series) < MOST_SERIES else _OTHER
 
 
 def _rows(series: Mapping[Labels, Any], shown: Any) -> list[dict[str, Any]]:
-    return [{"labels": dict(place), **shown(series[place])} for place in sorted(series)]
+    return [{"labels": dict(key), **shown(series[key])} for key in sorted(series)]
 
 
 def _plain(count: int) -> dict[str, Any]:
@@ -147,5 +147,5 @@ def _plain(count: int) -> dict[str, Any]:
 
 
 def _figures(histogram: Histogram) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(histogram.percentiles(), str_keys=True)
-    return found
+    fields: dict[str, Any] = msgspec.to_builtins(histogram.percentiles(), str_keys=True)
+    return fields

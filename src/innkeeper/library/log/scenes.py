@@ -234,8 +234,8 @@ class SceneStore:
             values = checked(scene_states, changes, whole=False)
             if not connection.execute(update(scene_states).where(*here).values(values)).rowcount:
                 raise ConflictError("the state of the scene was changed by somebody else")
-            place = {} if location is None else {"current_location": location or None}
-            told = checked(conversations, {**place, "updated_at": now}, whole=False)
+            location_fields = {} if location is None else {"current_location": location or None}
+            told = checked(conversations, {**location_fields, "updated_at": now}, whole=False)
             here = self._conversation(conversation_id)
             if not connection.execute(update(conversations).where(*here).values(told)).rowcount:
                 raise _unknown("conversation", conversation_id)
@@ -297,11 +297,11 @@ def settle_scene(connection: Connection, scene_id: str, job: Mapping[str, Any], 
     connection.execute(update(character_scenes).where(here, its_own, mine).values(values))
 
 
-def _require_id(what: str, given: object) -> None:
+def _require_id(what: str, value: object) -> None:
     """Refuse what no database holds, before it is looked for."""
-    if not isinstance(given, str) or _UNHELD.search(given):
-        raise _unknown(what, str(given).encode("ascii", "replace").decode())
+    if not isinstance(value, str) or _UNHELD.search(value):
+        raise _unknown(what, str(value).encode("ascii", "replace").decode())
 
 
-def _unknown(what: str, given: str) -> NotFoundError:
-    return NotFoundError(f"there is no {what} {given!r:.100}", where=Where(asset="scenes"))
+def _unknown(what: str, value: str) -> NotFoundError:
+    return NotFoundError(f"there is no {what} {value!r:.100}", where=Where(asset="scenes"))

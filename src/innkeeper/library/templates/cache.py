@@ -111,16 +111,16 @@ class RenderedCache:
     def get(self, key: RenderedKey) -> RenderedTemplate | None:
         """The text under a key, None where there is none or it is too old."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None and kept.until <= self._clock():
+            cached = self._kept.get(key)
+            if cached is not None and cached.until <= self._clock():
                 self._drop(key)
-                kept = None
-            if kept is None:
+                cached = None
+            if cached is None:
                 self._misses += 1
                 return None
             self._hits += 1
             self._kept.move_to_end(key)
-            return kept.rendered
+            return cached.rendered
 
     def put(self, key: RenderedKey, rendered: RenderedTemplate) -> None:
         """Keep a text."""
@@ -136,11 +136,11 @@ class RenderedCache:
 
     def get_or_render(self, key: RenderedKey, render: Callable[[], RenderedTemplate]) -> RenderedTemplate:
         """The text under a key; where there is none it is rendered and kept. Raises what ``render`` raises."""
-        found = self.get(key)
-        if found is None:
-            found = render()
-            self.put(key, found)
-        return found
+        cached = self.get(key)
+        if cached is None:
+            cached = render()
+            self.put(key, cached)
+        return cached
 
     def forget(
         self, *, template_version_id: str | None = None, character: str | None = None, persona: str | None = None

@@ -121,18 +121,18 @@ def _part(name: str, number: int, work: _Work, chain: _Chain) -> TemplateVersion
         message, hint = f"templates in a circle: {' → '.join(circle)}", "take one of them out of the circle"
         raise InvalidTemplateError(message, hint=hint, code="partial_cycle", chain=circle).at(asset=by.name)
     _within("the parts inside one another", "MAX_PART_DEPTH", MAX_PART_DEPTH, len(chain))
-    found = work.lookup(name, number)
-    if found is None:
+    version = work.lookup(name, number)
+    if version is None:
         hint = "partials and parents are pinned by name and version; check both"
         raise _unknown(f"there is no template {name!r} version {number}", hint).at(asset=by.name)
-    if found.key.content_mode.rank > by.key.content_mode.rank:
+    if version.key.content_mode.rank > by.key.content_mode.rank:
         hint = "a template takes in only templates of its own tier or a lower one"
         raise _unknown(f"{name!r} is of a higher tier", hint).at(asset=by.name)
-    if found.syntax != by.syntax:
+    if version.syntax != by.syntax:
         hint = "write both in the same syntax"
-        raise _unknown(f"{name!r} is written in {found.syntax}", hint).at(asset=by.name)
-    work.parts[found.ref] = found
-    return found
+        raise _unknown(f"{name!r} is written in {version.syntax}", hint).at(asset=by.name)
+    work.parts[version.ref] = version
+    return version
 
 
 def _included(name: str, index: int, work: _Work, chain: _Chain) -> TemplateVersion:
@@ -200,8 +200,8 @@ def _placed(nodes: Iterable[Node], work: _Work, chain: _Chain, blocks: _Blocks, 
     for node in nodes:
         work.charge(node)
         if isinstance(node, PartialTag):
-            found = _included(node.name, node.index, work, chain)
-            done += _text_of(found, _body(found, work, (*chain, found), depth=depth))
+            included = _included(node.name, node.index, work, chain)
+            done += _text_of(included, _body(included, work, (*chain, included), depth=depth))
         elif isinstance(node, BlockTag):
             block, by = blocks.get(node.name, (node, chain))
             others = {name: placed for name, placed in blocks.items() if name != node.name}
@@ -240,12 +240,12 @@ def _liquid(version: TemplateVersion, work: _Work, chain: _Chain) -> str:
             raise MacroSyntaxError("text beside that of the extended template", where=where, hint=hint)
         parent = _part(*version.extends, work, chain)
         return _liquid(parent, work, (*chain, parent))
-    done, place = [], 0
-    for found in _LIQUID_PART.finditer(version.system_prompt):
-        partial = _included(found[1], found.start(), work, chain)
-        done += [version.system_prompt[place : found.start()], _liquid(partial, work, (*chain, partial))]
-        place = found.end()
-    text = "".join([*done, version.system_prompt[place:]])
+    done, position = [], 0
+    for match in _LIQUID_PART.finditer(version.system_prompt):
+        partial = _included(match[1], match.start(), work, chain)
+        done += [version.system_prompt[position : match.start()], _liquid(partial, work, (*chain, partial))]
+        position = match.end()
+    text = "".join([*done, version.system_prompt[position:]])
     work.charge(text)
     return text
 
@@ -256,7 +256,7 @@ def _liquid(version: TemplateVersion, work: _Work, chain: _Chain) -> str:
 def included(version: TemplateVersion) -> frozenset[str]:
     """The names that a version's own text includes. Raises what `parse` raises."""
     if version.syntax == "liquid":
-        return frozenset(found[1] for found in _LIQUID_PART.finditer(version.system_prompt))
+        return frozenset(match[1] for match in _LIQUID_PART.finditer(version.system_prompt))
     names, waiting = set(), list(parse(version.system_prompt, asset=version.name))
     while waiting:
         node = waiting.pop()
@@ -282,11 +282,11 @@ def impact(name: str, versions: Iterable[TemplateVersion], number: int | None = 
     for version in known.values():
         for ref in parts_of(version):
             users.setdefault(ref, []).append(version.ref)
-    found: set[PartRef] = set()
+    references: set[PartRef] = set()
     waiting = [ref for ref in users if ref[0] == name and number in (None, ref[1])]
     while waiting:
         for user in users.get(waiting.pop(), ()):
-            if user not in found:
-                found.add(user)
+            if user not in references:
+                references.add(user)
                 waiting.append(user)
-    return tuple(known[ref] for ref in sorted(found))
+    return tuple(known[ref] for ref in sorted(references))

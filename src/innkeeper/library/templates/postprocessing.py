@@ -107,10 +107,10 @@ class PostProcessing(msgspec.Struct, frozen=True):
             step = STEPS[name]
             edits = list(step.find(now, cast, most))
             after = _edited(now, edits)
-            kept = not after.strip() and bool(now.strip())
-            found = tuple([Difference(edit.start, now[edit.start : edit.end], edit.text) for edit in edits])
-            reports.append(StepReport(name, step.version, found, kept))
-            now = now if kept else after
+            unchanged = not after.strip() and bool(now.strip())
+            differences = tuple([Difference(edit.start, now[edit.start : edit.end], edit.text) for edit in edits])
+            reports.append(StepReport(name, step.version, differences, unchanged))
+            now = now if unchanged else after
         return Processed(now, text, tuple(reports))
 
 
@@ -165,19 +165,19 @@ _BLOCK: Final = re.compile(r"(?:^|\n[ \t]*\n)\s*(?=\S)")
 def _labels(text: str, cast: Cast, _most: int) -> Iterator[Edit]:
     """The label of whoever speaks, in front of the whole answer: the character's name, or what programs call themselves."""
     start = len(text) - len(text.lstrip())
-    found = _META.match(text, start)
-    if found is None and cast.character.strip():
+    match = _META.match(text, start)
+    if match is None and cast.character.strip():
         name = re.escape(cast.character.strip())
-        found = re.compile(rf"{_BOLD}{name}{_BOLD}[ \t]*:{_BOLD}[ \t]*", re.IGNORECASE).match(text, start)
-    if found is not None:
-        yield Edit(0, found.end())
+        match = re.compile(rf"{_BOLD}{name}{_BOLD}[ \t]*:{_BOLD}[ \t]*", re.IGNORECASE).match(text, start)
+    if match is not None:
+        yield Edit(0, match.end())
 
 
 def _meta_labels(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
     """The labels of programs in front of lines."""
     for line in _LINE.finditer(text):
-        if found := _META.match(text, line.start(), line.end()):
-            yield Edit(found.start(), found.end())
+        if match := _META.match(text, line.start(), line.end()):
+            yield Edit(match.start(), match.end())
 
 
 def _user_lines(text: str, cast: Cast, _most: int) -> Iterator[Edit]:
@@ -192,17 +192,17 @@ def _user_lines(text: str, cast: Cast, _most: int) -> Iterator[Edit]:
 def _asides(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
     """``(me waves)`` in front of a line becomes the narrator's."""
     for line in _LINE.finditer(text):
-        if found := _ASIDE.match(text, line.start(), line.end()):
-            rest = "\n" if found.end() < line.end() else ""
-            yield Edit(found.start(), found.end(), f"{_NARRATED}{found[1].strip()}{rest}")
+        if match := _ASIDE.match(text, line.start(), line.end()):
+            rest = "\n" if match.end() < line.end() else ""
+            yield Edit(match.start(), match.end(), f"{_NARRATED}{match[1].strip()}{rest}")
 
 
 def _narrator(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
     """The narrator's label, in whatever form, becomes one form."""
     for line in _LINE.finditer(text):
-        found = _NARRATOR.match(text, line.start(), line.end())
-        if found is not None and found[0] != _NARRATED:
-            yield Edit(found.start(), found.end(), _NARRATED)
+        match = _NARRATOR.match(text, line.start(), line.end())
+        if match is not None and match[0] != _NARRATED:
+            yield Edit(match.start(), match.end(), _NARRATED)
 
 
 def _speaker(text: str, cast: Cast, most: int) -> Iterator[Edit]:
@@ -216,25 +216,25 @@ def _speaker(text: str, cast: Cast, most: int) -> Iterator[Edit]:
 
 def _emoji(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
     """Emoji go."""
-    return (Edit(found.start(), found.end()) for found in _EMOJI.finditer(text))
+    return (Edit(match.start(), match.end()) for match in _EMOJI.finditer(text))
 
 
 def _blank_lines(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
     """Blanks at the ends of lines go, and blank lines beyond one; paragraphs stay."""
-    return (Edit(found.start(), found.end()) for found in _BLANKS.finditer(text))
+    return (Edit(match.start(), match.end()) for match in _BLANKS.finditer(text))
 
 
 def _words(text: str, _cast: Cast, most: int) -> Iterator[Edit]:
     """What is beyond so many words goes, back to the end of a sentence where that keeps half of them."""
-    end = next((found.end() for number, found in enumerate(_WORD.finditer(text), 1) if number == most), len(text))
+    end = next((match.end() for number, match in enumerate(_WORD.finditer(text), 1) if number == most), len(text))
     if text[end:].strip():
-        ends = [found.end() for found in _SENTENCE.finditer(text, 0, end) if found.end() >= end // 2]
+        ends = [match.end() for match in _SENTENCE.finditer(text, 0, end) if match.end() >= end // 2]
         yield Edit(ends[-1] if ends else end, len(text))
 
 
 def _actions(text: str, _cast: Cast, most: int) -> Iterator[Edit]:
     """Of the ``*actions*`` the first stay, as many as ``most``."""
-    return (Edit(found.start(), found.end()) for number, found in enumerate(_ACTION.finditer(text)) if number >= most)
+    return (Edit(match.start(), match.end()) for number, match in enumerate(_ACTION.finditer(text)) if number >= most)
 
 
 STEPS: Final[Mapping[str, Step]] = {

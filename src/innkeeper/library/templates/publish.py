@@ -44,8 +44,8 @@ class TemplateProblem(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """``place: message (code)``."""
-        place = str(self.where) if self.where else ""
-        return f"{place}: {self.message} ({self.code})" if place else f"{self.message} ({self.code})"
+        location = str(self.where) if self.where else ""
+        return f"{location}: {self.message} ({self.code})" if location else f"{self.message} ({self.code})"
 
 
 class TokenEstimate(msgspec.Struct, frozen=True):
@@ -91,15 +91,15 @@ def problems_of(
             its full length it must fit. Not looked at where left out.
         counter: counts tokens; the default counter where left out.
     """
-    found = [*_facts(version), *_names(version), *_ambiguities(version, holders, label)]
+    problems = [*_facts(version), *_names(version), *_ambiguities(version, holders, label)]
     try:
         program = compose(version, lookup)
-        found += _usage(version, program)
-        found += _lengths(version, program, window, counter)
+        problems += _usage(version, program)
+        problems += _lengths(version, program, window, counter)
         PostProcessing.of(version.metadata)
     except InnkeeperError as error:
-        found.append(_problem_of(error))
-    return tuple(sorted(found, key=lambda problem: (problem.severity, problem.code, problem.message)))
+        problems.append(_problem_of(error))
+    return tuple(sorted(problems, key=lambda problem: (problem.severity, problem.code, problem.message)))
 
 
 def require_publishable(version: TemplateVersion, **given: object) -> tuple[TemplateProblem, ...]:
@@ -107,14 +107,14 @@ def require_publishable(version: TemplateVersion, **given: object) -> tuple[Temp
 
     Raises `InvalidTemplateError` with all problems where one of them is an error.
     """
-    found = problems_of(version, **given)  # type: ignore[arg-type]  # handed on as they came
-    errors = [problem for problem in found if problem.severity is Severity.ERROR]
+    problems = problems_of(version, **given)  # type: ignore[arg-type]  # handed on as they came
+    errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
         raise InvalidTemplateError(
-            f"{version.name} version {version.version} may not be published: {errors[0]}{more}", problems=found
+            f"{version.name} version {version.version} may not be published: {errors[0]}{more}", problems=problems
         )
-    return found
+    return problems
 
 
 def validator(**given: object) -> Callable[[TemplateVersion], object]:
@@ -179,10 +179,10 @@ def _usage(version: TemplateVersion, program: Composed) -> Iterator[TemplateProb
     """Undeclared and unused variables and partials."""
     declared = {variable.name for variable in program.variables}
     used = _used(program)
-    places = _places(version) if used.keys() - declared else {}
+    positions = _places(version) if used.keys() - declared else {}
     for name in used:
         if name not in declared:
-            where = place_in(version.system_prompt, places[name], version.name) if name in places else None
+            where = place_in(version.system_prompt, positions[name], version.name) if name in positions else None
             hint = "declare it, or correct the name"
             yield TemplateProblem("undeclared", f"{name} is used and not declared", where=where, hint=hint)
     for variable in version.variables:
@@ -206,14 +206,14 @@ def _used(program: Composed) -> dict[str, None]:
 
 def _places(version: TemplateVersion) -> dict[str, int]:
     """Where each name is used first in a version's own text."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     if version.syntax == "mustache":
         for use in uses(parse(version.system_prompt, asset=version.name)):
-            places.setdefault(use.name, use.index)
+            positions.setdefault(use.name, use.index)
     else:
         for word in _WORD.finditer(version.system_prompt):
-            places.setdefault(word[0], word.start())
-    return places
+            positions.setdefault(word[0], word.start())
+    return positions
 
 
 # ---------------------------------------------------------------------------------------------------------------- lengths
@@ -337,10 +337,10 @@ def diff(
 def _lines(before: TemplateVersion, after: TemplateVersion) -> tuple[str, ...]:
     one, other = (version.system_prompt.split("\n") for version in (before, after))
     names = [f"{version.name}@{version.version}" for version in (before, after)]
-    found = tuple(difflib.unified_diff(one[:_LINES], other[:_LINES], names[0], names[1], lineterm="", n=2))
-    if not found and one != other:
+    lines = tuple(difflib.unified_diff(one[:_LINES], other[:_LINES], names[0], names[1], lineterm="", n=2))
+    if not lines and one != other:
         return (f"beyond line {_LINES}: different",)
-    return found
+    return lines
 
 
 def _variable_changes(before: tuple[Variable, ...], after: tuple[Variable, ...]) -> list[Change]:

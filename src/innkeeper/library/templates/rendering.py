@@ -61,9 +61,13 @@ class Programs:
     def get(self, version: TemplateVersion, lookup: Lookup) -> Composed:
         """The composed template. One that is kept counts only if version and parts are still what they were."""
         key = (version.version_id, version.content_sha256)
-        kept = self._kept.get(key)
-        if kept is not None and _same(kept.version, version) and all(_same(lookup(*p.ref), p) for p in kept.parts):
-            return kept
+        cached = self._kept.get(key)
+        if (
+            cached is not None
+            and _same(cached.version, version)
+            and all(_same(lookup(*p.ref), p) for p in cached.parts)
+        ):
+            return cached
         made = compose(version, lookup)
         return self._kept.put(key, made, sum(len(part.system_prompt) for part in (made.version, *made.parts)))
 

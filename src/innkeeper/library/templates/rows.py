@@ -77,33 +77,33 @@ def version_of(row: Mapping[Any, Any]) -> TemplateVersion:
     Raises:
         DatabaseCorruptError: the row is not what its hash says, or no version at all.
     """
-    place = Where(asset="template_versions", path=f"{row['name']}@{row['version']}")
+    where = Where(asset="template_versions", path=f"{row['name']}@{row['version']}")
     try:
         version = sealed(_version(row))
     except (msgspec.ValidationError, ValueError, TypeError) as error:
-        raise DatabaseCorruptError(f"a template version cannot be read: {error}", where=place) from error
+        raise DatabaseCorruptError(f"a template version cannot be read: {error}", where=where) from error
     if row["content_sha256"] not in {None, version.content_sha256}:
-        raise DatabaseCorruptError("a template version is not what its checksum says", where=place)
+        raise DatabaseCorruptError("a template version is not what its checksum says", where=where)
     return version
 
 
-def _version(found: Any) -> TemplateVersion:
-    values = {name: found[name] for name in _PLAIN}
+def _version(value: Any) -> TemplateVersion:
+    values = {name: value[name] for name in _PLAIN}
     return TemplateVersion(
-        template_id=found["template_id"],
-        name=found["name"],
-        version=found["version"],
-        key=_key(found),
-        variables=convert(found["variables"], tuple[Variable, ...]),
-        partials=convert(found["partials"], tuple[PartRef, ...]),
-        extends=convert(found["extends"], PartRef | None),
-        metadata=freeze(found["metadata"]),
+        template_id=value["template_id"],
+        name=value["name"],
+        version=value["version"],
+        key=_key(value),
+        variables=convert(value["variables"], tuple[Variable, ...]),
+        partials=convert(value["partials"], tuple[PartRef, ...]),
+        extends=convert(value["extends"], PartRef | None),
+        metadata=freeze(value["metadata"]),
         **values,
     )
 
 
-def _key(found: Any) -> TemplateKey:
-    parts = {name: found[name] for name in _KEY}
+def _key(value: Any) -> TemplateKey:
+    parts = {name: value[name] for name in _KEY}
     parts["content_mode"] = Tier(parts["content_mode"])
     return TemplateKey(**parts)
 
@@ -123,11 +123,11 @@ def point_query(targets: int) -> TextualSelect:
     It is written out because it is the first query of a process: compiling it would take longer than running it.
     """
     columns = ", ".join(f"v.{column.name}" for column in template_versions.c)
-    wanted = ", ".join(f":target{number}" for number in range(targets))
+    names = ", ".join(f":target{number}" for number in range(targets))
     written = text(
         f"SELECT {columns}, t.name, l.label FROM template_labels l "  # noqa: S608 - our own names only
         "JOIN template_versions v ON v.template_id = l.template_id AND v.version = l.version "
         "JOIN templates t ON t.id = l.template_id "
-        f"WHERE l.label = :label AND l.use_case = :use_case AND l.target_model IN ({wanted})"
+        f"WHERE l.label = :label AND l.use_case = :use_case AND l.target_model IN ({names})"
     )
     return written.columns(*template_versions.c, templates.c.name, template_labels.c.label)

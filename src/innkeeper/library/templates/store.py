@@ -192,8 +192,8 @@ class TemplateStore:
         with self.db.reading() as connection:
             if label is not None and label != LATEST:
                 return self._labelled(connection, name, label)
-            wanted = templates.c.latest_version if version is None else _number(version)
-            query = select_versions().where(templates.c.name == name, template_versions.c.version == wanted)
+            number = templates.c.latest_version if version is None else _number(version)
+            query = select_versions().where(templates.c.name == name, template_versions.c.version == number)
             row = connection.execute(query).mappings().first()
             if row is None:
                 self._id(connection, name)
@@ -249,13 +249,13 @@ class TemplateStore:
     def _labels_of(self, connection: Connection, ids: Sequence[str] | None) -> dict[str, dict[str, int]]:
         """The labels of templates and the versions that hold them; of all, where none are named."""
         query = select(template_labels.c.template_id, template_labels.c.label, template_labels.c.version)
-        found: dict[str, dict[str, int]] = {}
+        labels: dict[str, dict[str, int]] = {}
         batches = [None] if ids is None else [ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH)]
         for few in batches:
             here = query if few is None else query.where(template_labels.c.template_id.in_(few))
             for template_id, label, version in connection.execute(here.order_by(template_labels.c.label)):
-                found.setdefault(template_id, {})[label] = version
-        return found
+                labels.setdefault(template_id, {})[label] = version
+        return labels
 
     def history(self, name: str) -> tuple[LabelEvent, ...]:
         """All moves of a template's labels in the order in which they happened. Raises `NotFoundError`."""
@@ -282,16 +282,16 @@ class TemplateStore:
 
         A version counts as known by its content's hash, too, since a restored backup may hold another under the same number.
         """
-        kept = {_head(row.version): row.version for row in known}
+        known_versions = {_head(row.version): row.version for row in known}
         rows: list[Labelled] = []
         missing: list[tuple[str, str]] = []
         with self.db.reading() as connection:
             for name, label, template_id, version, digest in connection.execute(_HEADS):
-                found = kept.get((name, template_id, version, digest))
-                if found is None:
+                version_known = known_versions.get((name, template_id, version, digest))
+                if version_known is None:
                     missing.append((template_id, label))
                 else:
-                    rows.append(Labelled(label, found))
+                    rows.append(Labelled(label, version_known))
             for start in range(0, len(missing), _BATCH):
                 here = tuple_(template_labels.c.template_id, template_labels.c.label).in_(
                     missing[start : start + _BATCH]
@@ -313,27 +313,27 @@ class TemplateStore:
 
     def pinned(self, refs: Iterable[PartRef]) -> tuple[TemplateVersion, ...]:
         """The versions that these names and numbers pin, and those that they pin themselves; what is missing is left out."""
-        found: dict[PartRef, TemplateVersion] = {}
-        wanted = set(refs)
+        versions: dict[PartRef, TemplateVersion] = {}
+        missing = set(refs)
         with self.db.reading() as connection:
-            while wanted:
-                names = sorted({name for name, _ in wanted})
+            while missing:
+                names = sorted({name for name, _ in missing})
                 batches = (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
                 rows = [row for few in batches for row in connection.execute(_named(few)).mappings()]
-                fresh = [version for version in map(version_of, rows) if version.ref in wanted]
-                found |= {version.ref: version for version in fresh}
-                wanted = {ref for version in fresh for ref in pins(version)} - found.keys()
-        return tuple(found[ref] for ref in sorted(found))
+                fresh = [version for version in map(version_of, rows) if version.ref in missing]
+                versions |= {version.ref: version for version in fresh}
+                missing = {ref for version in fresh for ref in pins(version)} - versions.keys()
+        return tuple(versions[ref] for ref in sorted(versions))
 
     # ---------------------------------------------------------------------------------------------------------- helpers
 
     def _id(self, connection: Connection, name: str) -> str:
-        found = _template_id(connection, name)
-        if found is None:
+        template_id = _template_id(connection, name)
+        if template_id is None:
             raise NotFoundError(
                 f"there is no template {name!r}", hint="`innkeeper library template list` shows what there is"
             )
-        return found
+        return template_id
 
     def _labelled(self, connection: Connection, name: str, label: str) -> TemplateVersion:
         query = live_labels(templates.c.name == name, template_labels.c.label == label)
@@ -360,8 +360,8 @@ class TemplateStore:
         if other is not None:
             message = f"{target.name!r} and {other!r} have the same key ({target.key}) under the label {label!r}"
             raise AlreadyExistsError(message, hint=SAME_KEY, other=other, label=label)
-        found: int | None = before
-        return found
+        number: int | None = before
+        return number
 
     def _remember(
         self,
@@ -437,8 +437,8 @@ def _template_values(version: TemplateVersion, description: str) -> dict[str, An
 
 
 def _template_id(connection: Connection, name: str) -> str | None:
-    found: str | None = connection.execute(select(templates.c.id).where(templates.c.name == name)).scalar()
-    return found
+    template_id: str | None = connection.execute(select(templates.c.id).where(templates.c.name == name)).scalar()
+    return template_id
 
 
 def _put_label(dialect: str, values: dict[str, Any]) -> Any:
@@ -464,18 +464,18 @@ def _conditions(where: dict[str, str | None]) -> list[Any]:
     unknown = where.keys() - _FILTERS - {"label", "contains", "search"}
     if unknown:
         raise UsageError(f"templates are not listed by {min(unknown)!r}", hint=f"by: {', '.join(sorted(_FILTERS))}")
-    found = [
+    conditions = [
         template_versions.c[name] == value for name, value in where.items() if name in _FILTERS and value is not None
     ]
     if label := where.get("label"):
         holds = (template_labels.c.template_id == templates.c.id) & (template_labels.c.label == label)
-        found.append(select(template_labels.c.label).where(holds).exists())
+        conditions.append(select(template_labels.c.label).where(holds).exists())
     if contains := where.get("contains"):
-        found.append(templates.c.name.contains(contains, autoescape=True))
+        conditions.append(templates.c.name.contains(contains, autoescape=True))
     if search := where.get("search"):
         texts = (templates.c.name, templates.c.description, template_versions.c.system_prompt)
-        found.append(or_(*(text.icontains(search, autoescape=True) for text in texts)))
-    return found
+        conditions.append(or_(*(text.icontains(search, autoescape=True) for text in texts)))
+    return conditions
 
 
 def _named(names: list[str]) -> Any:

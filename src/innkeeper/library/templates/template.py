@@ -246,8 +246,8 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
     try:
         version = convert(data, TemplateVersion, dec_hook=_hook)
     except msgspec.ValidationError as error:
-        found = _PLACE.fullmatch(str(error))
-        message, path = (found[1], found[2]) if found else (str(error), None)
+        match = _PLACE.fullmatch(str(error))
+        message, path = (match[1], match[2]) if match else (str(error), None)
         raise FormatError(f"not a template: {message}", where=Where(asset, path)) from error
     return msgspec.structs.replace(version, key=_plain_key(version.key))
 

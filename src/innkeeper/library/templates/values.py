@@ -166,7 +166,7 @@ def _too_long(what: str, limit: str, allowed: int, found: int | None = None, nam
 
 
 def _report(
-    var: Variable, text: str, given: str, counter: TokenCounter | None, model: str | None
+    var: Variable, text: str, values: str, counter: TokenCounter | None, model: str | None
 ) -> tuple[str, VariableReport]:
     """The value within its cap, and what is said of it."""
     cap = var.max_tokens
@@ -174,9 +174,9 @@ def _report(
         counter = counter or _default()
         short = _capped(text, cap, counter, model)
         lost = len(text) - len(short)
-        return short, VariableReport(var.name, given, len(short), counter.count(short, model), lost > 0, lost)
+        return short, VariableReport(var.name, values, len(short), counter.count(short, model), lost > 0, lost)
     tokens = None if counter is None else counter.count(text, model)
-    return text, VariableReport(var.name, given, len(text), tokens)
+    return text, VariableReport(var.name, values, len(text), tokens)
 
 
 def _default() -> TokenCounter:

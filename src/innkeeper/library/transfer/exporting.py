@@ -53,19 +53,19 @@ def _templates(db: Database) -> list[TransferredTemplate]:
             versions.setdefault(version["template_id"], []).append(_version(version_of(version)))
         for row in connection.execute(select(template_labels)):
             labels.setdefault(row.template_id, {})[row.label] = row.version
-        found = connection.execute(select(templates.c.id, templates.c.name, templates.c.description)).all()
+        rows = connection.execute(select(templates.c.id, templates.c.name, templates.c.description)).all()
     return [
         TransferredTemplate(
             name=row.name, description=row.description, versions=versions[row.id], labels=labels.get(row.id, {})
         )
-        for row in sorted(found, key=lambda row: row.name)
+        for row in sorted(rows, key=lambda row: row.name)
     ]
 
 
 def transferred(versions: Iterable[TemplateVersion], labels: Mapping[str, int]) -> TransferredTemplate:
     """One template as it stands in a file; its versions are in the order in which they were made."""
-    found = list(versions)
-    return TransferredTemplate(name=found[0].name, versions=[_version(one) for one in found], labels=dict(labels))
+    selected = list(versions)
+    return TransferredTemplate(name=selected[0].name, versions=[_version(one) for one in selected], labels=dict(labels))
 
 
 def _version(version: TemplateVersion) -> TransferredVersion:
@@ -88,7 +88,7 @@ def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
     defaults: dict[str, list[str]] = {}
     for task, key in store.defaults().items():
         defaults.setdefault(key, []).append(task)
-    found = [
+    rows = [
         {
             **_row(row),
             "provider": providers[row["provider_id"]],
@@ -96,7 +96,7 @@ def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
         }
         for row in store.list()
     ]
-    return sorted(found, key=lambda row: str(row["model_key"]))
+    return sorted(rows, key=lambda row: str(row["model_key"]))
 
 
 def _documents(store: DocumentStore) -> list[TransferredDocument]:

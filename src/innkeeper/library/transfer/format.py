@@ -134,9 +134,9 @@ def parse(data: bytes, *, asset: str, form: str | None = None) -> Parsed:
         TransferError: it is of another version.
         LimitError: it is too large or too deep.
     """
-    tree, place = read_tree(data, asset=asset, form=form)
+    tree, locate = read_tree(data, asset=asset, form=form)
     _check_version(tree, asset)
-    return Parsed(typed(tree, place, Transfer), place)
+    return Parsed(typed(tree, locate, Transfer), locate)
 
 
 def read_tree(data: bytes, *, asset: str, form: str | None = None) -> tuple[Any, Place]:
@@ -180,11 +180,11 @@ def _json(text: str, asset: str) -> tuple[Any, Place]:
 
 
 def _yaml(text: str, asset: str) -> tuple[Any, Place]:
-    tree, places = parse_yaml(text, asset=asset)
+    tree, positions = parse_yaml(text, asset=asset)
 
     def place(path: tuple[str | int, ...]) -> Where:
-        known = next(path[:end] for end in range(len(path), -1, -1) if path[:end] in places or not end)
-        line, column = places.get(known, (1, 1))
+        known = next(path[:end] for end in range(len(path), -1, -1) if path[:end] in positions or not end)
+        line, column = positions.get(known, (1, 1))
         return Where(asset, path=shown(path), line=line, column=column)
 
     return tree, place
@@ -208,14 +208,14 @@ def _check_version(tree: Any, asset: str) -> None:
         raise TransferError(message, where=Where(asset, path="schema"), hint=hint)
 
 
-def typed(tree: Any, place: Place, kind: type[T]) -> T:
+def typed(tree: Any, locate: Place, kind: type[T]) -> T:
     """Plain data as a struct. Raises `TransferError` at the place of what does not fit."""
     try:
         return convert(tree, kind)
     except msgspec.ValidationError as error:
-        found = _AT.fullmatch(str(error))
-        message, pattern = (found[1], found[2]) if found else (str(error), "")
-        raise TransferError(message, where=place(_first_bad(tree, pattern, message))) from error
+        match = _AT.fullmatch(str(error))
+        message, pattern = (match[1], match[2]) if match else (str(error), "")
+        raise TransferError(message, where=locate(_first_bad(tree, pattern, message))) from error
 
 
 def _first_bad(tree: Any, pattern: str, message: str) -> tuple[str | int, ...]:
@@ -313,8 +313,8 @@ def parse_draft(data: bytes, *, asset: str, form: str | None = None) -> DraftFil
         LimitError: it is too large or too deep.
     """
     try:
-        tree, place = read_tree(data, asset=asset, form=form)
-        return typed(tree, place, DraftFile)
+        tree, locate = read_tree(data, asset=asset, form=form)
+        return typed(tree, locate, DraftFile)
     except TransferError as error:
         error.hint = "nothing was saved; mend the place shown"
         raise

@@ -51,9 +51,15 @@ class _Undo(Exception):  # noqa: N818 - it carries the answer of a dry run out o
 
 def items_of(parsed: Parsed) -> int:
     """How many items an import of this file counts in its progress."""
-    found = parsed.transfer
-    rows = len(found.negative_prompts) + len(found.providers) + len(found.models) + len(found.tools)
-    return len(found.templates) + rows + len(found.tier_policies) + len(found.detection_lists) + len(found.settings)
+    transfer = parsed.transfer
+    rows = len(transfer.negative_prompts) + len(transfer.providers) + len(transfer.models) + len(transfer.tools)
+    return (
+        len(transfer.templates)
+        + rows
+        + len(transfer.tier_policies)
+        + len(transfer.detection_lists)
+        + len(transfer.settings)
+    )
 
 
 def import_library(
@@ -163,23 +169,29 @@ class _Import:
         made: dict[int, TemplateVersion] = {}
         if not template.versions:
             raise TransferError("a template without a version", where=self.place(path))
-        for index, given in enumerate(template.versions):
+        for index, transferred in enumerate(template.versions):
             with self._at((*path, "versions", index)):
-                if given.version <= max(made, default=0):
-                    raise TransferError(f"version {given.version} does not come after the one before")
-                made[given.version] = version = self._version(template, given, template_id)
+                if transferred.version <= max(made, default=0):
+                    raise TransferError(f"version {transferred.version} does not come after the one before")
+                made[transferred.version] = version = self._version(template, transferred, template_id)
                 version_values(version)
-                self._compare(version, given, known)
+                self._compare(version, transferred, known)
         return made
 
-    def _version(self, template: TransferredTemplate, given: TransferredVersion, template_id: str) -> TemplateVersion:
-        fields = {name: getattr(given, name) for name in _DRAFTED}
-        fields |= {"key": given.key, "variables": tuple(given.variables), "partials": tuple(given.partials)}
-        draft = TemplateDraft(name=template.name, metadata=freeze(given.metadata), **fields)
-        return draft.numbered(template_id, given.version, given.created_at or self.now)
+    def _version(
+        self, template: TransferredTemplate, transferred: TransferredVersion, template_id: str
+    ) -> TemplateVersion:
+        fields = {name: getattr(transferred, name) for name in _DRAFTED}
+        fields |= {
+            "key": transferred.key,
+            "variables": tuple(transferred.variables),
+            "partials": tuple(transferred.partials),
+        }
+        draft = TemplateDraft(name=template.name, metadata=freeze(transferred.metadata), **fields)
+        return draft.numbered(template_id, transferred.version, transferred.created_at or self.now)
 
-    def _compare(self, version: TemplateVersion, given: TransferredVersion, known: _Known | None) -> None:
-        if given.content_sha256 and given.content_sha256 != version.content_sha256:
+    def _compare(self, version: TemplateVersion, transferred: TransferredVersion, known: _Known | None) -> None:
+        if transferred.content_sha256 and transferred.content_sha256 != version.content_sha256:
             raise TransferError(f"version {version.version} is not what its content_sha256 says")
         if known is None or version.version > known.latest:
             return
@@ -287,8 +299,8 @@ class _Import:
 
     def _models(self) -> None:
         store, providers = ModelStore(self.db), {row["name"]: row["id"] for row in ProviderStore(self.db).list()}
-        for index, given in enumerate(self.transfer.models):
-            row = dict(given)
+        for index, transferred in enumerate(self.transfer.models):
+            row = dict(transferred)
             with self._at(("models", index)):
                 provider, tasks = row.pop("provider", None), row.pop("default_for_tasks", [])
                 if not isinstance(provider, str) or provider not in providers:
@@ -303,30 +315,34 @@ class _Import:
 
     def _negatives(self) -> None:
         store, table = NegativeStore(self.db), negative_prompts
-        for index, given in enumerate(self.transfer.negative_prompts):
+        for index, transferred in enumerate(self.transfer.negative_prompts):
             with self._at(("negative_prompts", index)):
-                row = {"content_mode": "sfw", "generation_mode": "txt2img", **given}
+                row = {"content_mode": "sfw", "generation_mode": "txt2img", **transferred}
                 checked(table, {"id": "", **row})
                 same = [table.c[name] == row[name] for name in _FRAGMENT]
-                found = self.connection.execute(select(table.c.id).where(*same)).scalar()
-                self._put(store, {**row, "id": found or self.db.fresh_id()})
+                row_id = self.connection.execute(select(table.c.id).where(*same)).scalar()
+                self._put(store, {**row, "id": row_id or self.db.fresh_id()})
             self.progress(1)
 
     def _documents(self, name: str, documents: Iterable[TransferredDocument], store: DocumentStore) -> None:
         there = {(row["name"], row["version"]): row for row in store.all()}
-        for index, given in enumerate(documents):
+        for index, transferred in enumerate(documents):
             with self._at((name, index)):
-                row = there.get((given.name, given.version)) or self._document(store, given)
-                if row["body"] != freeze(given.body):
-                    raise ConflictError(f"version {given.version} of {given.name!r} is there already with another body")
-                if given.is_active and not row["is_active"]:
-                    store.activate(given.name, given.version, who=self.who)
+                row = there.get((transferred.name, transferred.version)) or self._document(store, transferred)
+                if row["body"] != freeze(transferred.body):
+                    raise ConflictError(
+                        f"version {transferred.version} of {transferred.name!r} is there already with another body"
+                    )
+                if transferred.is_active and not row["is_active"]:
+                    store.activate(transferred.name, transferred.version, who=self.who)
             self.progress(1)
 
-    def _document(self, store: DocumentStore, given: TransferredDocument) -> Any:
-        row = store.add(given.name, given.body, who=self.who, author=given.author, note=given.note)
-        if row["version"] != given.version:
-            raise TransferError(f"version {given.version} of {given.name!r} does not come after the latest")
+    def _document(self, store: DocumentStore, transferred: TransferredDocument) -> Any:
+        row = store.add(
+            transferred.name, transferred.body, who=self.who, author=transferred.author, note=transferred.note
+        )
+        if row["version"] != transferred.version:
+            raise TransferError(f"version {transferred.version} of {transferred.name!r} does not come after the latest")
         self._count(rows=1)
         return row
 

@@ -61,7 +61,7 @@ def _build(events: Iterator[Any], asset: str) -> tuple[Any, Places]:
     """The tree, without recursion: a stack of open containers, each with the key or index that comes next."""
     import yaml
 
-    places: Places = {}
+    positions: Places = {}
     root: list[Any] = []
     stack: list[tuple[Any, Path]] = [(root, ())]
     key: list[str | None] = [None]
@@ -75,7 +75,7 @@ def _build(events: Iterator[Any], asset: str) -> tuple[Any, Places]:
             key[-1] = _key(event, box, asset)
             continue
         here = _here(box, path, key[-1], top=box is root)
-        places[here] = (event.start_mark.line + 1, event.start_mark.column + 1)
+        positions[here] = (event.start_mark.line + 1, event.start_mark.column + 1)
         value = _value(event, asset)
         _store(box, key, value)
         if isinstance(event, yaml.CollectionStartEvent):
@@ -85,7 +85,7 @@ def _build(events: Iterator[Any], asset: str) -> tuple[Any, Places]:
                 raise LimitError(
                     "the nesting of the YAML", limit="MAX_DEPTH", allowed=MAX_DEPTH, where=_at(event, asset)
                 )
-    return (root[0] if root else None), places
+    return (root[0] if root else None), positions
 
 
 def _here(box: Any, path: Path, key: str | None, *, top: bool) -> Path:

@@ -200,11 +200,11 @@ class Composing:
     # ------------------------------------------------------------------------------------------------------------ what is read
 
     def _ceilings(self) -> Ceilings:
-        sources, given = self.read, self.terms.ceilings
-        character = Tier.lowest(sources.ceiling(), *(() if given.character is None else (given.character,)))
+        sources, ceilings = self.read, self.terms.ceilings
+        character = Tier.lowest(sources.ceiling(), *(() if ceilings.character is None else (ceilings.character,)))
         row = sources.template
-        scene = given.scene if row is None else Tier.of(row["content_rating"])
-        return msgspec.structs.replace(given, character=character, scene=scene)
+        scene = ceilings.scene if row is None else Tier.of(row["content_rating"])
+        return msgspec.structs.replace(ceilings, character=character, scene=scene)
 
     def _judged(self, texts: Mapping[str, str]) -> TierDecision:
         who = self.terms.owner.user
@@ -224,13 +224,13 @@ class Composing:
         It is the request's message, else the newest reply, else the newest message.
         """
         sources, own = self.read, self.request.message
-        said = [("assistant", own, "", True)] if own.strip() else []
+        messages = [("assistant", own, "", True)] if own.strip() else []
         rows = reversed(sources.messages)
-        said += [(row["role"], row["content"], row["id"], row["seq"] > sources.stored.seq) for row in rows]
-        shown = next((one for one in said if one[0] == "assistant"), said[0] if said else None)
+        messages += [(row["role"], row["content"], row["id"], row["seq"] > sources.stored.seq) for row in rows]
+        shown = next((one for one in messages if one[0] == "assistant"), messages[0] if messages else None)
         changes: list[StateChange] = []
         moment, left = SceneContext(), MAX_SCENE_CHARS
-        for one in said:
+        for one in messages:
             role, content, message, is_new = one
             if one is not shown and not (is_new and left > 0):
                 continue
@@ -275,12 +275,14 @@ class Composing:
 
     def _pictures(self) -> tuple[MediaRequest, CatalogueModel, FigurePlan]:
         """Who makes it, and which pictures are sent there: as many as that model reads."""
-        request, wanted = self.request, [*self._candidates()]
-        mode = Mode.I2I if wanted else Mode.T2I
-        model = request.selected_i2i_model if wanted else request.selected_image_model
-        asked = MediaRequest(prompt="a scene", mode=mode, model=model, image=wanted[0].picture if wanted else None)
+        request, candidates = self.request, [*self._candidates()]
+        mode = Mode.I2I if candidates else Mode.T2I
+        model = request.selected_i2i_model if candidates else request.selected_image_model
+        asked = MediaRequest(
+            prompt="a scene", mode=mode, model=model, image=candidates[0].picture if candidates else None
+        )
         target = self.jobs.planner.target(asked)
-        plan = plan_figures(wanted, pictures_read(target.model.capabilities))
+        plan = plan_figures(candidates, pictures_read(target.model.capabilities))
         several = len(plan.figures) > 1  # another model might read fewer than the text speaks of
         return msgspec.structs.replace(asked, model=target.key if several else model), target.model, plan
 

@@ -69,11 +69,11 @@ def clothing_of(
     worn = state.worn_by(member.name)
     own = {"user"} if member.role is FigureRole.USER else set()
     names = {member.id, member.name.casefold(), *own} - {""}
-    said = next((text for who, text in overrides.items() if who in names or who.casefold() in names), "")
+    override = next((text for who, text in overrides.items() if who in names or who.casefold() in names), "")
     listed = ", ".join(" ".join(tag.split()) for tag in tags if tag.strip())
     choices: tuple[tuple[ClothingSource, str], ...] = (
         ("state", "" if worn is None else worn.value),
-        ("override", said),
+        ("override", override),
         ("scene_default", default),
         ("card", listed),
     )
@@ -209,11 +209,11 @@ class _Work:
         return Segment(text, Role.IDENTITY, droppable=False, min=self.measure.count(text))
 
     def _figure(self, figure: Figure) -> str:
-        place = {
+        setting = {
             SceneMode.MODIFICATION: "the picture to change",
             SceneMode.CONTINUATION: "the place, from the picture before",
         }.get(self.parts.mode, "the place")
-        words = [place if role is FigureRole.ENVIRONMENT else self._whom(role) for role in figure.roles]
+        words = [setting if role is FigureRole.ENVIRONMENT else self._whom(role) for role in figure.roles]
         return f"Figure {figure.number} is {' and '.join(words)}"
 
     def _whom(self, role: FigureRole) -> str:
@@ -236,19 +236,19 @@ class _Work:
 
     def _appearance(self, member: CastMember) -> list[str]:
         """The first features; those that speak of clothes only where the card is who says what is worn."""
-        kept: list[str] = []
+        distinct: list[str] = []
         for tag in member.appearance:
             if member.clothing.directed and garments().search(tag):
                 self.omitted.append(Omitted("identity", tag, "clothing_contradiction"))
             elif tag.strip():
-                kept.append(shorten(" ".join(tag.split()), MAX_FACT_CHARS))
-        return kept[:MAX_APPEARANCE]
+                distinct.append(shorten(" ".join(tag.split()), MAX_FACT_CHARS))
+        return distinct[:MAX_APPEARANCE]
 
     def _around(self, text: str) -> Iterator[Segment]:
         """What else is known of the moment, where the text does not say it already."""
         parts, state = self.parts, self.parts.state
-        said = text.casefold()
-        found = (
+        folded = text.casefold()
+        matching = (
             (Role.ACTION, parts.action),
             (Role.SETTING, "" if state.location is None else state.location.value),
             (Role.SETTING, "" if state.time is None else state.time.value),
@@ -256,14 +256,14 @@ class _Work:
             (Role.MOOD, f"{parts.mood} mood" if parts.mood else ""),
             (Role.STYLE, "" if state.camera is None else state.camera.value),
         )
-        for role, value in found:
+        for role, value in matching:
             own = self._own(value)
             if not own:
                 continue
-            if own.casefold() in said:
+            if own.casefold() in folded:
                 self.omitted.append(Omitted(role.value, own, "said_already"))
             else:
-                said = f"{said}; {own.casefold()}"
+                folded = f"{folded}; {own.casefold()}"
                 yield Segment(own, role)
 
     def _count(self) -> str:

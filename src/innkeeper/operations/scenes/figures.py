@@ -96,8 +96,8 @@ class FigurePlan(msgspec.Struct, frozen=True):
 
     def _rewrites(self, text: str) -> Iterator[Rewrite]:
         for mark in _MARK.finditer(text):
-            said = _numbers(mark)
-            words = [self._words(number) for number in said]
+            numbers = _numbers(mark)
+            words = [self._words(number) for number in numbers]
             after = " and ".join(dict.fromkeys(words))
             if after != mark[0]:
                 gone = not all(word.startswith(_OURS) for word in words)
@@ -167,6 +167,6 @@ def storage_key(picture: str) -> str:
         parts = urlsplit(picture)
     except ValueError:
         return picture
-    kept = sorted((name, value) for name, value in parse_qsl(parts.query) if not _SIGNING.fullmatch(name))
-    query = f"?{urlencode(kept)}" if kept else ""
+    match = sorted((name, value) for name, value in parse_qsl(parts.query) if not _SIGNING.fullmatch(name))
+    query = f"?{urlencode(match)}" if match else ""
     return f"{parts.netloc.lower()}{unquote(parts.path)}{query}"

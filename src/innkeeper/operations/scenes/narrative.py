@@ -50,11 +50,11 @@ _SENTENCES: Final = re.compile(r"[^.!?…]+(?:[.!?…]+[\"”'’)]*|$)\s*")
 
 def taken_tags(text: str) -> SceneTags:
     """A text without its tags; of several of one kind the first counts."""
-    found: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for tag in _TAG.finditer(text):
-        found.setdefault(tag["kind"].upper(), " ".join(tag["text"].split()))
+        faults.setdefault(tag["kind"].upper(), " ".join(tag["text"].split()))
     plain = " ".join(_TAG.sub(" ", text).split())
-    return SceneTags(plain, found.get("NAME", "")[:_LONGEST_NAME], found.get("DESC", "")[:_LONGEST_DESCRIPTION])
+    return SceneTags(plain, faults.get("NAME", "")[:_LONGEST_NAME], faults.get("DESC", "")[:_LONGEST_DESCRIPTION])
 
 
 def read_narrative(text: str, max_words: int) -> Narrative:
@@ -71,7 +71,7 @@ def read_narrative(text: str, max_words: int) -> Narrative:
     return Narrative(plain, tuple(name for name, is_one in faults.items() if is_one))
 
 
-_TOLD: Final = {
+_FAULT_SENTENCES: Final = {
     "dialogue": "it quotes what is said: leave out all speech",
     "first_person": "it is told in the first person: tell it in the third",
     "too_long": "it is longer than {max_words} words",
@@ -81,8 +81,8 @@ _TOLD: Final = {
 
 def repair_text(narrative: Narrative, max_words: int) -> str:
     """What the model is told of its faults."""
-    told = "; ".join(_TOLD[fault].format(max_words=max_words) for fault in narrative.faults)
-    return f"That does not serve yet: {told}. Write the description again, and nothing else."
+    sentences = "; ".join(_FAULT_SENTENCES[fault].format(max_words=max_words) for fault in narrative.faults)
+    return f"That does not serve yet: {sentences}. Write the description again, and nothing else."
 
 
 def mended(narrative: Narrative, max_words: int) -> Narrative:

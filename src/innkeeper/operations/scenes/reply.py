@@ -9,7 +9,7 @@ from innkeeper.operations.scenes.composing import ComposedScene
 from innkeeper.operations.scenes.scenes import MadeScene
 from innkeeper.prompt.data import thaw
 
-_KEPT: Final = (
+_FIELDS: Final = (
     *("id", "number", "conversation_id", "character_id", "user_character_id", "template_id", "scene_name"),
     *("scene_description", "scene_text", "text_source", "scene_prompt", "scene_type", "scene_mode", "generation_mode"),
     *("previous_scene_id", "job_id", "status", "error_kind", "seed", "tier", "state", "context", "figures"),
@@ -19,9 +19,9 @@ _KEPT: Final = (
 
 def scene_facts(row: Mapping[str, Any]) -> dict[str, Any]:
     """A stored scene, JSON-ready. Its picture is named by the path that shows it."""
-    found = {name: thaw(row[name]) for name in _KEPT}
+    fields = {name: thaw(row[name]) for name in _FIELDS}
     return {
-        **found,
+        **fields,
         "object": "scene",
         "image_url": _path(row),
         "negative_prompt": row["request"].get("negative_prompt", ""),

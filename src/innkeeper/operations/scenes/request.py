@@ -78,14 +78,14 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def texts(self) -> dict[str, str]:
         """Every text that the client wrote, by its field; what says where something is stored is none."""
-        found = {name: value for name in _TEXTS if (value := getattr(self, name))}
+        texts = {name: value for name in _TEXTS if (value := getattr(self, name))}
         for who, worn in self.scene_clothing_overrides.items():
-            found[f"scene_clothing_overrides.{who[:40]}"] = f"{who}: {worn}"
+            texts[f"scene_clothing_overrides.{who[:40]}"] = f"{who}: {worn}"
         for name in ("character", "user_character"):
             person: InlinePerson | None = getattr(self, name)
             if person is not None:
-                found[name] = "\n".join(person_texts(msgspec.structs.asdict(person)))
-        return found
+                texts[name] = "\n".join(person_texts(msgspec.structs.asdict(person)))
+        return texts
 
     @property
     def sha256(self) -> str:

@@ -113,11 +113,11 @@ class Scenes:
         seq = max([seen.seq, *(row["seq"] for row in sources.messages)])
         for _ in range(_TRIES):
             moved = any(change.field == "location" for change in after.applied)
-            place = after.state.location if moved else None
+            location = after.state.location if moved else None
             try:
                 tier = composed.tier.effective
-                told = None if place is None else place.value
-                store.put_state(here, seen, after.state.to_dict(), seq=seq, location=told, tier=tier)
+                location_text = None if location is None else location.value
+                store.put_state(here, seen, after.state.to_dict(), seq=seq, location=location_text, tier=tier)
             except ConflictError:
                 seen = store.state(here)
                 if seen.seq >= seq:
@@ -145,7 +145,7 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
     sources, media = composed.sources, composed.media
     conversation, character, persona = sources.conversation, sources.character or EMPTY, sources.persona or EMPTY
     facts = composed.to_dict()
-    kept = (
+    stored = (
         "tokens",
         "budget",
         "clothing",
@@ -182,7 +182,7 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
         "figures": facts["figures"],
         "request": msgspec.to_builtins(msgspec.structs.replace(media, image=None, references=())),
         "generation_metadata": {
-            **{name: facts[name] for name in kept},
+            **{name: facts[name] for name in stored},
             "model": composed.model,
             "strength": media.strength,
             "changes": facts["changes"],

@@ -52,8 +52,8 @@ class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def people(self) -> tuple[tuple[FigureRole, Mapping[str, Any]], ...]:
         """Who may be seen, by role."""
-        found = ((FigureRole.CHARACTER, self.character), (FigureRole.USER, self.persona))
-        return tuple((role, row) for role, row in found if row is not None)
+        figures = ((FigureRole.CHARACTER, self.character), (FigureRole.USER, self.persona))
+        return tuple((role, row) for role, row in figures if row is not None)
 
     def ceiling(self) -> Tier:
         """The highest tier for which all persons may be shown."""
@@ -100,13 +100,13 @@ def _person(
     library: Library,
     owner: Owner,
     named: str | None,
-    told: InlinePerson | None,
+    inline: InlinePerson | None,
     conversation: FrozenDict | None,
     column: str,
 ) -> Mapping[str, Any] | None:
     """Who is named, else who is told, else who is in the conversation. A person who is only told is of the general tier."""
-    if named is None and told is not None:
-        return FrozenDict(msgspec.to_builtins(told))
+    if named is None and inline is not None:
+        return FrozenDict(msgspec.to_builtins(inline))
     key = named if named is not None else None if conversation is None else conversation[column]
     return None if key is None else CharacterStore(library.db).seen_by(owner, key)
 
@@ -131,10 +131,10 @@ def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> Froz
     """The scene whose picture is to be changed. Raises `NotFoundError` for a picture that is none of the caller's scenes."""
     if request.current_scene_id is not None:
         return _with_picture(jobs, scenes.get(request.current_scene_id))
-    said = request.current_scene_image_url
-    if said is None or not request.scene_prompt_override.strip():
+    image_url = request.current_scene_image_url
+    if image_url is None or not request.scene_prompt_override.strip():
         return None
-    row = scenes.with_image(said)
+    row = scenes.with_image(image_url)
     if row is None:
         raise NotFoundError(
             "the picture to change is that of no scene of yours",
@@ -173,17 +173,17 @@ def _known(state: SceneState, conversation: FrozenDict | None, template: FrozenD
 
     A location of the conversation's that is another than the state's was written there by hand, and counts.
     """
-    told = None if conversation is None else conversation["current_location"]
+    location = None if conversation is None else conversation["current_location"]
     here = state.location
-    if told and here is not None and not here.pinned and here.value != told:
+    if location and here is not None and not here.pinned and here.value != location:
         state = msgspec.structs.replace(state, location=None)
     row = EMPTY if template is None else template
-    found: tuple[tuple[str, Any, FactOrigin], ...] = (
-        ("location", told, FactOrigin.CONVERSATION),
+    facts: tuple[tuple[str, Any, FactOrigin], ...] = (
+        ("location", location, FactOrigin.CONVERSATION),
         ("location", row.get("setting"), FactOrigin.TEMPLATE),
         ("time", row.get("time_of_day"), FactOrigin.TEMPLATE),
     )
-    for name, value, origin in found:
+    for name, value, origin in facts:
         if isinstance(value, str) and value.strip() and getattr(state, name) is None:
             fact = Fact(value=" ".join(value.split())[:_LONGEST], origin=origin)
             state = msgspec.structs.replace(state, **{name: fact})
@@ -204,19 +204,19 @@ _NO_TEXTS: Final = frozenset(
 
 def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
     """Every text that may come to be seen, by where it enters: the request's, cards', the template's, what was said before."""
-    found = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
+    texts_by_kind = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
     for role, row in sources.people:
-        told = card_texts(row, _NO_TEXTS) if "id" in row else {"inline": "\n".join(person_texts(row))}
-        found |= {f"{TextKind.CARD}:{role}.{name}": text for name, text in told.items()}
+        person = card_texts(row, _NO_TEXTS) if "id" in row else {"inline": "\n".join(person_texts(row))}
+        texts_by_kind |= {f"{TextKind.CARD}:{role}.{name}": text for name, text in person.items()}
     if sources.template is not None:
         texts = row_texts(sources.template, _NO_TEXTS)
-        found |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
+        texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
     if sources.before is not None:
-        found[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before["scene_prompt"]
+        texts_by_kind[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before["scene_prompt"]
     state = row_texts({"state": [fact.value for fact in _facts(sources.state)]}, ())
-    found |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
-    found[TextKind.HISTORY.value] = "\n".join(row["content"] for row in sources.messages)
-    return {name: text for name, text in found.items() if text.strip()}
+    texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
+    texts_by_kind[TextKind.HISTORY.value] = "\n".join(row["content"] for row in sources.messages)
+    return {name: text for name, text in texts_by_kind.items() if text.strip()}
 
 
 def _facts(state: SceneState) -> Iterator[Any]:

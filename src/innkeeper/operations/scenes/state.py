@@ -54,8 +54,8 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         if not 0 <= self.confidence <= 1:
             raise FieldError("a confidence is between 0 and 1", where=Where(path="confidence"))
         if len(self.value) > MAX_FACT_CHARS:
-            found, allowed = len(self.value), MAX_FACT_CHARS
-            raise LimitError("characters of a scene's fact", limit="MAX_FACT_CHARS", allowed=allowed, found=found)
+            length, allowed = len(self.value), MAX_FACT_CHARS
+            raise LimitError("characters of a scene's fact", limit="MAX_FACT_CHARS", allowed=allowed, found=length)
 
 
 Field = Literal["location", "time", "camera", "present", "props", "clothing"]
@@ -75,13 +75,13 @@ class SceneState(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, as it is stored."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields
 
     def worn_by(self, name: str) -> Fact | None:
         """What somebody wears; names are compared without case."""
-        wanted = name.casefold()
-        return next((fact for who, fact in self.clothing.items() if who.casefold() == wanted), None)
+        folded = name.casefold()
+        return next((fact for who, fact in self.clothing.items() if who.casefold() == folded), None)
 
 
 class StateChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -206,46 +206,46 @@ def edited(state: SceneState, edits: Mapping[str, Any]) -> SceneState:
             f"a scene has no {min(map(str, unknown))!r:.60}", where=Where(path="state"), hint=f"fields: {known}"
         )
     changes: dict[str, Any] = {}
-    for name, said in edits.items():
+    for name, edit in edits.items():
         before = getattr(state, name)
         if name in _SINGLE:
-            changes[name] = _edit(said, before, name)
+            changes[name] = _edit(edit, before, name)
         elif name in _LISTS:
-            changes[name] = _edits(said, before, name)
+            changes[name] = _edits(edit, before, name)
         else:
-            changes[name] = _clothes(said, before)
+            changes[name] = _clothes(edit, before)
     return msgspec.structs.replace(state, **changes)
 
 
-def _edits(said: Any, before: tuple[Fact, ...], path: str) -> tuple[Fact, ...]:
-    if said is None:
+def _edits(edits: Any, before: tuple[Fact, ...], path: str) -> tuple[Fact, ...]:
+    if edits is None:
         return ()
-    if not isinstance(said, (list, tuple)):
+    if not isinstance(edits, (list, tuple)):
         raise FieldError("must be a list", where=Where(path=path))
     known = {fact.value.casefold(): fact for fact in before}
-    facts = (_edit(one, known.get(_name_of(one)), path) for one in said)
+    facts = (_edit(one, known.get(_name_of(one)), path) for one in edits)
     return _bounded({fact.value.casefold(): fact for fact in facts if fact is not None}, path)
 
 
-def _name_of(said: Any) -> str:
-    name = said.get("value") if isinstance(said, Mapping) else said
+def _name_of(edit: Any) -> str:
+    name = edit.get("value") if isinstance(edit, Mapping) else edit
     return name.casefold() if isinstance(name, str) else ""
 
 
-def _clothes(said: Any, before: Mapping[str, Fact]) -> Mapping[str, Fact]:
-    if said is None:
+def _clothes(edits: Any, before: Mapping[str, Fact]) -> Mapping[str, Fact]:
+    if edits is None:
         return EMPTY
-    if not isinstance(said, Mapping):
+    if not isinstance(edits, Mapping):
         raise FieldError("must be an object by name", where=Where(path="clothing"))
     worn: dict[str, Fact | None] = {**before}
-    for who, one in said.items():
+    for who, one in edits.items():
         same = next((name for name in worn if name.casefold() == str(who).casefold()), str(who))
         worn[same] = _edit(one, worn.get(same), "clothing")
-    kept = {who: fact for who, fact in worn.items() if fact is not None}
-    for who in kept:
+    clothes = {who: fact for who, fact in worn.items() if fact is not None}
+    for who in clothes:
         Fact(value=who, origin=FactOrigin.USER)
-    _bounded(kept, "clothing")
-    return FrozenDict(kept)
+    _bounded(clothes, "clothing")
+    return FrozenDict(clothes)
 
 
 def _bounded(facts: Mapping[str, Fact], path: str) -> tuple[Fact, ...]:
@@ -254,13 +254,13 @@ def _bounded(facts: Mapping[str, Fact], path: str) -> tuple[Fact, ...]:
     return tuple(facts.values())
 
 
-def _edit(said: Any, before: Fact | None, path: str) -> Fact | None:
-    if said is None:
+def _edit(edit: Any, before: Fact | None, path: str) -> Fact | None:
+    if edit is None:
         return None
-    given = {"value": said} if isinstance(said, str) else said
-    if not isinstance(given, Mapping) or not given.keys() <= {"value", "pinned"}:
+    fields = {"value": edit} if isinstance(edit, str) else edit
+    if not isinstance(fields, Mapping) or not fields.keys() <= {"value", "pinned"}:
         raise FieldError("must be a text, or an object with value and pinned", where=Where(path=path))
-    value, pinned = given.get("value", None if before is None else before.value), given.get("pinned", False)
+    value, pinned = fields.get("value", None if before is None else before.value), fields.get("pinned", False)
     if not isinstance(value, str) or not value.strip() or not isinstance(pinned, bool):
         raise FieldError("needs a value that is a text; pinned is true or false", where=Where(path=path))
     if before is not None and value == before.value:

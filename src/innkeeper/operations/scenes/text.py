@@ -88,9 +88,9 @@ async def scene_text(
         TierBlockedError: what it wrote does not pass.
     """
     state = sources.state
-    said = _said(request, sources, mode) or _composed(state, context)
-    if said is not None:
-        return said
+    text = _said(request, sources, mode) or _composed(state, context)
+    if text is not None:
+        return text
     reasons: tuple[str, ...] = ("no_model",)
     if narrate is not None and _moment(request, sources):
         try:
@@ -112,10 +112,10 @@ def _said(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> Scen
     if request.scene_prompt_override.strip():
         return SceneText(tags=taken_tags(request.scene_prompt_override), source="override")
     row = sources.template
-    told = request.scene_context if row is None else str(row["scene_prompt"])
-    if not told.strip() or sources.before is not None or mode is SceneMode.CONTINUATION:
+    context = request.scene_context if row is None else str(row["scene_prompt"])
+    if not context.strip() or sources.before is not None or mode is SceneMode.CONTINUATION:
         return None
-    tags = taken_tags(told)
+    tags = taken_tags(context)
     if row is not None:
         tags = msgspec.structs.replace(
             tags, name=tags.name or row["name"], description=tags.description or row["description"]
@@ -127,17 +127,17 @@ def _composed(state: SceneState, context: SceneContext) -> SceneText | None:
     """Where something is done: the place that is known, with what can be seen there; the rest are parts of their own."""
     if not context.actions:
         return None
-    place = state.location.value if state.location is not None else ""
+    location = state.location.value if state.location is not None else ""
     seen = ", ".join(dict.fromkeys((*context.visual_elements, *context.positioning[:2])))
-    text = ". ".join(part for part in (place, seen) if part)
+    text = ". ".join(part for part in (location, seen) if part)
     return SceneText(tags=SceneTags(text or context.actions[0]), source="composed")
 
 
 def _known(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -> SceneText:
     """What is known of place and persons alone. Raises `UsageError` where that is nothing."""
     names = [str(row["name"]) for _, row in sources.people]
-    place = None if state.location is None else state.location.value
-    text = ", ".join(part for part in (" and ".join(names[:1]), place) if part)
+    location = None if state.location is None else state.location.value
+    text = ", ".join(part for part in (" and ".join(names[:1]), location) if part)
     if not text:
         raise UsageError(
             "nothing says what is to be seen",

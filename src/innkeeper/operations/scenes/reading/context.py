@@ -78,8 +78,8 @@ def analyse(text: str, people: Sequence[Person] = (), *, message: str = "") -> S
         setting=max(sure, key=lambda find: find.start, default=None),
         mood=_mood(parts),
         actions=_actions(parts, people),
-        visual_elements=_told(finds.get("visual", ())),
-        positioning=_told(finds.get("positioning", ())),
+        visual_elements=_details(finds.get("visual", ())),
+        positioning=_details(finds.get("positioning", ())),
         changes=tuple(_changes(parts, finds, people, message)),
     )
 
@@ -95,10 +95,10 @@ def _finds(parts: Iterable[Passage]) -> Iterator[tuple[ReadingRule, RuleMatch, P
                 yield rule, RuleMatch(value, confidence, rule.versioned, start, start + len(match["value"])), part
 
 
-def _told(found: Iterable[tuple[ReadingRule, RuleMatch, Passage]]) -> tuple[str, ...]:
+def _details(matches: Iterable[tuple[ReadingRule, RuleMatch, Passage]]) -> tuple[str, ...]:
     """What is told rather than said, each once, the first of it."""
-    kept = {find.value.casefold(): find.value for _, find, part in found if part.kind is not Kind.SPEECH}
-    return tuple(kept.values())[:MAX_ACTIONS]
+    values = {find.value.casefold(): find.value for _, find, part in matches if part.kind is not Kind.SPEECH}
+    return tuple(values.values())[:MAX_ACTIONS]
 
 
 # ------------------------------------------------------------------------------------------------------------------- mood
@@ -130,9 +130,9 @@ def _actions(parts: Sequence[Passage], people: Sequence[Person]) -> tuple[str, .
     """What is done: what is marked as an action, and where nothing is, what is told of a person."""
     marked = [part.text for part in parts if part.kind is Kind.ACTION]
     names = {*_SUBJECTS, *(person.name.casefold() for person in people if person.name)}
-    told = [part.text for part in parts if part.kind is not Kind.SPEECH and part.weight >= THRESHOLD]
-    wanted = marked or [text for text in told if _subject(text) in names]
-    cleaned = (shorten(" ".join(text.split()).strip(" .,;:*"), _LONGEST_ACTION) for text in wanted)
+    narrated = [part.text for part in parts if part.kind is not Kind.SPEECH and part.weight >= THRESHOLD]
+    chosen = marked or [text for text in narrated if _subject(text) in names]
+    cleaned = (shorten(" ".join(text.split()).strip(" .,;:*"), _LONGEST_ACTION) for text in chosen)
     return tuple({text.casefold(): text for text in cleaned if _WORD.search(text)}.values())[:MAX_ACTIONS]
 
 

@@ -55,21 +55,21 @@ def passages(text: str) -> tuple[Passage, ...]:
     spoken = any(mark.lastgroup == "speech" for mark in marks)
     acted = any(mark.lastgroup == "action" and mark[0].startswith("*") for mark in marks)
     plain = Kind.NARRATION if spoken else Kind.SPEECH if acted else Kind.UNMARKED
-    found: list[Passage] = []
+    passages: list[Passage] = []
     at = skipped
     for mark in marks:
-        found += _plain(text, at, mark.start(), plain)
+        passages += _plain(text, at, mark.start(), plain)
         if mark.lastgroup != "bold":  # the label of who speaks
             kind = Kind.SPEECH if mark.lastgroup == "speech" else Kind.ACTION
             inner = mark[0][1:-1] if mark[0][-1] in _CLOSING and len(mark[0]) > 1 else mark[0][1:]
-            found.append(Passage(kind, inner, mark.start() + 1, _WEIGHT[kind]))
+            passages.append(Passage(kind, inner, mark.start() + 1, _WEIGHT[kind]))
         at = mark.end()
-    found += _plain(text, at, len(text), plain)
-    return tuple(passage for passage in found if passage.text.strip())
+    passages += _plain(text, at, len(text), plain)
+    return tuple(passage for passage in passages if passage.text.strip())
 
 
 def _plain(text: str, start: int, end: int, kind: Kind) -> Iterator[Passage]:
     """What is not marked, sentence by sentence, since each is told or said by itself."""
     for sentence in _SENTENCE.finditer(text, start, end):
-        told = kind is Kind.UNMARKED and _SUBJECT.match(sentence[0])
-        yield Passage(kind, sentence[0], sentence.start(), _THIRD_PERSON if told else _WEIGHT[kind])
+        narrated = kind is Kind.UNMARKED and _SUBJECT.match(sentence[0])
+        yield Passage(kind, sentence[0], sentence.start(), _THIRD_PERSON if narrated else _WEIGHT[kind])

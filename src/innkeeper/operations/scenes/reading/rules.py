@@ -93,7 +93,7 @@ def _noun(words: str) -> str:
 @once
 def scene_rules() -> tuple[ReadingRule, ...]:
     """All rules, those of one field in the order in which they are tried."""
-    place = (
+    position = (
         rf"{_DETERMINER}(?P<value>{_UP_TO}{_noun(f'{_ROOMS} {_BUILDINGS} {_OUTSIDE} {_VEHICLES}')}"
         rf"(?:\s+(?:of|by|near|on)\s+(?:the\s+|a\s+)?[\w'’-]+)?)"
     )
@@ -122,9 +122,9 @@ def scene_rules() -> tuple[ReadingRule, ...]:
         _rule(
             "location.heading", "location", r"^\s*\[?(?:location|place|setting)\s*:\s*(?P<value>[^\]\n.]{2,80})", 0.95
         ),
-        _rule("location.arrival", "location", rf"\b{arrives}\s+{place}", 0.9),
-        _rule("location.being", "location", rf"\b{stays}\s+{place}", 0.8),
-        _rule("location.mention", "location", rf"\b(?:in|inside|at)\s+{place}", 0.5),
+        _rule("location.arrival", "location", rf"\b{arrives}\s+{position}", 0.9),
+        _rule("location.being", "location", rf"\b{stays}\s+{position}", 0.8),
+        _rule("location.mention", "location", rf"\b(?:in|inside|at)\s+{position}", 0.5),
         _rule("time.heading", "time", rf"^\s*\[?time\s*:\s*(?:the\s+)?{time}\b", 0.95),
         _rule("time.at", "time", rf"\b(?:at|in\s+the|it\s+is|this|early|late)\s+(?:early\s+|late\s+)?{time}\b", 0.8),
         _rule("time.comes", "time", rf"\b{time}\s+(?:falls|has\s+fallen|breaks|comes|settles|light|sun|sky)\b", 0.85),
