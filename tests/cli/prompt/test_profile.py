@@ -120,7 +120,7 @@ def test_a_prompt_of_a_profile(run: Run, wenna: Path) -> None:
     asked = run("ask", "--profile", "wenna", "Is", "it", "safe?", "--dry-run").data
     assert asked["url"].startswith("https://openrouter.ai/")
     assert asked["body"]["messages"][-2]["content"] == "Is it safe?"
-    assert asked["body"]["max_completion_tokens"] == 99
+    assert asked["body"]["max_tokens"] == 99
     assert {value["source"] for value in asked["settings"] if value["name"] == "model"} == {"profile"}
     other = run("ask", "--profile", "wenna", "Hm", "--dry-run", "--model", "ollama:x", "--greeting", "1").data
     assert other["body"]["model"] == "x"
