@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from innkeeper.library.log.spendings import Spendings
     from innkeeper.service.guard.spending import Ledger
     from innkeeper.service.guard.work import Gate
+    from innkeeper.service.inspector.surface import Inspector
 
 
 OPERATIONS: Final = "innkeeper.service.gateway.operations:OPERATIONS"
@@ -45,7 +46,7 @@ def serve(
     *,
     grpc_ready: Callable[[str], object] = str,
     models: Models | None = None,
-    beside: Callable[[Any], Any] | None = None,
+    inspector: Inspector | None = None,
 ) -> None:
     """Answer until told to stop (SIGTERM, Ctrl-C); calls under way are finished first.
 
@@ -55,7 +56,7 @@ def serve(
         operations: what `create_app` takes.
         grpc_ready: called once with the address of gRPC, where that is answered.
         models: what `create_app` takes.
-        beside: what is put around the application: the inspector.
+        inspector: what `create_app` takes.
 
     Raises:
         ConfigError: settings that do not go together, or an address that is taken.
@@ -63,14 +64,14 @@ def serve(
     """
     uvicorn = library("uvicorn")
     library("websockets")
-    app = create_app(settings, operations, grpc_ready=grpc_ready, models=models)
+    app = create_app(settings, operations, grpc_ready=grpc_ready, models=models, inspector=inspector)
     door = listen(settings)
     _allow_files(2 * MAX_CONNECTIONS)
     # Any client can cause warnings; errors are ours.
     server_log = logging.getLogger("uvicorn.error")
     server_log.setLevel(logging.ERROR)
     server_log.addFilter(_is_no_end_of_a_call)
-    server = uvicorn.Server(server_config(uvicorn, app if beside is None else beside(app), settings))
+    server = uvicorn.Server(server_config(uvicorn, app, settings))
     if threading.current_thread() is threading.main_thread():
         # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
         signal.signal(signal.SIGTERM, lambda *_: _stop(server, app))
@@ -178,6 +179,7 @@ def create_app(
     *,
     grpc_ready: Callable[[str], object] = str,
     models: Models | None = None,
+    inspector: Inspector | None = None,
 ) -> Starlette:
     """The service as an ASGI application. A surface is a list of routes; later ones mount beside the gateway.
 
@@ -189,13 +191,13 @@ def create_app(
         operations: the table of what the gateway answers, written ``module:name``, under which the workers import it.
         grpc_ready: called with the address of gRPC when the lifespan has begun to answer there.
         models: who answers at ``/v1``; the model on this machine where left out.
+        inspector: the inspector, whose pages are among the service's; it is closed with the application.
 
     Raises:
         ConfigError: settings that do not go together.
         UnavailableError: the extra ``serve`` is not installed.
     """
     checked = (settings or Settings()).checked()
-    starlette, middleware = library("starlette.applications"), library("starlette.middleware")
     mounting = library("starlette.routing")
     from innkeeper.service.connect.connect import connect_app
     from innkeeper.service.connect.grpc_server import grpc_served
@@ -205,7 +207,7 @@ def create_app(
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.gateway.system import gateway_description
-    from innkeeper.service.guard.guard import Guard, missing
+    from innkeeper.service.guard.application import guarded_application
     from innkeeper.service.health import Readiness, health_routes
     from innkeeper.service.library_surfaces import LibrarySurfaces
     from innkeeper.service.openapi.route import DESCRIPTIONS, described
@@ -236,14 +238,16 @@ def create_app(
                 yield
                 readiness.stopping = True
         finally:
+            if inspector is not None:
+                await inspector.close()
             await runs.close()
             await doors.close()
             await gate.ledger.close()
             pool.close()
 
     gate.observers = (log_call, metrics.observe, *spans())
-    app = starlette.Starlette(
-        routes=[
+    app = guarded_application(
+        [
             *health_routes(readiness, metrics),
             *routes(gateway, gate, pool),
             described(
@@ -254,15 +258,15 @@ def create_app(
             *prompts.routes(),
             *kept.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
+            *(() if inspector is None else inspector.routes),
         ],
-        middleware=[middleware.Middleware(Guard, settings=checked, gate=gate)],
-        exception_handlers={404: missing, 405: missing},
+        checked,
+        gate,
         lifespan=lifespan,
+        access=None if inspector is None else inspector.access,
     )
-    app.router.redirect_slashes = False
     app.state.pool, app.state.readiness = pool, readiness
-    app.state.gate, app.state.settings = gate, checked
-    return app  # type: ignore[no-any-return]  # the library is imported by name
+    return app
 
 
 def _gate(settings: Settings) -> Gate:

@@ -14,6 +14,7 @@ from innkeeper.inference.response.views import chat, messages
 from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError, ProviderError
 from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
+from innkeeper.service.guard.surfaces import INSPECTOR, surface_of
 
 PREFIX: Final = "/v1/"
 """What the paths of the model surfaces begin with."""
@@ -92,6 +93,8 @@ def function_facts(error: InnkeeperError) -> dict[str, Any]:
 
 def refusal(path: str, error: InnkeeperError) -> Reply:
     """The reply to an error that came before any surface, in the words of the surface at this path."""
+    if surface_of(path) == INSPECTOR:
+        return inspector_reply(path, error)
     if path.startswith(FUNCTIONS):
         reply = json_reply(function_facts(error), facts_of(error).status)
     elif path.startswith(PREFIX):
@@ -105,7 +108,21 @@ def defect_reply(path: str, detail: str) -> Reply:
     """The reply to a defect; ``detail`` is for surfaces that tell it."""
     if path.startswith(FUNCTIONS):
         return json_reply({"success": False, "error": INTERNAL.message, "code": INTERNAL.code}, INTERNAL.status)
+    if surface_of(path) == INSPECTOR:
+        body = {"error": {"code": "internal", "message": "something went wrong here"}}
+        return json_reply(body, INTERNAL.status)
     return surface_reply(path, INTERNAL) if path.startswith(PREFIX) else internal_error(detail)
+
+
+def inspector_reply(path: str, error: InnkeeperError) -> Reply:
+    """An error as the inspector's page shows it, and as its API tells it."""
+    headers = error_reply(error).headers
+    if not path.startswith(PREFIX):
+        text = f"{error.message}\n{error.hint or ''}\n".encode("utf-8", "replace")
+        return Reply(error.http_status, text, headers, "text/plain; charset=utf-8")
+    from innkeeper.service.inspector.views.workspace import problem_body
+
+    return Reply(error.http_status, problem_body(error), headers)
 
 
 def surface_reply(path: str, facts: ErrorFacts) -> Reply:

@@ -149,6 +149,9 @@ MIB: Final = 1024 * 1024
 MAX_BODY: Final = 32 * MIB
 """Bytes of one request's body (`BodyLimitError`)."""
 
+MAX_UPLOAD: Final = 64 * MIB
+"""Bytes of a file that is dropped into the inspector (`BodyLimitError`)."""
+
 MAX_BODIES: Final = 256 * MIB
 """Bytes of all bodies that are read or worked on, and of replies on their way (`OverloadError`)."""
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from innkeeper.service.inspector.access import POLICY
+from innkeeper.service.guard.guard import POLICY
 from tests.service.inspector.opened import BASE, Browser, browser_of, desk_of
 
 API = "/v1/inspector/workspace"

@@ -8,11 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
+from innkeeper.service.app import create_app
+from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.prices import read_prices
 from innkeeper.service.guard.work import Gate
@@ -21,7 +22,7 @@ from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import Talk
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Keys, Settings
-from tests.service.inspector.opened import BASE, example_desk
+from tests.service.inspector.opened import BASE, desk_of, example_desk
 
 HEADERS = {"authorization": "Bearer k"}
 
@@ -33,15 +34,14 @@ class Service:
         self.models: list[str] = []
         self.records: list[CallRecord] = []
         settings = Settings(keys=Keys("k", grants={"k": Grant(**grant)}))
-        app = Starlette()
         prices = read_prices(("*=1000000,1000000",))
-        app.state.gate = Gate(calls=4, volume=2**20, keys=settings.keys, prices=prices)
-        app.state.gate.observers = (self.records.append,)
-        app.state.settings = settings
+        gate = Gate(calls=4, volume=2**20, keys=settings.keys, prices=prices)
+        gate.observers = (self.records.append,)
         routes = Routes.read(("cheap=http://127.0.0.1:9:small", "dear=http://127.0.0.1:9:huge"))
         models = RouteModels(routes, transport=httpx.MockTransport(self._provide))
         self.inspector = Inspector(example_desk(), access_of(settings), Talk(models, "cheap"))
-        self.client = TestClient(self.inspector.beside(app), base_url=BASE, follow_redirects=False)
+        app = guarded_application(self.inspector.routes, settings, gate, access=self.inspector.access)
+        self.client = TestClient(app, base_url=BASE, follow_redirects=False)
 
     def _provide(self, request: httpx.Request) -> httpx.Response:
         self.models.append(json.loads(request.content)["model"])
@@ -94,6 +94,23 @@ def test_wrong_tokens_and_wrong_keys_are_recorded() -> None:
         ("/inspector/", 403),
         ("/v1/inspector/talk", 401),
     ]
+
+
+def test_the_service_has_the_inspector_among_its_pages() -> None:
+    """One application: one number of requests, one answer to what is not there; other origins get no permission."""
+    settings = Settings(grpc_port=None, cors_origins=("http://app.example",))
+    inspector = Inspector(desk_of({}), access_of(settings))
+    client = TestClient(create_app(settings, inspector=inspector), base_url=BASE, follow_redirects=False)
+    asks = {"origin": "http://app.example", "access-control-request-method": "POST"}
+    assert client.options("/v1/models", headers=asks).status_code == 204
+    assert client.options("/v1/inspector/talk", headers=asks).status_code == 403
+    assert client.get("/v1/inspector/workspace").json()["error"]["code"] == "key_missing"
+    assert client.get(entrance("", inspector.access)).status_code == 303
+    assert client.get("/v1/inspector/workspace").status_code == 200
+    missing = client.get("/v1/inspector/nothing")
+    assert (missing.status_code, list(missing.json())) == (404, ["error"])
+    packed = client.post("/v1/inspector/files", headers={"content-encoding": "gzip", "origin": BASE}, content=b"x")
+    assert packed.status_code == 415
 
 
 def test_the_cookie_is_a_grant_of_its_own() -> None:

@@ -183,8 +183,7 @@ def serve(
     addresses = {name: str(address) for name, address in own.table("providers").items()}
     models = RouteModels(named, secrets_of(own, named), addresses=addresses)
     opened = None if folder is None else _inspector(folder, settings, models)
-    around: dict[str, Any] = {} if opened is None else {"beside": opened.beside}
-    run(settings, ready, grpc_ready=grpc_ready, models=models, **around)
+    run(settings, ready, grpc_ready=grpc_ready, models=models, inspector=opened)
 
 
 def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspector:

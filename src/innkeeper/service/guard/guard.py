@@ -18,7 +18,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from starlette.requests import Request as WebRequest
@@ -27,12 +27,13 @@ from starlette.routing import Match
 
 from innkeeper.inference.client.within import within
 from innkeeper.inference.response.views.view import ErrorFacts
-from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.text import shorten
-from innkeeper.service.error_facts import PREFIX, defect_reply, refusal, surface_reply
+from innkeeper.service.error_facts import PREFIX, defect_reply, inspector_reply, refusal, surface_reply
 from innkeeper.service.errors import (
     MAX_HEADERS,
+    MAX_UPLOAD,
     RETRY_SECONDS,
     BodyLimitError,
     EncodingError,
@@ -44,10 +45,14 @@ from innkeeper.service.errors import (
 )
 from innkeeper.service.exchange import Reply, error_reply, json_reply
 from innkeeper.service.guard.guesses import Guesses
-from innkeeper.service.guard.surfaces import PROBES, SIGNED, surface_of
+from innkeeper.service.guard.surfaces import INSPECTOR, PROBES, SIGNED, surface_of
 from innkeeper.service.guard.work import Gate, Ticket
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings, is_loopback
+
+if TYPE_CHECKING:
+    from innkeeper.service.inspector.access import Access
+
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -62,6 +67,27 @@ DECODING: Final = "/prompt.v1."
 """What the paths begin with of a surface that reads compressed bodies itself, up to the size that a plain one may have."""
 
 _PIECE: Final = 256 * 1024
+VISITOR: Final = "inspector page"
+"""The caller of a browser that opened the inspector's one-time address. No key has this name: names of keys have no blank."""
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; font-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What a page of ours may load: nothing that we do not serve, no script in the page itself."""
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), usb=(), payment=()",
+    "cache-control": "no-store",
+}
+"""Headers of every reply of the inspector."""
+
 _FIXED: Final = {"x-content-type-options": "nosniff", "cache-control": "no-store", "referrer-policy": "no-referrer"}
 
 
@@ -72,11 +98,19 @@ class Guard:
     """
 
     def __init__(
-        self, app: Callable[[Scope, Receive, Send], Awaitable[None]], *, settings: Settings, gate: Gate
+        self,
+        app: Callable[[Scope, Receive, Send], Awaitable[None]],
+        *,
+        settings: Settings,
+        gate: Gate,
+        access: Access | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._app = app
         self._settings = settings
         self._gate = gate
+        self._access = access
+        self._headers = _FIXED if headers is None else headers
         self._guesses = Guesses(settings.keys)
         self._start = fresh_seed()
         self._count = 0
@@ -99,7 +133,10 @@ class Guard:
             surface=surface_of(scope["path"]),
             trace=headers.get("traceparent", ""),
         )
-        marks = {**_FIXED, "x-request-id": record.number, **permissions(headers, self._settings)}
+        if self._is_inspector(record.path):  # no other origin ever gets a permission there
+            marks = {**HEADERS, "x-request-id": record.number}
+        else:
+            marks = {**self._headers, "x-request-id": record.number, **permissions(headers, self._settings)}
         outlet = ResponseWriter(send, marks, self._settings, record)
         try:
             await self._pass(scope, receive, outlet, headers)
@@ -115,7 +152,8 @@ class Guard:
 
     async def _pass(self, scope: Scope, receive: Receive, outlet: ResponseWriter, headers: dict[str, str]) -> None:
         record, path = outlet.record, scope["path"]
-        if is_preflight(scope["method"], headers):
+        inspector = self._is_inspector(path)
+        if is_preflight(scope["method"], headers) and not inspector:
             await outlet.reply(self._permission(headers))
             return
         try:
@@ -126,6 +164,8 @@ class Guard:
                 check_size(scope)
                 check_origin(headers, self._settings)
                 record.caller = f"webhooks {(scope.get('client') or ('',))[0]}"
+            elif inspector:
+                record.caller = self._visit(scope, headers)
             else:
                 record.caller = self._caller(scope, headers)
             if not path.startswith(DECODING):
@@ -140,7 +180,7 @@ class Guard:
             return
         with self._gate.ticket(record.caller, record) as ticket:
             try:
-                body = await BodyReader(receive, self._settings, ticket).read(headers)
+                body = await BodyReader(receive, self._settings, ticket, upload=inspector).read(headers)
                 await ticket.afford()
                 ticket.enter(record.surface)
                 scope["innkeeper.ticket"] = ticket
@@ -150,6 +190,10 @@ class Guard:
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            if self._is_inspector(scope["path"]):
+                self._visit(scope, lower_headers(scope))
+                await self._app(scope, receive, send)
+                return
             scope["innkeeper.caller"] = caller = self._caller(scope, lower_headers(scope))
             grant = self._settings.keys.grant(caller)
             grant.check_surface(surface_of(scope["path"]))
@@ -166,6 +210,25 @@ class Guard:
         check_size(scope)
         check_origin(headers, self._settings)
         return self._guesses.caller(headers, (scope.get("client") or ("",))[0])
+
+    def _is_inspector(self, path: str) -> bool:
+        return self._access is not None and surface_of(path) == INSPECTOR
+
+    def _visit(self, scope: Scope, headers: dict[str, str]) -> str:
+        """Return who calls the inspector, by a key or by the cookie of its one-time address; the visitor is put in the scope.
+
+        The page that gives that cookie is open: it looks at the token itself.
+        """
+        check_size(scope)
+        access = self._access
+        assert access is not None  # noqa: S101 - the inspector is here
+        if access.is_entrance(scope["path"], scope.get("query_string", b"")):
+            access.check_host(headers)
+            return VISITOR
+        changes = scope["type"] == "websocket" or scope["method"] != "GET"
+        visitor = access.check(headers, changes=changes, address=(scope.get("client") or ("",))[0])
+        scope["innkeeper.visitor"] = visitor
+        return visitor.name or VISITOR
 
     def _permission(self, headers: dict[str, str]) -> Reply:
         allowed = permissions(headers, self._settings, preflight=True)
@@ -241,14 +304,18 @@ async def missing(request: WebRequest, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     detail = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004 - the two it is registered for
     path = request.scope["path"]
-    if path.startswith(PREFIX):
+    if surface_of(path) == INSPECTOR:
+        hint = "the page of the inspector is at /inspector/"
+        reply = inspector_reply(path, UnknownNameError("path", path, hint=hint))
+        reply = Reply(status, reply.body, media_type=reply.media_type)
+    elif path.startswith(PREFIX):
         code = detail.lower().replace(" ", "_")
         facts = ErrorFacts(status, "invalid_request_error", code, f"{detail}: {path:.200}")
         reply = surface_reply(path, facts)
     else:
         reply = json_reply({"detail": detail}, status)
     allowed = {"allow": ", ".join(_allowed_methods(request))} if status == 405 else {}  # noqa: PLR2004 - see above
-    return response(Reply(reply.status, reply.body, allowed))
+    return response(Reply(reply.status, reply.body, allowed, reply.media_type))
 
 
 def _allowed_methods(request: WebRequest) -> list[str]:
@@ -346,7 +413,10 @@ def _own_host(host: str, settings: Settings) -> bool:
 class BodyReader:
     """One request's body, charged to its ticket while it arrives."""
 
-    def __init__(self, receive: Callable[[], Awaitable[Any]], settings: Settings, ticket: Ticket) -> None:
+    def __init__(
+        self, receive: Callable[[], Awaitable[Any]], settings: Settings, ticket: Ticket, *, upload: bool = False
+    ) -> None:
+        self._limit, self._most = ("MAX_UPLOAD", MAX_UPLOAD) if upload else ("MAX_BODY", settings.max_body)
         self._receive = receive
         self._settings = settings
         self._ticket = ticket
@@ -379,9 +449,9 @@ class BodyReader:
                 return b"".join(parts)
 
     def _allow(self, size: int) -> None:
-        allowed = self._settings.max_body
-        if size > allowed:
-            raise BodyLimitError("the body", limit="MAX_BODY", allowed=allowed, found=size, hint="send less at once")
+        if size > self._most:
+            hint = "send less at once"
+            raise BodyLimitError("the body", limit=self._limit, allowed=self._most, found=size, hint=hint)
 
 
 def announced(headers: Mapping[str, str]) -> int:

@@ -37,7 +37,9 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """By name, what their paths begin with."""
 
-ANSWERING: Final = frozenset({"chat", "embeddings", "run", "jobs", "tasks"})
+INSPECTOR: Final = "inspector"
+
+ANSWERING: Final = frozenset({INSPECTOR, "chat", "embeddings", "run", "jobs", "tasks"})
 """Surfaces whose calls mostly wait for a model: more of them are let in at once than of those that compute."""
 
 PROBES: Final = frozenset({"/health", "/ready"})

@@ -12,29 +12,12 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple
+from urllib.parse import parse_qs
 
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import KeyMissingError, OriginRefusedError, ScopeError
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.settings import is_loopback
-
-POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; font-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""What a page of ours may load: nothing that we do not serve, no script in the page itself."""
-
-HEADERS: Final[Mapping[str, str]] = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=(), usb=(), payment=()",
-    "cache-control": "no-store",
-}
-"""Headers of every reply."""
 
 
 class Visitor(NamedTuple):
@@ -91,6 +74,12 @@ class Access:
             return None
         self._token = None
         return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+
+    def is_entrance(self, path: str, query: bytes) -> bool:
+        """Whether a request is for the page that takes the token, or for the address that leads there."""
+        return path == "/inspector" or (
+            path == "/inspector/" and "token" in parse_qs(query.decode("latin-1"), keep_blank_values=True)
+        )
 
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Let a request pass that calls us by a name of ours. Raises `OriginRefusedError`."""

@@ -11,16 +11,19 @@ from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
-from innkeeper.service.errors import MIB, BodyLimitError
+from innkeeper.service.error_facts import inspector_reply
+from innkeeper.service.errors import MAX_UPLOAD, MIB, BodyLimitError
 from innkeeper.service.exchange import JSON
-from innkeeper.service.guard.work import current_ticket
-from innkeeper.service.inspector.access import HEADERS, Access, Visitor
+from innkeeper.service.guard.application import guarded_application
+from innkeeper.service.guard.guard import HEADERS, response
+from innkeeper.service.guard.work import Gate
+from innkeeper.service.inspector.access import Access, Visitor
 from innkeeper.service.inspector.description import document_bytes
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.desks import Desks
@@ -28,7 +31,7 @@ from innkeeper.service.inspector.desk.frames import Answer, Call
 from innkeeper.service.inspector.library.routes import LibraryRoutes
 from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.page import INDEX, assets
-from innkeeper.service.inspector.views.workspace import problem_body
+from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.library.room import LibraryRoom
@@ -40,28 +43,17 @@ LOG: Final = logging.getLogger("innkeeper.service")
 PAGE: Final = "/inspector/"
 API: Final = "/v1/inspector/"
 
-MAX_UPLOAD: Final = 64 * 1024 * 1024
-"""Bytes of a file that is dropped into the inspector (`LimitError`)."""
-
 MAX_LIVE: Final = 16
 """Open pages of one workspace (no error: the next one is not connected)."""
 
-VISITOR: Final = "innkeeper.visitor"
-"""The key of an ASGI scope under which a guard has put who asks."""
-
-REFUSED: Final = "innkeeper.refused"
-"""The key of an ASGI scope under which a guard has put why a request is refused."""
-
-BODY_SECONDS: Final = 30.0
 _BUSY: Final = 1013
-_DENIED: Final = 1008
 
 Scope = Any
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Inspector:
-    """The inspector of one workspace, as an ASGI application.
+    """The inspector of one workspace: ``routes`` for a service's application, and an ASGI application of its own.
 
     Args:
         desk: the workspace.
@@ -82,41 +74,20 @@ class Inspector:
     ) -> None:
         self.desks, self.access, self._talk = Desks(desk, another), access, talk
         self._library = None if library is None else LibraryRoutes(library, _json)
-        missing = {404: _missing, 405: _missing}
         self.routes = self._routes()
-        self._app = Starlette(routes=self.routes, lifespan=self._lifespan, exception_handlers=missing)
-        self._app.router.redirect_slashes = False
+        settings = Settings()
+        self._app = guarded_application(
+            [Route("/health", self._health, methods=["GET"]), *self.routes],
+            settings,
+            Gate(calls=settings.max_calls, volume=settings.max_bodies),
+            lifespan=self._lifespan,
+            access=access,
+            headers=HEADERS,
+        )
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer one connection of ASGI."""
-        await self._app(scope, receive, _marked(send) if scope["type"] == "http" else send)
-
-    def beside(self, app: Any) -> Any:
-        """An application whose paths of the inspector this answers, with its own rules of access; all else is ``app``'s.
-
-        The workspace's process ends with the application.
-        """
-        from innkeeper.service.inspector.guarded import InspectorGuard
-
-        guarded = InspectorGuard(self, app.state)
-
-        async def both(scope: Scope, receive: Any, send: Any) -> None:
-            path = str(scope.get("path", ""))
-            mine = path == PAGE.rstrip("/") or path.startswith((PAGE, API))
-            if scope["type"] == "lifespan":
-                await app(scope, receive, self._closing(send))
-            else:
-                await (guarded if mine else app)(scope, receive, send)
-
-        return both
-
-    def _closing(self, send: Any) -> Any:
-        async def passed(event: dict[str, Any]) -> None:
-            if event["type"] == "lifespan.shutdown.complete":
-                await self.close()
-            await send(event)
-
-        return passed
+        await self._app(scope, receive, send)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -144,7 +115,6 @@ class Inspector:
 
     def _routes(self) -> list[BaseRoute]:
         return [
-            Route("/health", self._health, methods=["GET"]),
             Route(PAGE.rstrip("/"), self._home, methods=["GET"]),
             Route(PAGE, self._guarded(self._page), methods=["GET"]),
             Route(PAGE + "{path:path}", self._guarded(self._asset), methods=["GET"]),
@@ -184,38 +154,17 @@ class Inspector:
         """A handler behind the cookie, whose errors are problems."""
 
         async def answer(web: Request) -> Response:
-            headers = _lower(web)
             try:
                 if web.url.path == PAGE and "token" in web.query_params:
-                    self.access.check_host(headers)
                     return self._entered(web.query_params["token"])
-                web.state.visitor = self._visitor(web, headers)
-                reply = await handler(web)
-            except InnkeeperError as error:
-                if (ticket := current_ticket()) is not None:
-                    ticket.record.failed(error)
-                reply = _problem(error, page=web.url.path.startswith(PAGE))
-            except msgspec.DecodeError as error:
-                reply = _problem(UsageError(f"this cannot be read: {error}"), page=False)
-            except ClientDisconnect:
-                reply = Response(status_code=499)
-            except Exception as error:  # noqa: BLE001 - the last stop of a request
-                LOG.error("inspector: internal error: %s", type(error).__name__)  # noqa: TRY400 - its text may quote a prompt
-                reply = Response(
-                    b'{"error":{"code":"internal","message":"something went wrong here"}}', 500, media_type=JSON
-                )
-            return reply
+                web.state.visitor = web.scope["innkeeper.visitor"]
+                return await handler(web)
+            except (InnkeeperError, msgspec.DecodeError) as error:
+                ours = error if isinstance(error, InnkeeperError) else UsageError(f"this cannot be read: {error}")
+                web.scope["innkeeper.ticket"].record.failed(ours)
+                return response(inspector_reply(web.url.path, ours))
 
         return answer
-
-    def _visitor(self, web: Request, headers: Mapping[str, str]) -> Visitor:
-        """Return who asks, as the guard before this has found out; without one find it out here. Raises as `Access.check`."""
-        if REFUSED in web.scope:
-            raise web.scope[REFUSED]
-        if VISITOR in web.scope:
-            visitor: Visitor = web.scope[VISITOR]
-            return visitor
-        return self.access.check(headers, changes=web.method != "GET", address=_address(web))
 
     def _entered(self, token: str) -> Response:
         """A browser with the token: it gets the cookie, and an address without the token."""
@@ -225,11 +174,7 @@ class Inspector:
         return Response(b"", 303, {"location": PAGE, "set-cookie": cookie})
 
     async def _socket(self, socket: WebSocket) -> None:
-        try:
-            visitor = self.access.check(_lower(socket), changes=True, address=_address(socket))
-        except InnkeeperError:
-            await socket.close(_DENIED)
-            return
+        visitor: Visitor = socket.scope["innkeeper.visitor"]
         try:
             desk = await self.desks.of(visitor.name)
         except InnkeeperError:
@@ -321,27 +266,12 @@ _NO_PAGE: Final = "The page of the inspector is not built; its API answers below
 _USED: Final = "This address was used already, or is not the newest. Start `innkeeper inspect` again for another.\n"
 
 
-def _lower(connection: Request | WebSocket) -> dict[str, str]:
-    return {name.lower(): value for name, value in connection.headers.items()}
-
-
-def _address(connection: Request | WebSocket) -> str:
-    return "" if connection.client is None else connection.client.host
-
-
 async def _body(web: Request, allowed: int) -> bytes:
-    """The body, counted while it arrives. Raises `BodyLimitError`, and `FormatError` for one that does not arrive."""
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in web.stream():
-                size += len(part)
-                if size > allowed:
-                    raise BodyLimitError("the body", limit="MAX_UPLOAD", allowed=allowed, found=size)
-                parts.append(part)
-    except TimeoutError:
-        raise FormatError("the body did not arrive in time") from None
-    return b"".join(parts)
+    """Return the body, which the guard has read. Raises `BodyLimitError`."""
+    body = await web.body()
+    if len(body) > allowed:
+        raise BodyLimitError("the body", limit="MAX_UPLOAD", allowed=allowed, found=len(body))
+    return body
 
 
 async def _json(web: Request, allowed: int = 8 * MIB) -> bytes:
@@ -356,33 +286,3 @@ def _reply(answer: Answer, body: bytes) -> Response:
     if answer.name:
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(answer.name, safe='')}"}
     return Response(body, answer.status, dict(headers), answer.media_type)
-
-
-def _problem(error: InnkeeperError, *, page: bool) -> Response:
-    if page:
-        return Response(
-            f"{error.message}\n{error.hint or ''}\n", error.http_status, media_type="text/plain; charset=utf-8"
-        )
-    return Response(problem_body(error), error.http_status, media_type=JSON)
-
-
-async def _missing(web: Request, error: Exception) -> Response:
-    """The reply for a path or a method that does not exist."""
-    status = getattr(error, "status_code", 404)
-    problem = UnknownNameError("path", web.url.path, hint="the page of the inspector is at /inspector/")
-    return Response(problem_body(problem), status, media_type=JSON)
-
-
-def _marked(send: Any) -> Any:
-    """A way out that puts the headers on every reply."""
-
-    async def marked(event: dict[str, Any]) -> None:
-        if event["type"] == "http.response.start":
-            names = {name for name, _ in event["headers"]}
-            event = {**event, "headers": [*event["headers"], *(pair for pair in _MARKS if pair[0] not in names)]}
-        await send(event)
-
-    return marked
-
-
-_MARKS: Final = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
