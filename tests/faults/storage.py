@@ -30,6 +30,7 @@ from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.vault.keys import FileKeys
 from innkeeper.library.vault.vault import Vault
 from tests.library.drafts import draft
+from tests.library.former import make_former
 
 NAME = draft().name
 
@@ -51,7 +52,7 @@ def prepare(path: Path) -> None:
 def prepare_first(path: Path) -> None:
     """A library as the first release made it."""
     with Database.open(path, check=False) as db:
-        db.upgrade(schema.REVISIONS[0])
+        make_former(db, schema.REVISIONS[0])
         with db.transaction() as connection:
             connection.exec_driver_sql("INSERT INTO settings (key, value) VALUES ('a', '1')")
 

@@ -23,6 +23,7 @@ from innkeeper.prompt.machine import HOME_VARIABLE
 from tests.cli.running import Run
 from tests.library.drafts import draft
 from tests.library.filled import fill
+from tests.library.former import make_former
 from tests.library.opening import ask, opened
 
 
@@ -53,7 +54,7 @@ def test_upgrade_makes_and_upgrades(capsys: pytest.CaptureFixture[str], home: Pa
     assert main(["db", "upgrade"]) == 0
     assert f"is up to date (revision {HEAD})" in capsys.readouterr().out
     with Database.open(tmp_path / "old.db", check=False) as old:
-        old.upgrade("0001")
+        make_former(old, "0001")
     assert main(["db", "status", "--database", str(tmp_path / "old.db")]) == 0
     assert f"0001 (upgrade to {HEAD}: innkeeper library db upgrade)" in capsys.readouterr().out
     assert main(["db", "upgrade", "--database", str(tmp_path / "old.db")]) == 0

@@ -30,6 +30,7 @@ from innkeeper.prompt.errors import FormatError
 from tests.library.conftest import Fresh
 from tests.library.drafts import draft
 from tests.library.filled import fill
+from tests.library.former import make_former
 from tests.postgres import Server
 
 
@@ -218,7 +219,7 @@ def test_a_dump_with_a_row_that_does_not_fit(fresh: Fresh, tmp_path: Path) -> No
 def test_an_older_backup_is_upgraded(tmp_path: Path) -> None:
     """A backup of an earlier schema comes back as a library of today's."""
     with Database.open(tmp_path / "old.db", check=False) as old:
-        old.upgrade("0001")
+        make_former(old, "0001")
         with old.transaction() as connection:
             connection.exec_driver_sql("INSERT INTO settings (key, value) VALUES ('a', '1')")
         made = back_up(old, tmp_path / "backup")

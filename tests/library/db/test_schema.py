@@ -12,6 +12,7 @@ from sqlalchemy import Connection, inspect, text
 
 from innkeeper.library.db import schema
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.former import FORMER
 from innkeeper.library.db.queries import query
 from innkeeper.library.errors import AlreadyExistsError, DatabaseError, DatabaseMissingError, FieldError, SchemaError
 from innkeeper.library.log.logs import LogStore
@@ -21,6 +22,7 @@ from innkeeper.prompt.errors import InnkeeperError
 from tests import shared
 from tests.library.conftest import Fresh
 from tests.library.drafts import draft
+from tests.library.former import make_former
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 FIRST = schema.REVISIONS[0]
@@ -40,10 +42,10 @@ ROWS = (
 
 
 def made_at(fresh: Fresh, revision: str) -> str:
-    """The URL of a database of an earlier revision, by the migrations up to it."""
+    """The URL of a database of an earlier revision, by the statements of the migrations up to it."""
     url = fresh(bare=True)
     with Database.open(url, check=False) as db:
-        db.upgrade(revision)
+        make_former(db, revision)
     return url
 
 
@@ -73,9 +75,10 @@ def shape(connection: Connection) -> dict[str, Any]:
     return facts
 
 
-def test_made_at_once_or_by_migrations(fresh: Fresh) -> None:
-    """A fresh database, made without the migrations, is what all migrations make of an empty one."""
-    stepped = made_at(fresh, FIRST)
+@pytest.mark.parametrize("revision", [FIRST, "0007", schema.HEAD])
+def test_made_at_once_or_upgraded(fresh: Fresh, revision: str) -> None:
+    """A fresh database is what an upgrade makes of an earlier one, and what the migrations before the release made."""
+    stepped = made_at(fresh, revision)
     with Database.open(fresh()) as once, Database.open(stepped) as steps:
         with once.reading() as left, steps.reading() as right:
             first, second = shape(left), shape(right)
@@ -115,7 +118,8 @@ def rows_of(db: Database) -> dict[str, list[dict[str, Any]]]:
 def test_revisions_are_those_of_the_migrations() -> None:
     """The list in the code is the chain of the files, so that no import of alembic is needed to know the newest."""
     script = ScriptDirectory(str(schema.MIGRATIONS))
-    assert tuple(reversed([revision.revision for revision in script.walk_revisions()])) == schema.REVISIONS
+    chain = tuple(reversed([revision.revision for revision in script.walk_revisions()]))
+    assert (*FORMER, *chain) == schema.REVISIONS
     assert script.get_heads() == [schema.HEAD]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.library.db.columns import MOMENT_SQL
+from innkeeper.library.db.former import FIRST, FORMER, bring_to_first
 from innkeeper.library.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
-REVISIONS: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
-"""All revisions of the schema, oldest first, as in ``migrations/versions``."""
+REVISIONS: Final = (*FORMER, FIRST)
+"""All revisions of the schema, oldest first: those before the first release, then those of ``migrations/versions``."""
 
 HEAD: Final = REVISIONS[-1]
 """The revision that this Innkeeper works with."""
@@ -105,6 +106,13 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 
 def upgrade(connection: Connection, to: str = HEAD) -> None:
     """Bring a database from whatever revision it is of to ``to``, in the transaction of ``connection``. Threads take turns."""
+    found = present(connection)
+    if found in FORMER:
+        bring_to_first(connection, found)
+        connection.exec_driver_sql(f"UPDATE {_STAMP} SET version_num = '{FIRST}'")
+        found = FIRST
+    if found == to:
+        return
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory

@@ -1,9 +1,0 @@
-CREATE TABLE stored_responses (
-  owner VARCHAR NOT NULL,
-  id VARCHAR NOT NULL,
-  content TEXT DEFAULT '' NOT NULL,
-  created_at TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')) NOT NULL,
-  CONSTRAINT pk_stored_responses PRIMARY KEY (owner, id)
-)
--- next
-CREATE INDEX ix_stored_responses_created_at ON stored_responses (created_at)
