@@ -1,10 +1,11 @@
 """Stand-ins for the commands that talk: a model that says what it is told to, plans without files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator
 from typing import Any
 
-from innkeeper.inference.client.chat import ChatReply
-from innkeeper.inference.client.wire import Response
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta, UsageReport
+from innkeeper.inference.response.response import Usage
 
 __all__ = ["FakeModel"]
 
@@ -21,27 +22,20 @@ class FakeModel:
         self.asked: list[dict[str, Any]] = []
         self.closed = False
 
-    def chat(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stream: bool = False,
-        include_usage: bool = False,
-        on_delta: Callable[[str], Any] | None = None,
-        **options: Any,
-    ) -> ChatReply:
-        self.asked.append({"model": model, "messages": list(messages), **options})
+    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
+        body = request.body
+        self.asked.append({name: value for name, value in body.items() if name not in {"stream", "stream_options"}})
         line = self.lines.pop(0) if self.lines else f"Reply {len(self.asked)}."
-        hear = on_delta or (lambda _: None)
         if isinstance(line, BaseException):
             for number in range(self.before):
-                hear(f"word{number} ")
+                yield TextDelta(text=f"word{number} ")
             raise line
-        for word in line.split(" "):
-            hear(word if word == line.split(" ")[-1] else word + " ")
-        usage = {"prompt_tokens": 9, "completion_tokens": len(line.split())}
-        return ChatReply(line, usage, "stop", Response(200, {}, {}))
+        words = line.split(" ")
+        for word in words[:-1]:
+            yield TextDelta(text=word + " ")
+        yield TextDelta(text=words[-1])
+        yield UsageReport(usage=Usage(input_tokens=9, output_tokens=len(line.split())))
+        yield Finished(reason="stop")
 
     def close(self) -> None:
         self.closed = True

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
     from innkeeper.inference.client.clients import Client as Client
+    from innkeeper.inference.client.route_client import RouteClient as RouteClient
     from innkeeper.inference.client.watch import cancelled_by as cancelled_by
     from innkeeper.inference.client.wire import Response as Response
     from innkeeper.inference.fake.provider import AsyncFakeClient as AsyncFakeClient
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.fake.script import Fault as Fault
     from innkeeper.inference.output_tags import OutputTagsConfig as OutputTagsConfig
     from innkeeper.inference.output_tags import transform_tags as transform_tags
+    from innkeeper.inference.routing.route import Route as Route
     from innkeeper.inference.run.config import RunnerConfig as RunnerConfig
     from innkeeper.inference.run.directives import AsyncDirectivesRunner as AsyncDirectivesRunner
     from innkeeper.inference.run.directives import DirectivesResult as DirectivesResult
@@ -64,6 +66,8 @@ _HOMES: Final = {
     "PromptResult": "run.request",
     "PromptRunner": "run.runner",
     "Response": "client.wire",
+    "Route": "routing.route",
+    "RouteClient": "client.route_client",
     "RunnerConfig": "run.config",
     "StructuredOutput": "run.directives",
     "ToolDefinition": "tools.definition",
@@ -100,6 +104,8 @@ __all__ = [
     "PromptResult",
     "PromptRunner",
     "Response",
+    "Route",
+    "RouteClient",
     "RunnerConfig",
     "StructuredOutput",
     "ToolDefinition",

@@ -88,7 +88,7 @@ def settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("config", "set", "persona", "a"), ["file,a"]),
         (("config", "set", "reserve", "1"), []),
         (("config", "set", "nothing", "1"), []),
-        (("keys", "set", "op"), ["plain,openai", "plain,openrouter"]),
+        (("keys", "set", "op"), ["plain,openai", "plain,openai-responses", "plain,openrouter"]),
         (("completion", "f"), ["plain,fish"]),
         (("library", "te"), ["plain,template"]),
     ],

@@ -4,13 +4,15 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.response.events import ModelEvent, TextDelta
 from tests.cli.fakes import FakeModel
 from tests.cli.talk.test_shell import BASE, build
 
@@ -18,12 +20,12 @@ from tests.cli.talk.test_shell import BASE, build
 class SlowModel(FakeModel):
     """Says a word and then thinks for a long time; the second time it just answers."""
 
-    def chat(self, *args: Any, on_delta: Any = None, **options: Any) -> Any:
+    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
         if not self.asked:
             self.asked.append({})
-            on_delta("Well, ")
+            yield TextDelta(text="Well, ")
             time.sleep(60)
-        return super().chat(*args, on_delta=on_delta, **options)
+        yield from super().events(request)
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ def test_explained_and_replayed(run: Run, server: EchoServer) -> None:
 
 def test_a_failure_is_kept_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that fails is in the log with its error and what had come, so that it can be explained; no key is in it."""
-    with EchoServer(Fault.status(500)) as server:
+    with EchoServer(Fault.status(400)) as server:
         monkeypatch.setenv("INNKEEPER_LOGGING", "on")
         monkeypatch.setenv("INNKEEPER_API_KEY", KEY)
         words = ("--base-url", server.base_url, "--model", "m")
@@ -190,6 +190,14 @@ def test_a_failure_is_kept_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert line["ended"]
     assert run("why", "1").code == 0
     assert KEY.encode() not in log_path().read_bytes()
+
+
+def test_a_provider_that_is_busy_is_asked_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that failed before its first word, where the provider says *not now*, is sent again."""
+    with EchoServer(Fault.status(503), "Tea first.") as server:
+        ran = run("ask", CARD, "Hello", "--base-url", server.base_url, "--model", "m")
+        assert (ran.code, ran.out) == (0, "Tea first.\n")
+        assert [request.raw for request in server.requests] == [server.requests[0].raw] * 2
 
 
 def test_errors_as_json(run: Run, server: EchoServer) -> None:

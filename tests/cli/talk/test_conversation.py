@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.talk.answering import ModelHandle, asked, open_model
+from innkeeper.cli.talk.answering import ModelHandle, open_model
 from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
@@ -97,9 +97,9 @@ def test_reply_is_bounded_by_the_reserve() -> None:
     talk(model).say("Hello", hear)
     assert model.asked[0]["max_tokens"] == 50
     plan = Plan(request=BASE, options={"max_tokens": 7, "temperature": 0.1}, model="m", dialects=DIALECTS)  # type: ignore[arg-type]
-    name, messages, options = asked(plan)
-    assert (name, messages, options["temperature"]) == ("m", [], 0.1)
-    assert [options[name] for name in options if name.startswith("max_")] == [7]
+    body = ModelHandle(model, "m").request(plan).body
+    assert (body["model"], body["messages"], body["temperature"]) == ("m", [], 0.1)
+    assert [body[name] for name in body if name.startswith("max_")] == [7]
 
 
 def test_variables_carry_over(tmp_path: Path) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.talk.answering import ModelHandle, asked
+from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import Conversation
 from innkeeper.cli.talk.tools import load_function
 from innkeeper.content.chat import Chat
 from innkeeper.inference import EchoServer, FakeClient, FakeReply, Fault, Toolbox
+from innkeeper.inference.client.route_client import RouteClient
+from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import BuildRequest, InnkeeperError, UnavailableError, UsageError
 from tests.cli.running import Run
 from tests.shared import ROOT
@@ -145,6 +147,12 @@ def test_what_is_no_function(tmp_path: Path, name: str, kind: type[InnkeeperErro
     assert said in caught.value.message or said == "FILE"
 
 
+def handle(client: FakeClient) -> ModelHandle:
+    """What answers with the script of a fake client."""
+    route = Route(name="m", model="m")
+    return ModelHandle(RouteClient(route, transport=client._transport), "m", 4000, route=route)
+
+
 def talk(*replies: Any, tavern: str = "silly") -> tuple[Conversation, FakeClient]:
     """A conversation with a model that says these things, and a tool."""
     client = FakeClient(*replies)
@@ -155,7 +163,7 @@ def talk(*replies: Any, tavern: str = "silly") -> tuple[Conversation, FakeClient
         reserved_tokens=200,
         model="m",
     )
-    conversation = Conversation(base, Chat(header={}), ModelHandle(client, "m", 4000))
+    conversation = Conversation(base, Chat(header={}), handle(client))
     conversation.tools = Toolbox.of(tide)
     return conversation, client
 
@@ -172,7 +180,8 @@ def test_the_first_request_is_the_plan() -> None:
     conversation.say("When?", NOTHING)
     assert conversation.plan is not None
     assert client.requests[0]["messages"] == conversation.plan.to_messages("openai")
-    options = {name: value for name, value in asked(conversation.plan)[2].items() if name != "tools"}
+    body = conversation.handle.request(conversation.plan, stream=False).body
+    options = {name: value for name, value in body.items() if name not in {"model", "messages", "tools"}}
     assert options
     assert options.items() <= {name: one for name, one in client.requests[0].items() if name in options}.items()
     assert conversation.plan.tools
@@ -208,7 +217,7 @@ def test_in_a_group_the_speaker_stays() -> None:
     )
     base = conversation.base.with_(character=None, group={"members": members})
     client = FakeClient(call("tide", harbour="Skerrow"), "Nine.", call("tide", harbour="Skerrow"), "Ten.")
-    conversation = Conversation(base, Chat(header={}), ModelHandle(client, "m", 4000))
+    conversation = Conversation(base, Chat(header={}), handle(client))
     conversation.tools = Toolbox.of(tide)
     conversation.say("Tobin, when?", NOTHING)
     assert conversation.character_name == "Tobin"

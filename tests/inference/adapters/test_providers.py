@@ -1,4 +1,4 @@
-"""The table of providers: every line can be used, and the command line knows those that answer chat completions."""
+"""The table of providers: every line can be used, by the command line too."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 from innkeeper.cli.settings.settings import PROVIDERS as NAMED
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.generation import ModelClient
-from innkeeper.inference.adapters.providers import CHAT_ADDRESSES, PROVIDERS, Provider
+from innkeeper.inference.adapters.providers import ADDRESSES, PROVIDERS, Provider, provider_at
 from innkeeper.inference.adapters.registry import ADAPTERS
 
 
@@ -21,10 +21,17 @@ def test_provider(provider: Provider) -> None:
 
 
 def test_the_command_line_has_the_same() -> None:
-    """There is one table; those with another protocol alone are not for a chat completions client."""
-    assert NAMED is CHAT_ADDRESSES
-    assert set(PROVIDERS) - set(CHAT_ADDRESSES) == {"anthropic", "gemini", "openai-responses"}
+    """There is one table."""
+    assert NAMED is ADDRESSES
+    assert set(PROVIDERS) == set(ADDRESSES)
     assert list(PROVIDERS) == sorted(PROVIDERS)
+
+
+def test_provider_at_an_address() -> None:
+    """An address is its provider's with and without the version; of two at one address the first."""
+    assert provider_at("https://api.anthropic.com/v1/") is PROVIDERS["anthropic"]
+    assert provider_at("https://api.openai.com") is PROVIDERS["openai"]
+    assert provider_at("http://127.0.0.1:1") is None
 
 
 def test_the_table_is_light() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from innkeeper.cli.talk.answering import asked
+from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.plan_request import request_for
@@ -39,14 +39,13 @@ def at_the_doors(model: str, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> 
     """The bodies that the terminal, a route, a profile and the inspector send for one request."""
     wanted = request(model, **fields)
     plan = build(wanted)
-    name, messages, options = asked(plan)
     profile = OpenProfile(profile=Profile(name="W", reserve=wanted.reserved_tokens), request=wanted, digest="")
     turn = TurnInput.of([{"role": "user", "content": "Hi"}], model=model, dialect="openai-compatible")
     monkeypatch.setattr(planning, "inspected", lambda *_: {})
     workspace = cast("Any", SimpleNamespace(request=lambda _: wanted))
     page = _request(planning.sending(workspace, "Hi"), "r")
     return {
-        "terminal": {"model": name, "messages": messages, **options},
+        "terminal": ModelHandle(cast("Any", None), model).request(plan, stream=False).body,
         "route": request_for(plan, route(model)).body,
         "profile": dict(profile_turn(profile, turn).body.body),
         "inspector": provider_request(

@@ -9,6 +9,7 @@ from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings, Value
+    from innkeeper.inference.routing.route import Route
 
 
 LOCAL: Final = "local"
@@ -18,17 +19,28 @@ LOCAL: Final = "local"
 class ModelChoice(NamedTuple):
     """A model: its ``name`` as who answers knows it, and the ``address`` of its provider, None for one in this process.
 
-    ``said`` is the value of the setting that it comes from.
+    ``said`` is the value of the setting that it comes from. ``provider`` is a provider's name, where one was given: two of them
+    may have one address.
     """
 
     name: str
     address: str | None
     said: Value
+    provider: str = ""
 
     @property
     def is_local(self) -> bool:
         """Whether it runs in this process."""
         return self.address is None and self.name.partition(":")[0] == LOCAL
+
+    @property
+    def route(self) -> Route:
+        """How it is asked: the protocol, the dialect, the address."""
+        from innkeeper.inference.routing.route import Route
+
+        return (
+            Route.of(self.name, self.name) if self.address is None else Route.at(self.address, self.name, self.provider)
+        )
 
     @property
     def wire_name(self) -> str | None:
@@ -54,7 +66,8 @@ def choose_model(
         if base_url is not None:
             hint = f"leave out --base-url, or the {first}: before the model"
             raise UsageError(f"the model {name!r} and --base-url both say where it is", hint=hint)
-        return ModelChoice(rest, settings.address(first), said)
+        provider = "" if first in settings.table("providers") else first
+        return ModelChoice(rest, settings.address(first), said, provider)
     place = settings.value("base_url", base_url)
     if place.source == "option" and said.source == "default":
         raise UsageError("a provider needs the name of a model", hint="--model NAME")

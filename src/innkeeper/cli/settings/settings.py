@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from innkeeper.inference.adapters.providers import CHAT_ADDRESSES
+from innkeeper.inference.adapters.providers import ADDRESSES
 from innkeeper.prompt.errors import ConfigError, FormatError, LimitError, UnavailableError, UnknownNameError, Where
 from innkeeper.prompt.machine import config_file
 
@@ -26,8 +26,8 @@ MAX_CONFIG_BYTES: Final = 1_000_000
 Source: TypeAlias = Literal["option", "profile", "log", "environment", "file", "default"]
 """Where a value comes from, the strongest first; profiles and the log, of a conversation that goes on, have model and address."""
 
-PROVIDERS: Final = CHAT_ADDRESSES
-"""Addresses of providers that answer chat completions in OpenAI's shape, by name."""
+PROVIDERS: Final = ADDRESSES
+"""Addresses of providers by name."""
 
 
 class Setting(NamedTuple):

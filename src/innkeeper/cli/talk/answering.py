@@ -1,87 +1,109 @@
-"""Answering: what answers a plan, a model in this process or a provider's, and what a plan asks of it.
+"""Answering: the model behind a conversation, on this machine or at any provider, and how a plan is answered by it.
 
-Which of them is meant is a `ModelChoice`: of the command line's words, the environment and the configuration.
+Which model is meant is a `ModelChoice`: of the command line's words, the environment and the configuration.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from innkeeper.cli.settings.keys import key_for
 from innkeeper.cli.settings.model_choice import LOCAL, ModelChoice
-from innkeeper.dialects.plan_payload import plan_payload
 from innkeeper.prompt import Plan, Ports, UsageError
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
-    from innkeeper.inference.client.chat import ChatReply
+    from innkeeper.inference.adapters.generation import ModelRequest
+    from innkeeper.inference.local.model import LocalModel
+    from innkeeper.inference.response.events import ModelEvent
+    from innkeeper.inference.routing.route import Route
     from innkeeper.prompt import TokenCounter
     from innkeeper.prompt.machine import Secret
 
 
-COMPATIBLE: Final = "openai-compatible"
-"""The dialect of chat completions at an address of one's own, and of the local model."""
+class EventClient(Protocol):
+    """What answers: `RouteClient`, `ModelClient`, or a stand-in."""
 
-
-def asked(plan: Plan, dialect: str = COMPATIBLE) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
-    """Return what a plan asks of a chat completions endpoint: the model, the messages, the options (`plan_payload`)."""
-    body = dict(plan_payload(plan, dialect).body)
-    model, messages = body.pop("model", None), body.pop("messages")
-    return model or "local", messages, body
-
-
-class ChatClient(Protocol):
-    """What answers: `innkeeper.inference.Client`, a `LocalModel`, or a stand-in."""
-
-    def chat(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stream: bool = ...,
-        include_usage: bool = ...,
-        on_delta: Callable[[str], Any] | None = ...,
-        **options: Any,
-    ) -> ChatReply:
-        """Answer messages; call ``on_delta`` with each piece."""
+    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
+        """Send a request; give the events of its answer."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close the connections."""
         ...
+
+
+class ModelAnswer(NamedTuple):
+    """A whole answer: its text, why it ended and its token figures by OpenAI's names."""
+
+    text: str
+    end: str | None
+    usage: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelHandle:
     """A model's client, its name, and, where known, its window in tokens and its own way of counting.
 
-    ``media`` reads what the chat names, for its builds. ``address`` is the provider's, None for a model in this process.
+    ``media`` reads what the chat names, for its builds. ``address`` is the provider's, or its name where two have the
+    same one; None for a model in this process. ``route`` says how it is asked; chat completions where left out. ``local`` is the
+    model itself, where it runs here.
     """
 
-    client: ChatClient
+    client: EventClient
     model: str
     window: int | None = None
     counter: TokenCounter | None = None
     media: Callable[[str], bytes | None] | None = None
     address: str | None = None
+    route: Route | None = None
+    local: LocalModel | None = None
 
     @property
     def ports(self) -> Ports:
         """The ports of builds for it."""
         return Ports(token_counter=self.counter, media=self.media)
 
+    @property
+    def dialect(self) -> str | None:
+        """The dialect that its plans are counted in; None where that is the usual one."""
+        return None if self.route is None or self.route.dialect in _CHAT_DIALECTS else self.route.dialect
+
+    def request(self, plan: Plan, *, stream: bool = True) -> ModelRequest:
+        """Return what it is sent for a plan."""
+        from innkeeper.inference.requests.plan_request import request_for
+        from innkeeper.inference.routing.route import Route
+
+        route = self.route or Route(name=self.model, model=plan.model or self.model)
+        return request_for(plan, route, stream=stream)
+
+    def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> ModelAnswer:
+        """Let it answer a plan; ``on_delta`` is called with each piece of text. Raises `ProviderError` and its kin."""
+        from innkeeper.inference.client.route_client import answered, chat_usage
+        from innkeeper.inference.response.views.chat import finish_reason
+
+        response = answered(self.client.events(self.request(plan)), self.model, on_delta)
+        return ModelAnswer(response.text, finish_reason(response), chat_usage(response))
+
     def close(self) -> None:
         """Let the model or the connection go."""
         self.client.close()
+        if self.local is not None:
+            self.local.close()
+
+
+_CHAT_DIALECTS: Final = frozenset({"openai", "openai-compatible", "openrouter"})
+"""Dialects with the messages of chat completions, in which a plan is counted where it names none."""
 
 
 class Nobody:
     """A client for looking only: it is never asked."""
 
-    def chat(self, *_: Any, **__: Any) -> ChatReply:
+    def events(self, _: ModelRequest) -> Generator[ModelEvent]:
         """There is nobody. Raises `UsageError`."""
         raise UsageError("nobody is there to answer")
 
@@ -92,31 +114,59 @@ class Nobody:
 def open_choice(choice: ModelChoice, settings: Settings, window: int | None) -> ModelHandle:
     """What answers for a model that is chosen, with its stored key. Raises what `open_model` does."""
     key = None if choice.address is None else key_for(choice.address, settings)
-    return open_model(choice.name, choice.address, window, key)
+    # Where two providers have one address, the name says which protocol is meant.
+    named = (choice.provider,) if choice.provider and choice.provider != _provider_at(choice.address) else ()
+    return open_model(choice.name, choice.address, window, key, *named)
+
+
+def _provider_at(address: str | None) -> str | None:
+    from innkeeper.inference.adapters.providers import provider_at
+
+    provider = None if address is None else provider_at(address)
+    return None if provider is None else provider.name
 
 
 def open_model(
-    model: str | None, base_url: str | None = None, window: int | None = None, key: Secret | None = None
+    model: str | None,
+    base_url: str | None = None,
+    window: int | None = None,
+    key: Secret | None = None,
+    provider: str = "",
 ) -> ModelHandle:
     """What answers for ``model``. Without a name: the provider's at ``base_url``, or the local one where none is given.
 
-    The provider's ``key`` comes from ``INNKEEPER_API_KEY`` where left out. Raises `UsageError`, `UnavailableError`.
+    It is asked by the protocol of ``provider``, else of whose address ``base_url`` is. The provider's ``key`` comes from
+    ``INNKEEPER_API_KEY`` where left out. Raises `UsageError`, `UnavailableError`.
     """
-    kind, _, name = (model or LOCAL).partition(":")
-    if kind != LOCAL or base_url:
-        return _provider(model, base_url, window, key)
-    from innkeeper.inference.local.model import LocalModel
-    from innkeeper.inference.local.weights import DEFAULT_MODEL
-
-    opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
-    return ModelHandle(opened, opened.name, opened.context_window, opened.counter())
-
-
-def _provider(model: str | None, base_url: str | None, window: int | None, key: Secret | None) -> ModelHandle:
-    from innkeeper.inference.client.clients import Client
-
     # httpx tries to bring a command line of its own, with colours for source code: a seventh of the time to the first request.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-    if not model:
-        raise UsageError("a provider needs the name of a model", hint="--model NAME")
-    return ModelHandle(Client(base_url, api_key=key.reveal() if key else None), model, window, address=base_url)
+    kind, _, name = (model or LOCAL).partition(":")
+    if kind != LOCAL or base_url:
+        if not model:
+            raise UsageError("a provider needs the name of a model", hint="--model NAME")
+        return _at_provider(model, base_url or os.environ.get("INNKEEPER_BASE_URL", ""), window, key, provider)
+    from innkeeper.inference.client.route_client import RouteClient
+    from innkeeper.inference.local.model import LocalModel
+    from innkeeper.inference.local.weights import DEFAULT_MODEL
+    from innkeeper.inference.routing.route import Route
+
+    opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
+    route = Route(name=opened.name, model=opened.name, adapter=LOCAL, provider=LOCAL)
+    times: dict[str, Any] = {"timeout": opened.endpoint.timeout, "total_timeout": opened.endpoint.total_timeout}
+    client = RouteClient(route, transport=opened.shared_transport(), **times)
+    return ModelHandle(client, opened.name, opened.context_window, opened.counter(), route=route, local=opened)
+
+
+def _at_provider(model: str, address: str, window: int | None, key: Secret | None, provider: str) -> ModelHandle:
+    from innkeeper.inference.adapters.retries import Retries
+    from innkeeper.inference.client.endpoint import DEFAULT_BASE_URL, ENVIRONMENT
+    from innkeeper.inference.client.route_client import RouteClient
+    from innkeeper.inference.routing.route import OWN, Route
+
+    route = Route.at(address or DEFAULT_BASE_URL, model, provider)
+    # The path before an address's own pages may be set for the shell; a provider of the table has the one of its protocol.
+    prefix = os.environ.get(ENVIRONMENT["api_prefix"]) if route.provider == OWN else None
+    options: dict[str, Any] = {} if prefix is None else {"api_prefix": prefix}
+    secret = os.environ.get(ENVIRONMENT["api_key"], "") if key is None else key.reveal()
+    client = RouteClient(route, secret.strip(), retries=Retries(), **options)
+    return ModelHandle(client, model, window, address=provider or address or None, route=route)

@@ -124,13 +124,11 @@ def _facts(talk: Conversation, turn: Turn) -> dict[str, Any]:
 
 def _show(talk: Conversation, said: str, opening: Opening) -> None:
     """The request that would go out, with the address but without the key, and where the settings come from."""
-    from innkeeper.cli.talk.answering import asked
-
-    model, messages, options = asked(talk.preview(said))
+    request = talk.handle.request(talk.preview(said))
     facts = {
-        "url": opening.url(),
+        "url": opening.url(request),
         "key": opening.key_place(),
         "settings": [value._asdict() for value in opening.values()],
-        "body": {"model": model, "messages": messages, **options},
+        "body": request.body,
     }
     click.echo(json.dumps(facts, ensure_ascii=False, indent=2, default=str))

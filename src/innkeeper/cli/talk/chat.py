@@ -92,6 +92,7 @@ def conversation(
         model=handle.model,
         context_window=request.context_window or handle.window,
         reserved_tokens=request.reserved_tokens or RESERVE,
+        dialect=request.dialect or handle.dialect,
     )
     known = known or _stored(path)
     if known is not None:

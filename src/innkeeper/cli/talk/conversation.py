@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.budget import accounting
-from innkeeper.cli.talk.answering import ModelHandle, asked
+from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.recorder import Listener, Turn
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
@@ -243,20 +243,16 @@ class Conversation:
             heard.append(piece)
             on_delta(piece)
 
-        model, messages, options = asked(plan)
         end, usage = None, None
         try:
             if self.tools is not None and self._offered(plan.request.generation if plan.request else "normal"):
                 from innkeeper.cli.talk.tools import answer_with_tools
 
                 reply, end, usage = answer_with_tools(
-                    self._of_speaker(plan), self._before(plan), self.handle, self.tools, options, hear
+                    self._of_speaker(plan), self._before(plan), self.handle, self.tools, hear
                 )
             else:
-                answer = self.handle.client.chat(
-                    model, messages, stream=True, include_usage=True, on_delta=hear, **options
-                )
-                reply, end, usage = answer.content, answer.finish_reason, answer.usage
+                reply, end, usage = self.handle.answer(plan, hear)
         except KeyboardInterrupt:
             if not "".join(heard).strip():
                 raise

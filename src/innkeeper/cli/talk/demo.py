@@ -143,9 +143,6 @@ class _Stage:
 
     def answer(self, plan: Plan, handle: ModelHandle) -> None:
         """The answer as it comes, and how fast it came."""
-        from innkeeper.cli.talk.answering import asked
-
-        model, messages, options = asked(plan)
         begun, first = time.monotonic(), [0.0]
 
         def hear(piece: str) -> None:
@@ -153,11 +150,11 @@ class _Stage:
             self._write(piece)
 
         self._write(f"{MESSAGE}\n\n")
-        reply = handle.client.chat(model, messages, stream=True, include_usage=True, on_delta=hear, **options)
+        reply = handle.answer(plan, hear)
         spent = time.monotonic() - begun
         self._write("\n\n")
         usage = reply.usage or {}
-        self.facts |= {"answer": reply.content, "usage": dict(usage)}
+        self.facts |= {"answer": reply.text, "usage": dict(usage)}
         self.facts["seconds"] |= {"First word": round(first[0], 3), "Answer": round(spent, 3)}
         count = usage.get("completion_tokens", 0)
         rate = count / max(spent - first[0], 1e-3)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import Conversation
     from innkeeper.cli.talk.log import Kept
     from innkeeper.content.chat import Chat
+    from innkeeper.inference.adapters.generation import ModelRequest
     from innkeeper.prompt import BuildRequest
     from innkeeper.taverns.profiles.profile import Profile
 
@@ -64,7 +65,10 @@ class Opening:
             return choose_model(self.settings, model, base_url)
         chat = self.kept.chat
         name = chat.model if chat.address else f"local:{chat.model}"
-        return ModelChoice(name, chat.address, Value("model", name, "option"))
+        said = Value("model", name, "option")
+        if chat.address is None or "://" in chat.address:
+            return ModelChoice(name, chat.address, said)
+        return ModelChoice(name, self.settings.address(chat.address), said, chat.address)
 
     @cached_property
     def request(self) -> BuildRequest:
@@ -98,7 +102,10 @@ class Opening:
         """The conversation with nobody to answer it."""
         from innkeeper.cli.talk.answering import ModelHandle, Nobody
 
-        return self._talk(ModelHandle(Nobody(), self.choice.wire_name or self.choice.name, self.request.context_window))
+        name, window = self.choice.wire_name or self.choice.name, self.request.context_window
+        return self._talk(
+            ModelHandle(Nobody(), name, window, route=None if self.choice.is_local else self.choice.route)
+        )
 
     def _talk(self, handle: ModelHandle) -> Conversation:
         from innkeeper.cli.talk.chat import conversation
@@ -154,12 +161,20 @@ class Opening:
 
     # ---------------------------------------------------------------------------------------------------- for the curious
 
-    def url(self) -> str | None:
-        """Where the request goes; None for the model in this process."""
+    def url(self, request: ModelRequest) -> str | None:
+        """Where a request goes; None for the model in this process."""
+        from innkeeper.inference.adapters.registry import ADAPTERS
         from innkeeper.inference.client.endpoint import Endpoint
+        from innkeeper.inference.routing.route import OWN
 
-        address = self.choice.address
-        return None if address is None else Endpoint.of({"base_url": address}, None).url("/chat/completions")
+        if self.choice.address is None:
+            return None
+        route = self.choice.route
+        adapter = ADAPTERS[route.adapter]
+        # An address of one's own may have its path settled for the shell (INNKEEPER_API_PREFIX), which the endpoint reads.
+        prefix = None if route.provider == OWN else adapter.prefix
+        endpoint = Endpoint.of({"base_url": route.base_url, "api_prefix": prefix}, None)
+        return endpoint.url(adapter.path(route.model, stream=request.stream))
 
     def key_place(self) -> str | None:
         """Where the key comes from; nothing of the key."""

@@ -126,12 +126,11 @@ def answer_with_tools(
     history: Sequence[Message],
     handle: ModelHandle,
     tools: Toolbox,
-    options: Mapping[str, Any],
     on_delta: Callable[[str], Any],
 ) -> ToolAnswer:
     """What the model says to a chat, with as many calls of tools before as it wants; each prompt is built by the plan's tavern.
 
-    ``plan`` is the one without calls, ``history`` the chat up to the answer, ``options`` go to the model. ``on_delta`` hears what
+    ``plan`` is the one without calls, ``history`` the chat up to the answer. ``on_delta`` hears what
     is said while it comes, before calls of tools, too: on a line of its own. A provider that refuses tools is asked once more
     without. Raises what `ToolLoopRunner.run` raises.
     """
@@ -154,7 +153,7 @@ def answer_with_tools(
         PromptRunner(handle.client),
         config,
         tools,
-        llm_options={name: value for name, value in options.items() if name != "tools"},
+        llm_options=_options(plan, handle),
         request=request.with_(history=(), message="", generation="normal", tools=()),
         ports=handle.ports,
     )
@@ -169,6 +168,15 @@ def answer_with_tools(
     result = loop.run(None, history, on_event=follow, stream=True)
     summary = result.trace[-1].response_summary
     return ToolAnswer(result.assistant_text, summary.get("finish_reason"), summary.get("usage"))
+
+
+def _options(plan: Plan, handle: ModelHandle) -> dict[str, Any]:
+    """The plan's options as chat completions have them, which `RouteClient` translates for other protocols."""
+    from innkeeper.dialects.plan_payload import plan_payload
+
+    own = plan if handle.dialect is None else plan.with_(dialect=None)
+    body = plan_payload(own, "openai-compatible").body
+    return {name: value for name, value in body.items() if name not in {"model", "messages", "tools"}}
 
 
 def _follow(event: Mapping[str, Any]) -> None:

@@ -150,7 +150,9 @@ def _answered(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progr
         yield REST
 
 
-def _settings(adapter: Adapter, base_url: str | None, key: str, headers: Mapping[str, str] | None) -> dict[str, Any]:
+def client_settings(
+    adapter: Adapter, base_url: str | None, key: str, headers: Mapping[str, str] | None
+) -> dict[str, Any]:
     """An endpoint's settings. A key goes only where it is given for: none is taken from the environment."""
     named = {**adapter.headers(key), **(headers or {})}
     place = {"base_url": base_url or adapter.base_url, "api_prefix": adapter.prefix}
@@ -182,7 +184,7 @@ class ModelClient:
     ) -> None:
         self.adapter = adapter
         self.retries = retries
-        self._client = Client(**{**_settings(adapter, base_url, key, headers), **client_options(options)})
+        self._client = Client(**{**client_settings(adapter, base_url, key, headers), **client_options(options)})
 
     @property
     def endpoint(self) -> Endpoint:
@@ -228,7 +230,7 @@ class AsyncModelClient:
     ) -> None:
         self.adapter = adapter
         self.retries = retries
-        self._client = AsyncClient(**{**_settings(adapter, base_url, key, headers), **client_options(options)})
+        self._client = AsyncClient(**{**client_settings(adapter, base_url, key, headers), **client_options(options)})
 
     @property
     def endpoint(self) -> Endpoint:

@@ -11,27 +11,21 @@ from typing import Final, NamedTuple
 
 
 class Provider(NamedTuple):
-    """One provider. ``adapter`` and ``dialect`` are names in their registries.
-
-    ``chat``: whether it answers OpenAI's chat completions at this address, too, whatever its own protocol is.
-    """
+    """One provider. ``adapter`` and ``dialect`` are names in their registries."""
 
     name: str
     adapter: str
     dialect: str
     base_url: str
-    chat: bool = True
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
     {
         provider.name: provider
         for provider in (
-            Provider("anthropic", "anthropic-messages", "anthropic", "https://api.anthropic.com", chat=False),
+            Provider("anthropic", "anthropic-messages", "anthropic", "https://api.anthropic.com"),
             Provider("deepseek", "openai-chat", "openai-compatible", "https://api.deepseek.com"),
-            Provider(
-                "gemini", "gemini-generateContent", "gemini", "https://generativelanguage.googleapis.com", chat=False
-            ),
+            Provider("gemini", "gemini-generateContent", "gemini", "https://generativelanguage.googleapis.com"),
             Provider("groq", "openai-chat", "openai-compatible", "https://api.groq.com/openai"),
             Provider("koboldcpp", "openai-chat", "openai-compatible", "http://localhost:5001"),
             Provider("llamacpp", "openai-chat", "openai-compatible", "http://localhost:8080"),
@@ -39,7 +33,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
             Provider("mistral", "openai-chat", "mistral", "https://api.mistral.ai"),
             Provider("ollama", "ollama-chat", "ollama", "http://localhost:11434"),
             Provider("openai", "openai-chat", "openai", "https://api.openai.com"),
-            Provider("openai-responses", "openai-responses", "responses", "https://api.openai.com", chat=False),
+            Provider("openai-responses", "openai-responses", "responses", "https://api.openai.com"),
             Provider("openrouter", "openai-chat", "openrouter", "https://openrouter.ai/api"),
             Provider("together", "openai-chat", "openai-compatible", "https://api.together.xyz"),
             Provider("vllm", "openai-chat", "openai-compatible", "http://localhost:8000"),
@@ -49,7 +43,11 @@ PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
 )
 """The providers by name."""
 
-CHAT_ADDRESSES: Final[Mapping[str, str]] = MappingProxyType(
-    {name: provider.base_url for name, provider in PROVIDERS.items() if provider.chat}
-)
-"""Addresses of those that answer chat completions in OpenAI's shape, by name."""
+ADDRESSES: Final[Mapping[str, str]] = MappingProxyType({name: it.base_url for name, it in PROVIDERS.items()})
+"""Their addresses by name."""
+
+
+def provider_at(address: str) -> Provider | None:
+    """Return the provider whose address this is, with or without the version in its path; the first where several have it."""
+    bare = address.rstrip("/").removesuffix("/v1")
+    return next((provider for provider in PROVIDERS.values() if provider.base_url == bare), None)

@@ -142,10 +142,12 @@ class Progress:
     @property
     def reply(self) -> ChatReply:
         """The whole answer. Raises `UsageError` while the stream has not ended."""
-        if not self._ended or not isinstance(self.decoder, ChatDecoder):
+        whole = getattr(self.decoder, "reply", None)
+        if not self._ended or whole is None:
             msg = "the stream has not ended"
             raise UsageError(msg, hint="iterate to its end first; `partial` is the text so far")
-        return self.decoder.reply()
+        reply: ChatReply = whole()
+        return reply
 
 
 class ChatStream(Progress):

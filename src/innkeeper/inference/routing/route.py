@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.inference.adapters.providers import PROVIDERS, Provider
+from innkeeper.inference.adapters.providers import PROVIDERS, Provider, provider_at
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
@@ -68,6 +68,24 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
             base_url=found.base_url,
             provider=provider,
             secret=provider,
+        )
+
+    @classmethod
+    def at(cls, address: str, model: str, provider: str = "") -> Route:
+        """Return the route to a model at an address: by the protocol of ``provider``, else of whose address it is.
+
+        Any other address speaks chat completions.
+        """
+        known = PROVIDERS[provider] if provider else provider_at(address)
+        if known is None:
+            return cls(name=model, model=model, base_url=address, provider=OWN)
+        return cls(
+            name=model,
+            model=model,
+            adapter=known.adapter,
+            dialect=known.dialect,
+            base_url=known.base_url,
+            provider=known.name,
         )
 
     @property

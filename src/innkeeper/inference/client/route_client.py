@@ -1,0 +1,151 @@
+"""RouteClient: any provider's model for blocking callers, by the one model stack; as a `Client`, too, it answers chats.
+
+`RouteClient.events` is the stack itself: a `ModelRequest` goes out, the events of its answer come back. `chat_completions`,
+`chat` and `chat_stream` are views over that in OpenAI's shape, for callers who have no plan: runners, tool loops, directives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final
+
+from innkeeper.inference.adapters.generation import ModelRequest, client_options, client_settings, generated
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried
+from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
+from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.wire import Response
+from innkeeper.inference.requests.body import provider_request
+from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.response.response import ModelResponse
+from innkeeper.inference.response.views.chat import CHAT, finish_reason, usage_dict
+from innkeeper.prompt import UsageError, fresh_seed, utc_now
+
+if TYPE_CHECKING:
+    from innkeeper.inference.routing.route import Route
+
+
+_CHAT_ADAPTERS: Final = frozenset({"openai-chat", "local"})
+"""Adapters of providers that are sent a chat completion as it is; for all others it is translated."""
+
+
+class RouteClient(Client):
+    """A client of the model that a `Route` names, whatever its provider's protocol is.
+
+    Args:
+        route: the provider and its model.
+        key: the provider's key; it appears in no error and no representation.
+        retries: how often a request is sent again where that is safe; never, where left out.
+        headers: further headers.
+        options: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``, ``api_prefix``.
+    """
+
+    def __init__(
+        self,
+        route: Route,
+        key: str = "",
+        *,
+        retries: Retries = NO_RETRIES,
+        headers: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        self.route, self.retries = route, retries
+        self.adapter = ADAPTERS[route.adapter]
+        settings = client_settings(self.adapter, route.base_url or None, key, headers)
+        super().__init__(**{**settings, **client_options(options)})
+
+    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
+        """Send a request and give the events of its answer; see `ModelClient.events`."""
+
+        def once() -> Iterator[ModelEvent]:
+            progress = Progress()
+            return self.talk(generated(self.adapter, self.endpoint, request, progress), progress)
+
+        with closing(retried(once, self.retries)) as arriving:
+            yield from arriving
+
+    def chat_completions(self, **request: Any) -> Response:
+        """One chat completion, translated where the provider speaks another protocol; what is lost is in ``innkeeper.notes``."""
+        if request.get("stream"):
+            return super().chat_completions(**request)  # which refuses it
+        sent = self._request(request, stream=False)
+        return _response(answered(self.events(sent), self.route.model), sent)
+
+    def chat_stream(
+        self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
+    ) -> ChatStream:
+        """Send messages; iterate over the pieces of the answer. See `Client.chat_stream`."""
+        asked = {"include_usage": True} if include_usage else {}
+        body = {"model": model, "messages": messages, **options}
+        body |= {"stream_options": {**(options.get("stream_options") or {}), **asked}} if include_usage else {}
+        return ChatStream(lambda progress: self._texts(body, progress))
+
+    def _texts(self, body: Mapping[str, Any], progress: ChatStream) -> Iterator[str]:
+        sent = self._request(body, stream=True)
+        folded = progress.decoder = _Folded(response_fold(self.route.model), sent)
+        with closing(self.events(sent)) as events:
+            for event in events:
+                folded.fold.take(event)
+                if isinstance(event, TextDelta) and event.text:
+                    yield event.text
+
+    def _request(self, body: Mapping[str, Any], *, stream: bool) -> ModelRequest:
+        """The request of a chat completion's body."""
+        if self.adapter.name in _CHAT_ADAPTERS:
+            return ModelRequest.of(self.adapter, body, stream=stream)
+        request = read_chat({**body, "stream": stream})
+        if request.choices > 1:
+            raise UsageError("n: this provider gives one answer to one request", hint="ask several times")
+        return provider_request(request, self.route, self.adapter)
+
+
+class _Folded:
+    """An answer that is streamed, as `ChatStream` wants to know it."""
+
+    def __init__(self, fold: ResponseFold, sent: ModelRequest) -> None:
+        self.fold, self._sent = fold, sent
+
+    @property
+    def partial(self) -> str:
+        return self.fold.text
+
+    def reply(self) -> ChatReply:
+        return chat_reply(self.fold.response(), self._sent)
+
+
+def response_fold(model: str) -> ResponseFold:
+    """Return what the events of an answer that begins now are put together in."""
+    return ResponseFold(f"resp_{fresh_seed():08x}{fresh_seed():08x}", model, int(utc_now().timestamp()))
+
+
+def answered(events: Generator[ModelEvent], model: str, on_delta: Callable[[str], Any] | None = None) -> ModelResponse:
+    """Return the whole answer that the events are; ``on_delta`` is called with each piece of its text."""
+    fold = response_fold(model)
+    with closing(events):
+        for event in events:
+            fold.take(event)
+            if on_delta is not None and isinstance(event, TextDelta) and event.text:
+                on_delta(event.text)
+    return fold.response()
+
+
+def chat_reply(response: ModelResponse, sent: ModelRequest) -> ChatReply:
+    """Return an answer as a `ChatReply`."""
+    return ChatReply(response.text, chat_usage(response), finish_reason(response), _response(response, sent))
+
+
+def chat_usage(response: ModelResponse) -> dict[str, Any] | None:
+    """Return the token figures of an answer by OpenAI's names, without those that the provider does not tell."""
+    usage = usage_dict(response.usage)
+    return None if usage is None else {name: figure for name, figure in usage.items() if figure not in (None, {})}
+
+
+def _response(response: ModelResponse, sent: ModelRequest) -> Response:
+    body = CHAT.whole(response)
+    lost = [str(note) for note in sent.notes]
+    if lost:
+        body["innkeeper"] = {"notes": [*lost, *body.get("innkeeper", {}).get("notes", ())]}
+    return Response(200, {}, {**body, "usage": chat_usage(response)})
