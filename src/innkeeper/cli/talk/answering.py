@@ -37,7 +37,7 @@ class EventClient(Protocol):
         ...
 
 
-class ModelAnswer(NamedTuple):
+class PlanAnswer(NamedTuple):
     """A whole answer: its text, why it ended and its token figures by OpenAI's names."""
 
     text: str
@@ -81,13 +81,13 @@ class ModelHandle:
         route = self.route or Route(name=self.model, model=plan.model or self.model)
         return request_for(plan, route, stream=stream)
 
-    def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> ModelAnswer:
+    def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> PlanAnswer:
         """Let it answer a plan; ``on_delta`` is called with each piece of text. Raises `ProviderError` and its kin."""
         from innkeeper.inference.client.route_client import answered, chat_usage
         from innkeeper.inference.response.views.chat import finish_reason
 
         response = answered(self.client.events(self.request(plan)), self.model, on_delta)
-        return ModelAnswer(response.text, finish_reason(response), chat_usage(response))
+        return PlanAnswer(response.text, finish_reason(response), chat_usage(response))
 
     def close(self) -> None:
         """Let the model or the connection go."""
@@ -113,17 +113,15 @@ class Nobody:
 
 def open_choice(choice: ModelChoice, settings: Settings, window: int | None) -> ModelHandle:
     """What answers for a model that is chosen, with its stored key. Raises what `open_model` does."""
-    key = None if choice.address is None else key_for(choice.address, settings)
-    # Where two providers have one address, the name says which protocol is meant.
-    named = (choice.provider,) if choice.provider and choice.provider != _provider_at(choice.address) else ()
-    return open_model(choice.name, choice.address, window, key, *named)
-
-
-def _provider_at(address: str | None) -> str | None:
     from innkeeper.inference.adapters.providers import provider_at
 
-    provider = None if address is None else provider_at(address)
-    return None if provider is None else provider.name
+    if choice.address is None:
+        return open_model(choice.name, None, window, None)
+    key, usual = key_for(choice.address, settings), provider_at(choice.address)
+    # Where two providers have one address, the name says which protocol is meant.
+    if choice.provider and (usual is None or usual.name != choice.provider):
+        return open_model(choice.name, choice.address, window, key, choice.provider)
+    return open_model(choice.name, choice.address, window, key)
 
 
 def open_model(

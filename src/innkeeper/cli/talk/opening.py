@@ -65,10 +65,10 @@ class Opening:
             return choose_model(self.settings, model, base_url)
         chat = self.kept.chat
         name = chat.model if chat.address else f"local:{chat.model}"
-        said = Value("model", name, "option")
+        value = Value("model", name, "option")
         if chat.address is None or "://" in chat.address:
-            return ModelChoice(name, chat.address, said)
-        return ModelChoice(name, self.settings.address(chat.address), said, chat.address)
+            return ModelChoice(name, chat.address, value)
+        return ModelChoice(name, self.settings.address(chat.address), value, chat.address)
 
     @cached_property
     def request(self) -> BuildRequest:
