@@ -7,7 +7,6 @@ that whoever uses it need not know which of the two it is.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
@@ -70,24 +69,20 @@ class QuickSession:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             import aiohttp
+            import httpx
 
             place = self._endpoint
             total = place.total_timeout
             times = aiohttp.ClientTimeout(
                 total=None, connect=min(place.open_timeout, total), sock_read=min(place.timeout, total)
             )
+            secure = place.base_url.startswith("https://")
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=_trust(place)),
+                connector=aiohttp.TCPConnector(limit=0, ssl=httpx.create_ssl_context() if secure else False),
                 timeout=times,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
-
-
-def _trust(endpoint: Endpoint) -> ssl.SSLContext | bool:
-    import httpx
-
-    return httpx.create_ssl_context() if endpoint.base_url.startswith("https://") else False
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local.engine import PROMPT_BATCH, LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
-from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, find_model
+from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
 from innkeeper.lazy import require
 from innkeeper.prompt import UsageError, fresh_seed
 from innkeeper.tokens.counter import Counter
@@ -80,7 +80,8 @@ class LocalModel(Client):
         """
         require("xllamacpp")
         file = find_model(name)
-        window = min(context_window or DEFAULT_WINDOW, _trained_window(file) or DEFAULT_WINDOW)
+        trained = file.context_window or read_gguf_head(file.path).context_window
+        window = min(context_window or DEFAULT_WINDOW, trained or DEFAULT_WINDOW)
         if window < PROMPT_BATCH:
             raise UsageError(f"a context window of {window} tokens is too small", hint=f"give at least {PROMPT_BATCH}")
         key = "".join(f"{fresh_seed():08x}" for _ in range(4))
@@ -140,7 +141,3 @@ def _cores() -> int:
         return max(1, min(allowed, int(quota) // int(period)))
     except (OSError, ValueError, ZeroDivisionError):
         return allowed
-
-
-def _trained_window(file: LocalModelFile) -> int | None:
-    return file.context_window or read_gguf_head(file.path).context_window

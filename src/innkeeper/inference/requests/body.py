@@ -44,15 +44,10 @@ def provider_request(
     body = written.body
     if same and request.hosted:
         body = {**body, "tools": [*body.get("tools", ()), *thaw(request.hosted)]}
-    lost = () if same else (*_lost_fields(request), *_lost_tools(request))
+    lost: list[Note] = []
+    if not same:
+        kinds = [str(tool.get("type")) for tool in request.hosted]
+        lost += [Note(NoteKind.LOSS, f"the field {name!r:.60} is not sent") for name in request.extra]
+        lost += [Note(NoteKind.LOSS, f"a tool of type {kind!r:.60} is not sent") for kind in kinds]
     sent = ModelRequest.of(adapter, body, model=route.model, stream=request.stream)
     return msgspec.structs.replace(sent, notes=(*request.notes, *written.notes, *lost))
-
-
-def _lost_fields(request: GenerationRequest) -> list[Note]:
-    return [Note(NoteKind.LOSS, f"the field {name!r:.60} is not sent") for name in request.extra]
-
-
-def _lost_tools(request: GenerationRequest) -> list[Note]:
-    kinds = [str(tool.get("type")) for tool in request.hosted]
-    return [Note(NoteKind.LOSS, f"a tool of type {kind!r:.60} is not sent") for kind in kinds]

@@ -129,15 +129,14 @@ class Routes(Registry[Route]):
             ConfigError: what is said is no route.
             UnknownNameError: what is said names a provider that there is not.
         """
-        meant = {name: target for name, target in aliases.items() if _is_target(target, addresses)}
+        meant = {}
+        for name, target in aliases.items():
+            provider, sign, _ = target.partition(":")
+            if provider == LOCAL or (sign and provider in {*PROVIDERS, *addresses}):
+                meant[name] = target
         for text in said:
             name, sign, target = text.partition("=")
             if not sign or not name.strip():
                 raise ConfigError(f"{text!r:.80} is no route", hint="write it like NAME=PROVIDER:MODEL")
             meant[name.strip()] = target.strip()
         return cls(Route.of(LOCAL, LOCAL), *(Route.of(name, target, addresses) for name, target in meant.items()))
-
-
-def _is_target(target: str, addresses: Mapping[str, str]) -> bool:
-    provider = target.partition(":")[0]
-    return provider in (LOCAL, *PROVIDERS, *addresses) and (provider == LOCAL or ":" in target)
