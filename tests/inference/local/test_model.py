@@ -15,6 +15,7 @@ from innkeeper.inference.errors import HttpError
 from innkeeper.inference.local import engine
 from innkeeper.inference.local import model as local
 from innkeeper.inference.local.engine import LocalEngine
+from innkeeper.inference.local.gguf import read_gguf_head
 from innkeeper.inference.local.model import LocalModel, default_threads
 from innkeeper.inference.local.weights import DEFAULT_MODEL, list_models
 from innkeeper.prompt import UsageError
@@ -90,7 +91,7 @@ def test_open(monkeypatch: pytest.MonkeyPatch) -> None:
         usage = opened.chat("any", MESSAGES, max_tokens=2).usage
         assert usage is not None
         assert usage["completion_tokens"] == 2
-    assert local._trained_window(WEIGHTS) == 8192
+    assert (WEIGHTS.context_window or read_gguf_head(WEIGHTS.path).context_window) == 8192
 
 
 def test_open_without_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
