@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -105,7 +106,7 @@ def test_open_without_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_window_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A window that holds nothing is refused before anything is loaded."""
     monkeypatch.setattr(local, "find_model", lambda _name: WEIGHTS)
-    monkeypatch.setattr(local, "_trained_window", lambda _file: 8192)
+    monkeypatch.setattr(local, "read_gguf_head", lambda _path: SimpleNamespace(context_window=8192))
     with pytest.raises(UsageError, match="too small"):
         LocalModel.open(context_window=10)
 
