@@ -159,7 +159,7 @@ def client_settings(
     return {**place, "api_key": "", "headers": named}
 
 
-class ModelClient:
+class ModelClient(Client):
     """A model behind an adapter, for blocking callers. Close it, or use it as a context manager.
 
     Args:
@@ -182,24 +182,8 @@ class ModelClient:
         retries: Retries = NO_RETRIES,
         **options: Any,
     ) -> None:
-        self.adapter = adapter
-        self.retries = retries
-        self._client = Client(**{**client_settings(adapter, base_url, key, headers), **client_options(options)})
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """Where it sends."""
-        return self._client.endpoint
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        self.adapter, self.retries = adapter, retries
+        super().__init__(**{**client_settings(adapter, base_url, key, headers), **client_options(options)})
 
     def events(self, request: ModelRequest) -> Generator[ModelEvent]:
         """Send a request and give the events of its answer. Raises `ProviderError` and its kin.
@@ -207,15 +191,16 @@ class ModelClient:
         Leaving it early (its ``close``) closes the connection, which stops the provider; so does the event or function of a
         `cancelled_by` block.
         """
-        with closing(retried(lambda: self._once(request), self.retries)) as arriving:
+
+        def once() -> Iterator[ModelEvent]:
+            progress = Progress()
+            return self.talk(generated(self.adapter, self.endpoint, request, progress), progress)
+
+        with closing(retried(once, self.retries)) as arriving:
             yield from arriving
 
-    def _once(self, request: ModelRequest) -> Iterator[ModelEvent]:
-        progress = Progress()
-        return self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)
 
-
-class AsyncModelClient:
+class AsyncModelClient(AsyncClient):
     """See `ModelClient`. One instance belongs to one event loop."""
 
     def __init__(
@@ -228,35 +213,14 @@ class AsyncModelClient:
         retries: Retries = NO_RETRIES,
         **options: Any,
     ) -> None:
-        self.adapter = adapter
-        self.retries = retries
-        self._client = AsyncClient(**{**client_settings(adapter, base_url, key, headers), **client_options(options)})
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """Where it sends."""
-        return self._client.endpoint
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+        self.adapter, self.retries = adapter, retries
+        super().__init__(**{**client_settings(adapter, base_url, key, headers), **client_options(options)})
 
     def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Send a request and give the events of its answer. Cancelling the task closes the connection."""
-        return retried_async(lambda: self._once(request), self.retries)
 
-    async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send one request for embeddings, as OpenAI has them; the answer as the provider gives it. Raises `ProviderError`."""
-        response = await self._client.embeddings(**body)
-        answer: Mapping[str, Any] = response.body if isinstance(response.body, Mapping) else {}
-        return answer
+        def once() -> AsyncGenerator[ModelEvent]:
+            progress = Progress()
+            return self.talk(generated(self.adapter, self.endpoint, request, progress), progress)
 
-    def _once(self, request: ModelRequest) -> Any:
-        progress = Progress()
-        return self._client.talk(generated(self.adapter, self.endpoint, request, progress), progress)
+        return retried_async(once, self.retries)

@@ -10,11 +10,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.inference.adapters.generation import ModelRequest, client_options, client_settings, generated
+from innkeeper.inference.adapters.generation import ModelClient, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried
-from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
-from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.chat import ChatReply, ChatStream
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.chat import read_chat
@@ -32,40 +30,12 @@ _CHAT_ADAPTERS: Final = frozenset({"openai-chat", "local"})
 """Adapters of providers that are sent a chat completion as it is; for all others it is translated."""
 
 
-class RouteClient(Client):
-    """A client of the model that a `Route` names, whatever its provider's protocol is.
+class RouteClient(ModelClient):
+    """A client of the model that a `Route` names, whatever its provider's protocol is. Options are those of `ModelClient`."""
 
-    Args:
-        route: the provider and its model.
-        key: the provider's key; it appears in no error and no representation.
-        retries: how often a request is sent again where that is safe; never, where left out.
-        headers: further headers.
-        options: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``, ``api_prefix``.
-    """
-
-    def __init__(
-        self,
-        route: Route,
-        key: str = "",
-        *,
-        retries: Retries = NO_RETRIES,
-        headers: Mapping[str, str] | None = None,
-        **options: Any,
-    ) -> None:
-        self.route, self.retries = route, retries
-        self.adapter = ADAPTERS[route.adapter]
-        settings = client_settings(self.adapter, route.base_url or None, key, headers)
-        super().__init__(**{**settings, **client_options(options)})
-
-    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
-        """Send a request and give the events of its answer; see `ModelClient.events`."""
-
-        def once() -> Iterator[ModelEvent]:
-            progress = Progress()
-            return self.talk(generated(self.adapter, self.endpoint, request, progress), progress)
-
-        with closing(retried(once, self.retries)) as arriving:
-            yield from arriving
+    def __init__(self, route: Route, key: str = "", **options: Any) -> None:
+        self.route = route
+        super().__init__(ADAPTERS[route.adapter], route.base_url or None, key=key, **options)
 
     def chat_completions(self, **request: Any) -> Response:
         """One chat completion, translated where the provider speaks another protocol; what is lost is in ``innkeeper.notes``."""

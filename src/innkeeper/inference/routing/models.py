@@ -212,7 +212,8 @@ class RouteModels:
         if meter is not None:
             meter.admit(call)
         client = self._clients.get(route.name) or await self._open(route)
-        reply = await client.embeddings({**body, "model": route.model})
+        response = await client.embeddings(**{**body, "model": route.model})
+        reply: Mapping[str, Any] = response.body if isinstance(response.body, Mapping) else EMPTY
         if meter is not None:
             book_embeddings(meter, call, body, reply)
         return reply
