@@ -10,9 +10,7 @@ from innkeeper import content
 
 def test_names_are_sorted_and_there() -> None:
     """Every public name has a home and is sorted."""
-    assert list(content.__all__) == sorted(
-        content.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
-    )
+    assert list(content.__all__) == sorted(content.__all__)
     assert all(getattr(content, name) is not None for name in content.__all__)
     assert dir(content) == sorted(content.__all__)
 

@@ -10,6 +10,7 @@ import difflib
 import hashlib
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, Final, Self
 
 import msgspec
@@ -20,8 +21,8 @@ from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried, r
 from innkeeper.inference.client.chat import Progress, refuses_streaming
 from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.exchange import READ, REST, Exchange, Head, Send, rest
-from innkeeper.inference.client.wire import encoded, public_headers, raise_for_status, unstreamed
+from innkeeper.inference.client.exchange import Exchange, Send, streamed
+from innkeeper.inference.client.wire import encoded, unstreamed
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.prompt import Message, UsageError
@@ -138,16 +139,8 @@ def generated(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progr
 
 def _answered(adapter: Adapter, endpoint: Endpoint, request: ModelRequest, progress: Progress) -> Exchange:
     url = endpoint.url(adapter.path(request.model, stream=request.stream))
-    head: Head = yield Send.raw(endpoint, url, request.content, streams=request.stream)
-    public = public_headers(head.headers, endpoint)
-    raise_for_status(head.status, public, b"" if head.status in range(200, 300) else (yield from rest()), endpoint)
-    decoder = AnswerDecoder(adapter.reading(), endpoint, head.status, public)
-    progress.decoder = decoder
-    while not decoder.done and (piece := (yield READ)):
-        yield from decoder.feed(piece)
-    yield from decoder.close()
-    if decoder.done:
-        yield REST
+    send = Send.raw(endpoint, url, request.content, streams=request.stream)
+    return streamed(send, endpoint, partial(AnswerDecoder, adapter.reading(), endpoint), progress)
 
 
 def client_settings(

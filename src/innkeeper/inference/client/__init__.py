@@ -25,15 +25,4 @@ _HOMES: Final = {
     "cancelled_by": "watch",
 }
 
-__all__ = [
-    "AsyncChatStream",
-    "AsyncClient",
-    "ChatReply",
-    "ChatStream",
-    "Client",
-    "Endpoint",
-    "Response",
-    "cancelled_by",
-]
-
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

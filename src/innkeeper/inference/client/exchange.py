@@ -128,19 +128,24 @@ def _lists_models(endpoint: Endpoint) -> Generator[Any, Any, bool]:
 
 def chat_pieces(endpoint: Endpoint, url: str, request: dict[str, Any], progress: Progress) -> Exchange:
     """A streamed chat: the pieces of its text, ``progress`` on the way; whole where the server turns streaming down."""
+    decoder = partial(ChatDecoder, endpoint)
     try:
-        yield from _streamed(endpoint, url, request, progress)
+        yield from streamed(Send.of(endpoint, "POST", url, request, streams=True), endpoint, decoder, progress)
     except HttpError as error:
         if not refuses_streaming(error):
             raise
-        yield from _streamed(endpoint, url, unstreamed(request), progress)
+        again = Send.of(endpoint, "POST", url, unstreamed(request), streams=True)
+        yield from streamed(again, endpoint, decoder, progress)
 
 
-def _streamed(endpoint: Endpoint, url: str, request: dict[str, Any], progress: Progress) -> Exchange:
-    head: Head = yield Send.of(endpoint, "POST", url, request, streams=True)
+def streamed(
+    send: Send, endpoint: Endpoint, decoder_of: Callable[[int, Mapping[str, str]], Any], progress: Progress
+) -> Exchange:
+    """What the decoder of an answer (made of its status and headers) gives, piece by piece; it is ``progress``'s, too."""
+    head: Head = yield send
     public = public_headers(head.headers, endpoint)
     raise_for_status(head.status, public, b"" if head.status in range(200, 300) else (yield from rest()), endpoint)
-    decoder = progress.decoder = ChatDecoder(endpoint, head.status, public)
+    decoder = progress.decoder = decoder_of(head.status, public)
     while not decoder.done and (piece := (yield READ)):
         yield from decoder.feed(piece)
     yield from decoder.close()

@@ -23,6 +23,4 @@ _HOMES: Final = {
     "Received": "provider",
 }
 
-__all__ = ["Answer", "AsyncFakeClient", "EchoServer", "FakeClient", "FakeReply", "Fault", "Received"]
-
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -31,18 +31,4 @@ _HOMES: Final = {
     "run_text": "execution",
 }
 
-__all__ = [
-    "SANDBOX_LIMITS",
-    "Host",
-    "SandboxError",
-    "SandboxForbiddenError",
-    "SandboxLimitError",
-    "SandboxLimits",
-    "SandboxRuntimeError",
-    "SandboxSyntaxError",
-    "evaluate",
-    "run",
-    "run_text",
-]
-
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
