@@ -7,27 +7,23 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.macros.smart.environment import SmartEnvironment
-    from innkeeper.macros.smart.expansion import (
-        condition_holds,
-        condition_value,
-        expand,
-        expand_pieces,
-        process,
-        process_text,
-        process_text_batch,
-    )
-    from innkeeper.macros.smart.keywords import Keywords
-    from innkeeper.macros.smart.options import (
-        FIXED,
-        SMARTTAVERN,
-        Chance,
-        CustomMacro,
-        MacroCompat,
-        MacroOptions,
-        Policy,
-        StreamChance,
-    )
+    from innkeeper.macros.smart.environment import SmartEnvironment as SmartEnvironment
+    from innkeeper.macros.smart.expansion import condition_holds as condition_holds
+    from innkeeper.macros.smart.expansion import condition_value as condition_value
+    from innkeeper.macros.smart.expansion import expand as expand
+    from innkeeper.macros.smart.expansion import expand_pieces as expand_pieces
+    from innkeeper.macros.smart.expansion import process as process
+    from innkeeper.macros.smart.expansion import process_text as process_text
+    from innkeeper.macros.smart.expansion import process_text_batch as process_text_batch
+    from innkeeper.macros.smart.keywords import Keywords as Keywords
+    from innkeeper.macros.smart.options import FIXED as FIXED
+    from innkeeper.macros.smart.options import SMARTTAVERN as SMARTTAVERN
+    from innkeeper.macros.smart.options import Chance as Chance
+    from innkeeper.macros.smart.options import CustomMacro as CustomMacro
+    from innkeeper.macros.smart.options import MacroCompat as MacroCompat
+    from innkeeper.macros.smart.options import MacroOptions as MacroOptions
+    from innkeeper.macros.smart.options import Policy as Policy
+    from innkeeper.macros.smart.options import StreamChance as StreamChance
 
 _HOMES = {
     "FIXED": "options",
@@ -49,25 +45,5 @@ _HOMES = {
     "process_text": "expansion",
     "process_text_batch": "expansion",
 }
-
-__all__ = [
-    "FIXED",
-    "SMARTTAVERN",
-    "Chance",
-    "CustomMacro",
-    "Keywords",
-    "MacroCompat",
-    "MacroOptions",
-    "Policy",
-    "SmartEnvironment",
-    "StreamChance",
-    "condition_holds",
-    "condition_value",
-    "expand",
-    "expand_pieces",
-    "process",
-    "process_text",
-    "process_text_batch",
-]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

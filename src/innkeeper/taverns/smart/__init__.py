@@ -10,82 +10,47 @@ from typing import TYPE_CHECKING
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.content.branch_tree import BranchTree
-    from innkeeper.content.branches import (
-        EDITS,
-        Edit,
-        append_message,
-        branch_table,
-        delete_branch,
-        get_latest_message,
-        openai_messages,
-        retry_branch,
-        retry_user_message,
-        switch_branch,
-        truncate_after,
-        update_message,
-    )
-    from innkeeper.content.json.values import ShapeError
-    from innkeeper.lore.verdict import Verdict
-    from innkeeper.taverns.smart.assets_normalizer import (
-        extract_character_regex,
-        extract_character_world_book,
-        extract_preset_regex,
-        merge_regex,
-        merge_world_books,
-        normalize,
-    )
-    from innkeeper.taverns.smart.compat import DEFAULT_PROFILE, PROFILES, Compat, SmartOptions, compat_of
-    from innkeeper.taverns.smart.conditions import Rule
-    from innkeeper.taverns.smart.construction import Construction, construct, construct_explained
-    from innkeeper.taverns.smart.framing import assemble, assemble_full
-    from innkeeper.taverns.smart.regex_rules import apply_messages, apply_text, postprocess_apply
-    from innkeeper.taverns.smart.steps import PIPELINE, TAVERN, build, builder, to_messages
-    from innkeeper.taverns.smart.variables_update import apply_operation
-
-__all__ = [
-    "DEFAULT_PROFILE",
-    "EDITS",
-    "PIPELINE",
-    "PROFILES",
-    "TAVERN",
-    "BranchTree",
-    "Compat",
-    "Construction",
-    "Edit",
-    "Rule",
-    "ShapeError",
-    "SmartOptions",
-    "Verdict",
-    "append_message",
-    "apply_messages",
-    "apply_operation",
-    "apply_text",
-    "assemble",
-    "assemble_full",
-    "branch_table",
-    "build",
-    "builder",
-    "compat_of",
-    "construct",
-    "construct_explained",
-    "delete_branch",
-    "extract_character_regex",
-    "extract_character_world_book",
-    "extract_preset_regex",
-    "get_latest_message",
-    "merge_regex",
-    "merge_world_books",
-    "normalize",
-    "openai_messages",
-    "postprocess_apply",
-    "retry_branch",
-    "retry_user_message",
-    "switch_branch",
-    "to_messages",
-    "truncate_after",
-    "update_message",
-]
+    from innkeeper.content.branch_tree import BranchTree as BranchTree
+    from innkeeper.content.branches import EDITS as EDITS
+    from innkeeper.content.branches import Edit as Edit
+    from innkeeper.content.branches import append_message as append_message
+    from innkeeper.content.branches import branch_table as branch_table
+    from innkeeper.content.branches import delete_branch as delete_branch
+    from innkeeper.content.branches import get_latest_message as get_latest_message
+    from innkeeper.content.branches import openai_messages as openai_messages
+    from innkeeper.content.branches import retry_branch as retry_branch
+    from innkeeper.content.branches import retry_user_message as retry_user_message
+    from innkeeper.content.branches import switch_branch as switch_branch
+    from innkeeper.content.branches import truncate_after as truncate_after
+    from innkeeper.content.branches import update_message as update_message
+    from innkeeper.content.json.values import ShapeError as ShapeError
+    from innkeeper.lore.verdict import Verdict as Verdict
+    from innkeeper.taverns.smart.assets_normalizer import extract_character_regex as extract_character_regex
+    from innkeeper.taverns.smart.assets_normalizer import extract_character_world_book as extract_character_world_book
+    from innkeeper.taverns.smart.assets_normalizer import extract_preset_regex as extract_preset_regex
+    from innkeeper.taverns.smart.assets_normalizer import merge_regex as merge_regex
+    from innkeeper.taverns.smart.assets_normalizer import merge_world_books as merge_world_books
+    from innkeeper.taverns.smart.assets_normalizer import normalize as normalize
+    from innkeeper.taverns.smart.compat import DEFAULT_PROFILE as DEFAULT_PROFILE
+    from innkeeper.taverns.smart.compat import PROFILES as PROFILES
+    from innkeeper.taverns.smart.compat import Compat as Compat
+    from innkeeper.taverns.smart.compat import SmartOptions as SmartOptions
+    from innkeeper.taverns.smart.compat import compat_of as compat_of
+    from innkeeper.taverns.smart.conditions import Rule as Rule
+    from innkeeper.taverns.smart.construction import Construction as Construction
+    from innkeeper.taverns.smart.construction import construct as construct
+    from innkeeper.taverns.smart.construction import construct_explained as construct_explained
+    from innkeeper.taverns.smart.framing import assemble as assemble
+    from innkeeper.taverns.smart.framing import assemble_full as assemble_full
+    from innkeeper.taverns.smart.regex_rules import apply_messages as apply_messages
+    from innkeeper.taverns.smart.regex_rules import apply_text as apply_text
+    from innkeeper.taverns.smart.regex_rules import postprocess_apply as postprocess_apply
+    from innkeeper.taverns.smart.steps import PIPELINE as PIPELINE
+    from innkeeper.taverns.smart.steps import TAVERN as TAVERN
+    from innkeeper.taverns.smart.steps import build as build
+    from innkeeper.taverns.smart.steps import builder as builder
+    from innkeeper.taverns.smart.steps import to_messages as to_messages
+    from innkeeper.taverns.smart.variables_update import apply_operation as apply_operation
 
 __getattr__, __dir__ = lazy_names(
     __name__,
