@@ -5,7 +5,8 @@ from typing import Final
 
 from benchmarks.case import Case
 from innkeeper.budget import fit_chat
-from innkeeper.library.models.facts import CLIP, NegativeRow, join_negatives
+from innkeeper.library.catalogue.rows import CatalogueNegative
+from innkeeper.library.models.facts import CLIP, join_negatives
 from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.library.tier import Ceilings, Tier, effective_tier
 from innkeeper.library.tiers.detector import default_detector
@@ -53,5 +54,5 @@ def cases() -> Iterator[Case]:
     measure = CLIP.measure()
     segments = [Segment(PROSE[n : n + 60], role) for n, role in enumerate([*Role] * 3)]
     yield Case("compress 24 segments to 75", lambda: compress(segments, 75, measure), note="CLIP's vocabulary")
-    rows = [NegativeRow(str(n), "sdxl", f"fault number {n}", priority=n) for n in range(40)]
+    rows = [CatalogueNegative(str(n), "sdxl", f"fault number {n}", priority=n) for n in range(40)]
     yield Case("join 40 negative fragments", lambda: join_negatives(rows, "sdxl", Tier.SFW, "txt2img", measure=measure))

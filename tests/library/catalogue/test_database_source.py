@@ -96,7 +96,7 @@ def test_catalogue_holds_the_rows_of_its_tables(db: Database) -> None:
     NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "blurry"})
     NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "off", "is_active": False})
     whole = DatabaseSource(db).load()
-    assert [row["negative_prompt"] for row in whole.negatives] == ["blurry"]
+    assert [row.negative_prompt for row in whole.negatives] == ["blurry"]
     assert [row.model_key for row in whole.models] == ["m"]
     assert (whole.family_of("m"), len(whole.providers), whole.revision) == ("f", 1, db.revision())
     assert whole.version("part", 1) is not None

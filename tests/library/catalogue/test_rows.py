@@ -8,13 +8,16 @@ import msgspec
 import pytest
 from sqlalchemy import Table
 
-from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider, read_row
-from innkeeper.library.db.tables import api_models, api_providers
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, read_row
+from innkeeper.library.db.tables import api_models, api_providers, negative_prompts
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 
 
-@pytest.mark.parametrize(("table", "kind"), [(api_models, CatalogueModel), (api_providers, CatalogueProvider)])
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [(api_models, CatalogueModel), (api_providers, CatalogueProvider), (negative_prompts, CatalogueNegative)],
+)
 def test_a_struct_has_the_columns_of_its_table(table: Table, kind: type[msgspec.Struct]) -> None:
     """Every column but the dates, which change nothing of an answer, has a field."""
     assert {*kind.__struct_fields__} == {*table.c.keys()} - {"created_at", "updated_at"}

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.rows import CatalogueNegative
 from innkeeper.library.models.facts import (
     CLIP,
     Measure,
-    NegativeRow,
     TokenizerSpec,
     ceilings_of,
     facts_of,
     join_negatives,
-    negative_rows,
     require_known,
 )
 from innkeeper.library.tier import Ceilings, Tier
@@ -69,9 +68,9 @@ def test_windows() -> None:
 WORDS = Measure("words", lambda text: len(text.split()))
 
 
-def row(text: str, priority: int = 1, **more: object) -> NegativeRow:
+def row(text: str, priority: int = 1, **more: object) -> CatalogueNegative:
     """A row for SDXL in the general tier."""
-    return NegativeRow(str(more.pop("id", text)), "sdxl", text, priority=priority, **more)  # type: ignore[arg-type]
+    return CatalogueNegative(str(more.pop("id", text)), "sdxl", text, priority=priority, **more)  # type: ignore[arg-type]
 
 
 ROWS = (
@@ -81,7 +80,7 @@ ROWS = (
     row("bad anatomy", 4),
     row("off", 0, is_active=False),
     row("grain", 1, generation_mode="i2i"),
-    NegativeRow("other", "wan", "static"),
+    CatalogueNegative("other", "wan", "static"),
     row("adult row", 1, content_mode=Tier.NSFW),
 )
 
@@ -245,4 +244,4 @@ def test_rows_of_no_known_tier_are_left_aside() -> None:
     """A fragment whose tier is not known is never taken for a general one."""
     row = {"id": "1", "model_type": "x", "negative_prompt": "y", "generation_mode": "txt2img", "priority": 1}
     rows = [{**row, "content_mode": mode, "is_active": True} for mode in ("sfw", "odd")]
-    assert len(negative_rows(Catalogue.build((), tables={"negatives": rows}))) == 1
+    assert len(Catalogue.build((), tables={"negatives": rows}).negatives) == 1

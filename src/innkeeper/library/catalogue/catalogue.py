@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider, read_row
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, read_row
 from innkeeper.library.templates.template import PARTIAL, Labelled, PartRef, TemplateKey, TemplateVersion
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.data import EMPTY
 
 
 class AnswerSource(StrEnum):
@@ -82,7 +82,13 @@ def _order(version: TemplateVersion) -> tuple[float, str, str, str, int]:
 _BucketKey = tuple[str, str, Tier]
 """Label, use case and tier."""
 
-_KINDS: Final[Mapping[str, type[msgspec.Struct]]] = {"models": CatalogueModel, "providers": CatalogueProvider}
+_TIERS: Final = frozenset(Tier)
+
+_KINDS: Final[Mapping[str, type[msgspec.Struct]]] = {
+    "negatives": CatalogueNegative,
+    "models": CatalogueModel,
+    "providers": CatalogueProvider,
+}
 """The structs of rows, by table."""
 
 _NO_BUCKETS: Final[Mapping[str | None, Bucket]] = {}
@@ -93,7 +99,7 @@ class Catalogue:
     """The rows of one revision, ready to be asked.
 
     ``labelled`` are the labelled versions up to ``ceiling``; ``pinned`` further versions, which others include or extend.
-    ``negatives``, ``models``, ``providers`` and ``policies`` are the rows of those tables, with the document's column names.
+    ``negatives``, ``models`` and ``providers`` are the rows of those tables, with the document's column names.
     """
 
     revision: int = 0
@@ -101,10 +107,9 @@ class Catalogue:
     ceiling: Tier = Tier.SFW
     labelled: tuple[Labelled, ...] = ()
     pinned: tuple[TemplateVersion, ...] = ()
-    negatives: tuple[FrozenDict, ...] = ()
+    negatives: tuple[CatalogueNegative, ...] = ()
     models: tuple[CatalogueModel, ...] = ()
     providers: tuple[CatalogueProvider, ...] = ()
-    policies: tuple[FrozenDict, ...] = ()
     retired: tuple[str, ...] = ()
     """The keys of models that are in the table and not active."""
     degraded: tuple[str, ...] = ()
@@ -125,14 +130,15 @@ class Catalogue:
     ) -> Catalogue:
         """A catalogue of labelled versions, and of versions that others pin; what lies above ``ceiling`` is left out.
 
-        ``tables`` are rows by table (``negatives``, ``models``, ``providers``, ``policies``), ``facts`` the other fields.
+        ``tables`` are rows by table (``negatives``, ``models``, ``providers``), ``facts`` the other fields. A negative prompt of
+        no known tier is left out: it is never taken for a general one.
         """
         held = {_row_order(row): row for row in labelled if _allowed(row.version, ceiling)}
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
         kept = tuple(held[place] for place in sorted(held))
         parts = tuple(others[place] for place in sorted(others))
         rows: dict[str, Any] = {
-            name: tuple(read_row(row, _KINDS[name]) if name in _KINDS else freeze(dict(row)) for row in table)
+            name: tuple(read_row(row, _KINDS[name]) for row in table if row.get("content_mode", Tier.SFW) in _TIERS)
             for name, table in tables.items()
         }
         return cls(

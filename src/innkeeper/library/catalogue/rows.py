@@ -1,4 +1,4 @@
-"""The rows of models and providers as a catalogue holds them: a struct a table, read once, at its edge.
+"""The rows of models, providers and negative prompts as a catalogue holds them: a struct a table, read once, at its edge.
 
 What is saved was checked (`innkeeper.library.db.rows.checked`); what other programs wrote, or an older snapshot holds, is read
 tolerantly: NULL is the default, and JSON of another kind than its column's counts as empty. An unknown tier is the general one.
@@ -59,6 +59,20 @@ class CatalogueProvider(msgspec.Struct, frozen=True, kw_only=True):
     rate_limits: FrozenDict = EMPTY
     tier_ceiling: Tier | None = None
     is_active: bool = True
+
+
+class CatalogueNegative(msgspec.Struct, frozen=True):
+    """A row of ``negative_prompts``, without its dates: a fragment, or several between commas, for a family, tier and mode."""
+
+    id: str
+    model_type: str
+    negative_prompt: str
+    content_mode: Tier = Tier.SFW
+    generation_mode: str = "txt2img"
+    priority: int = 1
+    is_active: bool = True
+    description: str = ""
+    created_by: str = ""
 
 
 _OBJECTS: Final = ("input_defaults", "capabilities", "tokenizer", "pricing", "rate_limits")

@@ -16,14 +16,14 @@ from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.private import write_private
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import FrozenDict, parse_json, to_json
+from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 _FORMAT: Final = "innkeeper-snapshot"
 _VERSION: Final = 1
 _HEAD: Final = re.compile(rb'\{"content_sha256":"([0-9a-f]{64})","payload":')
 _TAIL: Final = b"}\n"
-_TABLES: Final = ("negatives", "models", "providers", "policies")
+_TABLES: Final = ("negatives", "models", "providers")
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
             "ceiling": catalogue.ceiling.value,
             "labelled": [{"label": row.label, "version": write_version(row.version)} for row in catalogue.labelled],
             "pinned": [write_version(version) for version in catalogue.pinned],
-            **{name: [_plain(row) for row in getattr(catalogue, name)] for name in _TABLES},
+            **{name: [msgspec.structs.asdict(row) for row in getattr(catalogue, name)] for name in _TABLES},
             "retired": catalogue.retired,
         }
     )
@@ -64,10 +64,6 @@ def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str 
         return _read(parse_json(snapshot.payload, asset=asset), ceiling)
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise damaged(f"not a snapshot that is read here: {error}", asset) from error
-
-
-def _plain(row: FrozenDict | msgspec.Struct) -> Mapping[str, Any]:
-    return msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row
 
 
 def damaged(message: str, asset: str | None = None) -> FormatError:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.library.catalogue.catalogue import Catalogue
-from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.models.emphasis import unweighted
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import FrozenDict, thaw
@@ -101,18 +101,6 @@ I2I_FRAGMENTS: Final = 3
 _JOINER: Final = ", "
 
 
-class NegativeRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One row of the table: a fragment, or several between commas, for a family, tier and generation mode."""
-
-    id: str
-    model_type: str
-    negative_prompt: str
-    content_mode: Tier = Tier.SFW
-    generation_mode: str = "txt2img"
-    priority: int = 1
-    is_active: bool = True
-
-
 class NegativeFragment(msgspec.Struct, frozen=True):
     """One thing that a picture should not have. ``row`` is empty for the user's own."""
 
@@ -147,7 +135,7 @@ class NegativePrompt(msgspec.Struct, frozen=True):
 
 
 def join_negatives(
-    rows: Iterable[NegativeRow],
+    rows: Iterable[CatalogueNegative],
     family: str,
     tier: Tier,
     mode: str,
@@ -180,21 +168,22 @@ def join_negatives(
     return NegativePrompt(text, tuple(kept), tuple(dropped), sizes.count(text), rows_tier)
 
 
-def _chosen(rows: list[NegativeRow], family: str, tier: Tier, mode: str) -> tuple[list[NegativeRow], Tier | None]:
+def _chosen(
+    rows: list[CatalogueNegative], family: str, tier: Tier, mode: str
+) -> tuple[list[CatalogueNegative], Tier | None]:
     """The rows of the tier, else those of the general tier, else none."""
     for wanted in dict.fromkeys((tier, Tier.SFW)):
         found = [
             row
             for row in rows
-            if row.is_active
-            and (row.model_type, row.generation_mode, Tier.of(row.content_mode)) == (family, mode, wanted)
+            if row.is_active and (row.model_type, row.generation_mode, row.content_mode) == (family, mode, wanted)
         ]
         if found:
             return sorted(found, key=lambda row: (row.priority, row.id)), wanted
     return [], None
 
 
-def _fragments(rows: Iterable[NegativeRow]) -> Iterator[NegativeFragment]:
+def _fragments(rows: Iterable[CatalogueNegative]) -> Iterator[NegativeFragment]:
     for row in rows:
         yield from _split(row.negative_prompt, row.id, row.priority)
 
@@ -307,23 +296,6 @@ def require_known(catalogue: Catalogue, key: str | None) -> None:
     known |= {name for held in keys for name in (held.target_model, held.enhancer_model) if name}
     if key not in known:
         raise UnknownNameError("model", key, known)
-
-
-def negative_rows(catalogue: Catalogue) -> tuple[NegativeRow, ...]:
-    """The fragments of negative prompts. A row of no known tier is left aside."""
-    return tuple(
-        NegativeRow(
-            id=str(row["id"]),
-            model_type=str(row["model_type"]),
-            negative_prompt=str(row["negative_prompt"]),
-            content_mode=Tier(row["content_mode"]),
-            generation_mode=str(row["generation_mode"]),
-            priority=int(row["priority"]),
-            is_active=bool(row["is_active"]),
-        )
-        for row in catalogue.negatives
-        if row["content_mode"] in set(Tier)
-    )
 
 
 def _row(catalogue: Catalogue, key: str | None) -> CatalogueModel | None:

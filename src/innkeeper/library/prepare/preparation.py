@@ -26,7 +26,6 @@ from innkeeper.library.models.facts import (
     TokenizerSpec,
     facts_of,
     join_negatives,
-    negative_rows,
 )
 from innkeeper.library.prepare.budget import Budget, Fitted, budget_of, chat_budget, fit_text
 from innkeeper.library.prepare.parts import (
@@ -391,7 +390,7 @@ def joined_negative(
     spec = facts.measured(facts.window or _UNBOUNDED) if facts.negative else None
     measure = None if spec is None else spec.measure(counter)
     return join_negatives(
-        negative_rows(catalogue), facts.family or "", tier, mode, spec=spec, user_text=user_text, measure=measure
+        catalogue.negatives, facts.family or "", tier, mode, spec=spec, user_text=user_text, measure=measure
     )
 
 

@@ -254,7 +254,7 @@ class KeptShelf:
     def rows(self, store: str, **_: Any) -> tuple[Mapping[str, Any], ...]:
         """The rows that the catalogue holds."""
         rows = getattr(self._catalogue, _TABLES[store]) if store in _TABLES else ()
-        return tuple(msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row for row in rows)
+        return tuple(msgspec.structs.asdict(row) for row in rows)
 
 
 def _title(description: str, shown: TemplateVersion) -> str:
