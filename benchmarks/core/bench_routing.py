@@ -22,13 +22,13 @@ def cases() -> Iterator[Case]:
 def _decision(count: int, busy: int) -> Callable[[], object]:
     router = Router(_deployment(number) for number in range(count))
     for _ in range(count // busy if busy else 0):
-        router.journey(RouteRequest(task="roleplay"), 0.0).next(0.0)
+        router.attempts(RouteRequest(task="roleplay"), 0.0).next(0.0)
 
     def decide() -> None:
-        journey = router.journey(RouteRequest(task="roleplay", input_tokens=900, output_tokens=300), 0.0)
-        attempt = journey.next(0.0)
+        attempts = router.attempts(RouteRequest(task="roleplay", input_tokens=900, output_tokens=300), 0.0)
+        attempt = attempts.next(0.0)
         assert attempt is not None
-        journey.done(attempt, 0.0)
+        attempts.done(attempt, 0.0)
 
     return decide
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectionError, ProviderTimeoutError
-from innkeeper.inference.routing.router import Journey, NoRouteError
+from innkeeper.inference.routing.router import NoRouteError, RouteAttempts
 from innkeeper.jobs.assets import FolderAssets
 from innkeeper.jobs.backend import RefusedByProviderError
 from innkeeper.jobs.job import Job, Mode, State
@@ -101,13 +101,13 @@ def test_first_choice(inn: Inn) -> None:
 
 def test_one_look_is_enough(inn: Inn, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request looks at whom it goes to, and not at all others: among a thousand it costs the same."""
-    looks, look = [], Journey.next
+    looks, look = [], RouteAttempts.next
 
-    def counted(journey: Journey, now: float) -> Any:
+    def counted(tries: RouteAttempts, now: float) -> Any:
         looks.append(now)
-        return look(journey, now)
+        return look(tries, now)
 
-    monkeypatch.setattr(Journey, "next", counted)
+    monkeypatch.setattr(RouteAttempts, "next", counted)
     monkeypatch.setattr(inn.jobs.routes.router, "explain", None)
     inn.jobs.submit(WANTED)
     inn.jobs.submit(MediaRequest(prompt="a barn", model="far/one"))

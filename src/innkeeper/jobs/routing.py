@@ -21,7 +21,7 @@ from innkeeper.inference.routing.failures import CONSEQUENCES
 from innkeeper.inference.routing.failures import Failure as Kind
 from innkeeper.inference.routing.policy import RoutePolicy, policy_for, read_policies
 from innkeeper.inference.routing.route import Route
-from innkeeper.inference.routing.router import Journey, NoRouteError, Router, RouteRequest
+from innkeeper.inference.routing.router import NoRouteError, RouteAttempts, Router, RouteRequest
 from innkeeper.jobs.backend import WORKER, Backend, Failure
 from innkeeper.jobs.backends.registry import backend_of
 from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
@@ -140,12 +140,12 @@ class MediaRoutes:
             model=key,
             without=frozenset(without),
         )
-        journey, some = self.router.journey(asked, now), False
-        for one in chain(self._open(journey, now), self._resting(asked, now)):
+        attempts, some = self.router.attempts(asked, now), False
+        for one in chain(self._open(attempts, now), self._resting(asked, now)):
             some = True
             yield self.target(one)
         if not some:
-            raise NoRouteError("nobody can be asked for this", journey.trace)
+            raise NoRouteError("nobody can be asked for this", attempts.trace)
 
     def target(self, one: Deployment) -> Target:
         """The rows of a deployment."""
@@ -197,9 +197,9 @@ class MediaRoutes:
         one = self._named.get(JobRoute.of(job).deployment)
         return job.backend != WORKER or (one is not None and (one.lease_until or 0.0) > monotonic())
 
-    def _open(self, journey: Journey, now: float) -> Iterator[Deployment]:
-        while (attempt := journey.next(now)) is not None:
-            journey.left(attempt)
+    def _open(self, attempts: RouteAttempts, now: float) -> Iterator[Deployment]:
+        while (attempt := attempts.next(now)) is not None:
+            attempts.left(attempt)
             yield attempt.deployment
 
     def _resting(self, asked: RouteRequest, now: float) -> Iterator[Deployment]:

@@ -73,7 +73,7 @@ Kept = Callable[[GenerationRequest, ModelResponse], Awaitable[None]]
 """What is told of an answer that is whole."""
 
 
-class Running(NamedTuple):
+class ActiveCompletion(NamedTuple):
     """An answer that has begun: its events from the first on, what they are put together in, and how it was asked."""
 
     fold: ResponseFold | ChoicesFold
@@ -111,7 +111,7 @@ class Running(NamedTuple):
             self.record.answered(self.fold.response())
 
 
-class Answering:
+class CompletionHandler:
     """What the surfaces share: the models, and how one request is answered.
 
     Args:
@@ -120,7 +120,7 @@ class Answering:
 
     def __init__(self, models: Models) -> None:
         self.models = models
-        self.running: dict[tuple[str, str], Running] = {}
+        self.running: dict[tuple[str, str], ActiveCompletion] = {}
         """The answers that are under way, by owner and id."""
 
     def allow(self, ticket: Ticket, model: str) -> None:
@@ -184,7 +184,7 @@ class Answering:
             return failure(error, surface.envelope)
         return reply
 
-    async def _begin(self, asked: GenerationRequest, web: WebRequest, stop: Stop) -> Running:
+    async def _begin(self, asked: GenerationRequest, web: WebRequest, stop: Stop) -> ActiveCompletion:
         """The answer when its first event is there, one of those that can be cancelled from then on."""
         ticket = ticket_of(web)
         self.allow(ticket, asked.model)
@@ -203,18 +203,20 @@ class Answering:
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
         if len(answers) > 1:
             events, first = await together([one.events for one in answers])
-            running = Running(ChoicesFold(folds), events, first, began, ticket, stop, explain)
+            running = ActiveCompletion(ChoicesFold(folds), events, first, began, ticket, stop, explain)
         else:
             try:
                 start = await anext(began.events, None)
             except BaseException:
                 await began.events.aclose()
                 raise
-            running = Running(folds[0], began.events, start, began, ticket, stop, explain)
+            running = ActiveCompletion(folds[0], began.events, start, began, ticket, stop, explain)
         self.running[running.at] = running
         return running
 
-    async def _whole(self, asked: GenerationRequest, web: WebRequest, stop: Stop) -> tuple[Running, ModelResponse]:
+    async def _whole(
+        self, asked: GenerationRequest, web: WebRequest, stop: Stop
+    ) -> tuple[ActiveCompletion, ModelResponse]:
         """The whole answer."""
         running = await self._begin(asked, web, stop)
         try:
@@ -225,7 +227,9 @@ class Answering:
             del self.running[running.at]
         return running, running.fold.response()
 
-    def _stream(self, running: Running, surface: Surface, asked: GenerationRequest, kept: Kept | None) -> Response:
+    def _stream(
+        self, running: ActiveCompletion, surface: Surface, asked: GenerationRequest, kept: Kept | None
+    ) -> Response:
         writer = _writer(surface.view, running.fold, include_usage=asked.include_usage)
 
         async def over() -> None:
@@ -278,13 +282,13 @@ def _writer(view: View, fold: ResponseFold | ChoicesFold, *, include_usage: bool
     return view.stream(fold, include_usage=include_usage)
 
 
-def _written(view: View, running: Running, whole: ModelResponse) -> dict[str, Any]:
+def _written(view: View, running: ActiveCompletion, whole: ModelResponse) -> dict[str, Any]:
     fold = running.fold
     return ChoicesView(view).whole(fold.responses()) if isinstance(fold, ChoicesFold) else view.whole(whole)
 
 
 async def _pieces(
-    running: Running, writer: StreamView | ChoicesStream, done: Callable[[], Awaitable[None]]
+    running: ActiveCompletion, writer: StreamView | ChoicesStream, done: Callable[[], Awaitable[None]]
 ) -> AsyncGenerator[bytes]:
     """The bytes of a stream, those of one event of the model together."""
     yield _joined(writer.start())
@@ -403,7 +407,7 @@ def _header(notes: tuple[Note, ...]) -> str:
     return json.dumps(listed)
 
 
-def _explained(body: Mapping[str, Any], running: Running) -> dict[str, Any]:
+def _explained(body: Mapping[str, Any], running: ActiveCompletion) -> dict[str, Any]:
     sent = running.answer.sent
     told = {
         "notes": [*body.get("innkeeper", {}).get("notes", ()), *(note.message for note in running.answer.notes)],
@@ -413,7 +417,7 @@ def _explained(body: Mapping[str, Any], running: Running) -> dict[str, Any]:
     return {**body, "innkeeper": told}
 
 
-def _told(events: list[ServerEvent], running: Running) -> list[ServerEvent]:
+def _told(events: list[ServerEvent], running: ActiveCompletion) -> list[ServerEvent]:
     """The end of a stream, its last object explained: the response where it has one."""
     at = next((at for at in reversed(range(len(events))) if isinstance(events[at].data, Mapping)), None)
     last = {} if at is None else events[at].data

@@ -203,7 +203,7 @@ def create_app(
     from innkeeper.service.connect.grpc_server import grpc_served
     from innkeeper.service.connect.messages import SERVICE
     from innkeeper.service.connect.runs import Runs
-    from innkeeper.service.doors import Doors, response_store
+    from innkeeper.service.doors import ModelRoutes, response_store
     from innkeeper.service.gateway.gateway import Gateway
     from innkeeper.service.gateway.routes import routes
     from innkeeper.service.gateway.system import gateway_description
@@ -227,7 +227,7 @@ def create_app(
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models, folders)
     kept = LibrarySurfaces(checked, prompts.models, prompts.local)
-    doors = Doors(kept.models, response_store(checked))
+    model_routes = ModelRoutes(kept.models, response_store(checked))
     runs = Runs(checked, prompts.local)
 
     @asynccontextmanager
@@ -241,7 +241,7 @@ def create_app(
             if inspector is not None:
                 await inspector.close()
             await runs.close()
-            await doors.close()
+            await model_routes.close()
             await gate.ledger.close()
             pool.close()
 
@@ -254,7 +254,7 @@ def create_app(
                 [gateway_description(gateway.state), *DESCRIPTIONS, *kept.descriptions],
                 keyed=bool(checked.keys),
             ),
-            *doors.routes(),
+            *model_routes.routes(),
             *prompts.routes(),
             *kept.routes(),
             mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from innkeeper.inference.routing.models import Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.library.outside import MACHINE
-from innkeeper.service.answers import Answering
+from innkeeper.service.answers import CompletionHandler
 from innkeeper.service.anthropic.routes import routes as anthropic_routes
 from innkeeper.service.openai.routes import routes as openai_routes
 from innkeeper.service.openai.store import DatabaseResponses, MemoryResponses, ResponseStore
@@ -28,7 +28,7 @@ def warm() -> None:
             import_module(name)
 
 
-class Doors:
+class ModelRoutes:
     """The routes of the model surfaces. Close them with the application.
 
     Args:
@@ -42,8 +42,8 @@ class Doors:
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""
-        answering, started = Answering(self.models), MACHINE.now().epoch_ms // 1000
-        return [*openai_routes(answering, self._store, started), *anthropic_routes(answering)]
+        completions, started = CompletionHandler(self.models), MACHINE.now().epoch_ms // 1000
+        return [*openai_routes(completions, self._store, started), *anthropic_routes(completions)]
 
     async def close(self) -> None:
         """Let go of connections and models."""

@@ -16,7 +16,7 @@ from innkeeper.inference.routing.deployment import Deployment, Price
 from innkeeper.inference.routing.failures import CONSEQUENCES, Failure
 from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.route import Route
-from innkeeper.inference.routing.router import Attempt, Journey, Router, RouteRequest
+from innkeeper.inference.routing.router import Attempt, RouteAttempts, Router, RouteRequest
 from innkeeper.library.tier import Tier
 
 NEVER = sorted(failure for failure, follows in CONSEQUENCES.items() if not follows.fallback)
@@ -32,18 +32,18 @@ def names(router: Router, **request: Any) -> list[str]:
     return [one.deployment for one in router.explain(RouteRequest(**request), 0.0) if not one.refused]
 
 
-def walk(journey: Journey, *failures: Failure) -> list[Attempt]:
+def walk(tries: RouteAttempts, *failures: Failure) -> list[Attempt]:
     """The attempts where these failures come one after the other, and then an answer."""
     attempts = []
     for failure in (*failures, None):
-        attempt = journey.next(0.0)
+        attempt = tries.next(0.0)
         if attempt is None:
             break
         attempts.append(attempt)
         if failure is None:
-            journey.done(attempt, 0.0)
+            tries.done(attempt, 0.0)
         else:
-            journey.failed(attempt, failure, 0.0)
+            tries.failed(attempt, failure, 0.0)
     return attempts
 
 
@@ -92,7 +92,7 @@ def test_by_modality() -> None:
     )
 
     def first(now: float, **request: Any) -> str:
-        attempt = router.journey(RouteRequest(**request), now).next(now)
+        attempt = router.attempts(RouteRequest(**request), now).next(now)
         return "" if attempt is None else attempt.deployment.name
 
     assert first(0.0, task="roleplay") == "worker"
@@ -105,10 +105,10 @@ def test_by_modality() -> None:
 def test_least_busy() -> None:
     """Requests spread over what is equal, by the share of slots that is taken."""
     router = Router([place("a", slots=1), place("b", slots=4)])
-    journeys = [router.journey(RouteRequest(), 0.0) for _ in range(5)]
-    attempts = [attempt for journey in journeys if (attempt := journey.next(0.0))]
+    all_tries = [router.attempts(RouteRequest(), 0.0) for _ in range(5)]
+    attempts = [attempt for tries in all_tries if (attempt := tries.next(0.0))]
     assert [attempt.deployment.name for attempt in attempts] == ["a", "b", "b", "b", "b"]
-    journeys[0].done(attempts[0], 1.0)
+    all_tries[0].done(attempts[0], 1.0)
     assert names(router) == ["a", "b"]
 
 
@@ -145,17 +145,17 @@ def test_filters(case: Refused) -> None:
     request = RouteRequest(**case.request)
     (candidate,) = router.explain(request, 0.0)
     assert (candidate.refused, candidate.place) == (case.reason, None)
-    journey = router.journey(request, 0.0)
-    assert journey.next(0.0) is None
-    assert (journey.trace.ended, dict(journey.trace.skipped)) == ("no_deployment", {case.reason: 1})
+    tries = router.attempts(request, 0.0)
+    assert tries.next(0.0) is None
+    assert (tries.trace.ended, dict(tries.trace.skipped)) == ("no_deployment", {case.reason: 1})
 
 
 @pytest.mark.parametrize("failure", NEVER)
 def test_what_never_falls_back(failure: Failure) -> None:
     """Refusals, keys, blocks and invalid requests end a request, whatever else there is; its caller is told which."""
-    journey = Router(PLACES).journey(RouteRequest(), 0.0)
-    assert len(walk(journey, failure)) == 1
-    assert journey.trace.ended == failure
+    tries = Router(PLACES).attempts(RouteRequest(), 0.0)
+    assert len(walk(tries, failure)) == 1
+    assert tries.trace.ended == failure
     kept = {Failure.AUTH, Failure.CANCELLED, Failure.INVALID_REQUEST, Failure.POLICY_REFUSAL, Failure.SAFETY_BLOCK}
     assert {*NEVER} == {*kept, Failure.UNKNOWN}
 
@@ -165,25 +165,25 @@ def test_a_bad_request_punishes_no_route(failure: Failure) -> None:
     """However many wrong requests come, their route is as well as before."""
     router = Router([place("a")])
     for _ in range(9):
-        walk(router.journey(RouteRequest(), 0.0), failure)
+        walk(router.attempts(RouteRequest(), 0.0), failure)
     assert names(router) == ["a"]
 
 
 def test_bounds() -> None:
     """Attempts, time and money bound a request as a whole."""
     down = [Failure.UNAVAILABLE] * 9
-    assert len(walk(Router(PLACES, [RoutePolicy(attempts=2)]).journey(RouteRequest(), 0.0), *down)) == 2
-    late = Router(PLACES, [RoutePolicy(seconds=10, first_seconds=8)]).journey(RouteRequest(), 0.0)
+    assert len(walk(Router(PLACES, [RoutePolicy(attempts=2)]).attempts(RouteRequest(), 0.0), *down)) == 2
+    late = Router(PLACES, [RoutePolicy(seconds=10, first_seconds=8)]).attempts(RouteRequest(), 0.0)
     first = late.next(5.0)
     assert first is not None
     assert first.seconds == 5.0
     late.failed(first, Failure.TIMEOUT, 10.0)
     assert late.next(10.0) is None
     assert late.trace.ended == "seconds"
-    paid = Router(PLACES, [RoutePolicy(money=0.005)]).journey(RouteRequest(input_tokens=1000), 0.0)
+    paid = Router(PLACES, [RoutePolicy(money=0.005)]).attempts(RouteRequest(input_tokens=1000), 0.0)
     assert [attempt.deployment.name for attempt in walk(paid, *down)] == ["c", "a"]  # 1 and 3 of 5 thousandths
     assert (paid.trace.spent, paid.trace.skipped["budget"]) == (0.004, 2)
-    free = Router(PLACES, [RoutePolicy(money=0.005)]).journey(RouteRequest(input_tokens=1000), 0.0)
+    free = Router(PLACES, [RoutePolicy(money=0.005)]).attempts(RouteRequest(input_tokens=1000), 0.0)
     walk(free, Failure.RATE_LIMITED)
     assert free.trace.spent == 0.003  # what was turned away costs nothing
 
@@ -193,17 +193,17 @@ def test_too_long_goes_to_a_larger_window() -> None:
     router = Router(
         [place("a", context_window=900), place("b"), place("c", context_window=900), place("d", context_window=901)]
     )
-    attempts = walk(router.journey(RouteRequest(), 0.0), Failure.CONTEXT_LENGTH)
+    attempts = walk(router.attempts(RouteRequest(), 0.0), Failure.CONTEXT_LENGTH)
     assert [attempt.deployment.name for attempt in attempts] == ["a", "d"]
 
 
 def test_an_answer_that_began_is_the_last() -> None:
     """After the first words nothing else is tried."""
-    journey = Router(PLACES).journey(RouteRequest(), 0.0)
-    attempt = journey.next(0.0)
+    tries = Router(PLACES).attempts(RouteRequest(), 0.0)
+    attempt = tries.next(0.0)
     assert attempt
-    assert not journey.failed(attempt, Failure.UNAVAILABLE, 0.0, begun=True)
-    assert journey.next(0.0) is None
+    assert not tries.failed(attempt, Failure.UNAVAILABLE, 0.0, begun=True)
+    assert tries.next(0.0) is None
 
 
 def test_what_is_known_outlasts_an_update() -> None:
@@ -219,10 +219,10 @@ def test_what_is_known_outlasts_an_update() -> None:
 def test_lowered() -> None:
     """Where the policy allows it, a deployment of a lower tier is asked in its own tier, which is said; a later one no higher."""
     places = [place("a", tier=Tier.SFW), place("b", tier=Tier.NSFW)]
-    journey = Router(places, [RoutePolicy(lower_tier=True)]).journey(RouteRequest(tier=Tier.NSFW), 0.0)
-    assert [attempt.tier for attempt in walk(journey, Failure.UNAVAILABLE)] == [Tier.SFW, Tier.SFW]
-    assert journey.trace.degraded == ("fallback", "tier_lowered")
-    assert journey.trace.to_dict()["degraded"] == ["fallback", "tier_lowered"]
+    tries = Router(places, [RoutePolicy(lower_tier=True)]).attempts(RouteRequest(tier=Tier.NSFW), 0.0)
+    assert [attempt.tier for attempt in walk(tries, Failure.UNAVAILABLE)] == [Tier.SFW, Tier.SFW]
+    assert tries.trace.degraded == ("fallback", "tier_lowered")
+    assert tries.trace.to_dict()["degraded"] == ["fallback", "tier_lowered"]
 
 
 _TIERS = st.sampled_from(Tier)
@@ -255,8 +255,8 @@ def test_tiers_only_fall(
     places: list[Deployment], request: RouteRequest, policy: RoutePolicy, failures: list[Failure]
 ) -> None:
     """S6: no attempt is above its request, its deployment, or the attempt before; none is made twice; windows and bounds hold."""
-    journey = Router(places, [policy]).journey(request, 0.0)
-    attempts = walk(journey, *failures)
+    tries = Router(places, [policy]).attempts(request, 0.0)
+    attempts = walk(tries, *failures)
     tiers = [request.tier, *(attempt.tier for attempt in attempts)]
     assert all(after.rank <= before.rank for before, after in pairwise(tiers))
     for attempt in attempts:
@@ -266,9 +266,9 @@ def test_tiers_only_fall(
         assert one.active
         assert one.context_window is None or one.context_window >= request.input_tokens
     assert len({attempt.deployment.name for attempt in attempts}) == len(attempts) <= policy.attempts
-    assert request.money is None or journey.trace.spent <= request.money
+    assert request.money is None or tries.trace.spent <= request.money
     assert all(
-        step.outcome == "answered" or CONSEQUENCES[Failure(step.outcome)].fallback for step in journey.trace.steps[:-1]
+        step.outcome == "answered" or CONSEQUENCES[Failure(step.outcome)].fallback for step in tries.trace.steps[:-1]
     )
 
 
@@ -279,9 +279,9 @@ def test_a_decision_is_the_first_that_is_explained(
     """What is decided from the order that is kept is what comes first where all are looked at and sorted."""
     router = Router(places, [policy])
     for _ in range(busy):
-        router.journey(RouteRequest(), 0.0).next(0.0)
+        router.attempts(RouteRequest(), 0.0).next(0.0)
     explained = router.explain(request, 0.0)
-    attempt = router.journey(request, 0.0).next(0.0)
+    attempt = router.attempts(request, 0.0).next(0.0)
     first = next((one.deployment for one in explained if not one.refused), None)
     assert (attempt and attempt.deployment.name) == first
     assert len(explained) == len(places)
@@ -296,13 +296,13 @@ def test_a_decision_costs_the_same_among_many() -> None:
         router = Router([place(f"d{n}", price=Price(n % 13), priority=n % 7) for n in range(count)])
         for n in range(count):
             if n % 2:
-                router.journey(RouteRequest(), 0.0).next(0.0)
+                router.attempts(RouteRequest(), 0.0).next(0.0)
 
         def decide() -> None:
-            journey = router.journey(RouteRequest(input_tokens=10), 0.0)
-            attempt = journey.next(0.0)
+            tries = router.attempts(RouteRequest(input_tokens=10), 0.0)
+            attempt = tries.next(0.0)
             assert attempt is not None
-            journey.done(attempt, 0.0)
+            tries.done(attempt, 0.0)
 
         return min(timeit.repeat(decide, number=300, repeat=7))
 
@@ -312,13 +312,13 @@ def test_a_decision_costs_the_same_among_many() -> None:
 def test_chosen_before() -> None:
     """Choices that are only looked at tell nothing; an attempt begins where it was chosen to; who was tried is left out."""
     router = Router([place("a", slots=1, price=Price(1.0)), place("b", price=Price(2.0))], [RoutePolicy(strikes=1)])
-    journey = router.journey(RouteRequest(without=frozenset({"none"})), 0.0)
-    looked = [journey.next(0.0), journey.next(0.0)]
+    tries = router.attempts(RouteRequest(without=frozenset({"none"})), 0.0)
+    looked = [tries.next(0.0), tries.next(0.0)]
     for attempt in looked:
         assert attempt is not None
-        journey.left(attempt)
+        tries.left(attempt)
     assert [attempt.deployment.name for attempt in looked if attempt] == ["a", "b"]
-    assert (journey.next(0.0), journey.trace.steps) == (None, ())
+    assert (tries.next(0.0), tries.trace.steps) == (None, ())
     assert names(router, without=frozenset({"a"})) == ["b"]
     first = router.deployments[0]
     assert not router.is_full(first)

@@ -22,7 +22,7 @@ from innkeeper.service.errors import (
 )
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.guard import BodyReader, announced
-from innkeeper.service.guard.work import Gate, Lag, Turns, share
+from innkeeper.service.guard.work import FairQueue, Gate, Lag, share
 from innkeeper.service.settings import Keys, Settings
 
 
@@ -143,7 +143,7 @@ def test_one_late_moment() -> None:
 
 def test_waiting() -> None:
     """Calls that wait for a process are bounded, of one caller and of all."""
-    loop, turns = asyncio.new_event_loop(), Turns(1)
+    loop, turns = asyncio.new_event_loop(), FairQueue(1)
     for _ in range(share(MAX_WAITING)):
         turns.add("a", loop.create_future())
     with pytest.raises(OverloadError):
@@ -157,7 +157,7 @@ def test_waiting() -> None:
 
 def order(most: int, *callers: str) -> list[str]:
     """In which order these callers' calls get a worker, as far as they may."""
-    loop, turns = asyncio.new_event_loop(), Turns(most)
+    loop, turns = asyncio.new_event_loop(), FairQueue(most)
     for caller in callers:
         turns.add(caller, loop.create_future())
     got = []
@@ -190,7 +190,7 @@ def test_any_turns(callers: str, most: int) -> None:
 
 def test_turns_given_up() -> None:
     """A call that waits no more is passed over, and leaving makes room for the next."""
-    loop, turns = asyncio.new_event_loop(), Turns(1)
+    loop, turns = asyncio.new_event_loop(), FairQueue(1)
     first, second, third = (loop.create_future() for _ in range(3))
     for future in (first, second, third):
         turns.add("a", future)

@@ -26,7 +26,7 @@ from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import Failure, failure_of, retry_after
 from innkeeper.inference.routing.meter import Pricing
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
-from innkeeper.inference.routing.router import Attempt, Journey, NoRouteError, Router, RouteRequest
+from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteAttempts, Router, RouteRequest
 from innkeeper.inference.routing.trace import RouteTrace
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.tokens import default_counter
@@ -44,12 +44,12 @@ class RoutedAnswer(NamedTuple):
     events: AsyncGenerator[ModelEvent]
     attempt: Attempt
     sent: ModelRequest
-    journey: Journey
+    attempts: RouteAttempts
 
     @property
     def trace(self) -> RouteTrace:
         """Where the request went."""
-        return self.journey.trace
+        return self.attempts.trace
 
 
 class RoutedModels:
@@ -85,27 +85,27 @@ class RoutedModels:
             NoRouteError: no deployment may be asked.
             InnkeeperError: the last attempt's error, with the trace as ``route_trace`` of its details.
         """
-        journey = self.router.journey(request, self._clock())
+        attempts = self.router.attempts(request, self._clock())
         last: InnkeeperError | None = None
-        while (attempt := journey.next(self._clock())) is not None:
+        while (attempt := attempts.next(self._clock())) is not None:
             try:
-                return await self._attempt(journey, attempt, plan, name)
+                return await self._attempt(attempts, attempt, plan, name)
             except InnkeeperError as error:
                 last = error
         if last is None:
-            dear = {} if journey.cheapest is None else {"cheapest": journey.cheapest}
-            raise NoRouteError("there is nowhere to send this request", journey.trace, **dear)
-        last.details["route_trace"] = journey.trace.to_dict()
+            dear = {} if attempts.cheapest is None else {"cheapest": attempts.cheapest}
+            raise NoRouteError("there is nowhere to send this request", attempts.trace, **dear)
+        last.details["route_trace"] = attempts.trace.to_dict()
         raise last
 
-    async def _attempt(self, journey: Journey, attempt: Attempt, plan: Planner, name: str) -> RoutedAnswer:
-        running = _Running(self, journey, attempt)
+    async def _attempt(self, attempts: RouteAttempts, attempt: Attempt, plan: Planner, name: str) -> RoutedAnswer:
+        running = _RunningAttempt(self, attempts, attempt)
         try:
             async with asyncio.timeout(attempt.seconds):
                 made = plan(attempt)
                 running.sent = made if isinstance(made, ModelRequest) else await made
                 answer = await self._routes.ask(
-                    attempt.deployment.route, running.sent, pricing=_pricing(attempt.deployment, journey, name)
+                    attempt.deployment.route, running.sent, pricing=_pricing(attempt.deployment, attempts, name)
                 )
                 running.events = _checked(answer.events, attempt, running.sent)
                 await running.begin()
@@ -118,7 +118,7 @@ class RoutedModels:
             raise
         events = running.rest()
         await anext(events)
-        return RoutedAnswer(events, attempt, running.sent, journey)
+        return RoutedAnswer(events, attempt, running.sent, attempts)
 
     # ---------------------------------------------------------------------------------------------------------- as models
 
@@ -158,26 +158,26 @@ class RoutedModels:
 
     # ---------------------------------------------------------------------------------------------- for its own answers
 
-    def over(self, running: _Running, error: BaseException | None) -> None:
-        """Tell the journey how an attempt ended."""
-        journey, attempt, now, sha256 = running.journey, running.attempt, self._clock(), running.sha256
+    def over(self, running: _RunningAttempt, error: BaseException | None) -> None:
+        """Record how an attempt ended."""
+        attempts, attempt, now, sha256 = running.attempts, running.attempt, self._clock(), running.sha256
         if error is None:
-            journey.done(attempt, now, body_sha256=sha256, cost=_cost(attempt.deployment, running.usage))
+            attempts.done(attempt, now, body_sha256=sha256, cost=_cost(attempt.deployment, running.usage))
             return
         stopped = isinstance(error, (asyncio.CancelledError, GeneratorExit))
         failure = Failure.CANCELLED if stopped else failure_of(error)
         kind = error.kind if isinstance(error, InnkeeperError) else type(error).__name__
         asked = retry_after(error)
-        journey.failed(attempt, failure, now, error=kind, asked=asked, body_sha256=sha256, begun=running.passed_on)
+        attempts.failed(attempt, failure, now, error=kind, asked=asked, body_sha256=sha256, begun=running.passed_on)
         if failure is Failure.TAMPERED:
             self._tampered(attempt.deployment)
 
 
-class _Running:
+class _RunningAttempt:
     """One attempt under way."""
 
-    def __init__(self, models: RoutedModels, journey: Journey, attempt: Attempt) -> None:
-        self.journey, self.attempt = journey, attempt
+    def __init__(self, models: RoutedModels, attempts: RouteAttempts, attempt: Attempt) -> None:
+        self.attempts, self.attempt = attempts, attempt
         self.sent: ModelRequest = _NOTHING
         self.events: AsyncGenerator[ModelEvent] | None = None
         self.passed_on = False
@@ -256,8 +256,8 @@ def _cost(one: Deployment, usage: Usage | None) -> float | None:
     return one.price.of(usage.input_tokens, usage.output_tokens or 0)
 
 
-def _pricing(one: Deployment, journey: Journey, name: str) -> Pricing:
-    request = journey.request
+def _pricing(one: Deployment, attempts: RouteAttempts, name: str) -> Pricing:
+    request = attempts.request
     estimate = Usage(input_tokens=request.input_tokens, output_tokens=request.output_tokens)
     return Pricing(name or one.name, one.name, None if one.price is None else one.price.of, estimate)
 

@@ -1,14 +1,14 @@
 """Router: which deployment a request goes to, and to which next. It asks nobody: time and chance are given, attempts are told.
 
-A request begins a `Journey`, which gives one attempt after the other within the bounds of its policy. Deployments are kept in
-their order, so that a decision looks at those that come first, and costs the same among ten and a thousand.
+A request begins a `RouteAttempts`, which gives one attempt after the other within the bounds of its policy. Deployments are kept
+in their order, so that a decision looks at those that come first, and costs the same among ten and a thousand.
 
 >>> from innkeeper.inference.routing.deployment import Deployment
 >>> from innkeeper.inference.routing.route import Route
 >>> from innkeeper.inference.routing.router import Router, RouteRequest
 >>> router = Router([Deployment(name="here", route=Route(name="here", model="local"))])
->>> journey = router.journey(RouteRequest(), now=0.0)
->>> journey.next(0.0).deployment.name
+>>> attempts = router.attempts(RouteRequest(), now=0.0)
+>>> attempts.next(0.0).deployment.name
 'here'
 """
 
@@ -128,39 +128,39 @@ class Router:
         with self._lock:
             self._health[name] = msgspec.structs.replace(self.health(name), quarantined=not lifted)
 
-    def journey(self, request: RouteRequest, now: float) -> Journey:
+    def attempts(self, request: RouteRequest, now: float) -> RouteAttempts:
         """Begin a request. ``now`` is in seconds of any clock that goes on evenly, the same for all calls."""
-        return Journey(self, request, policy_for(self._policies, request.modality, request.task), now)
+        return RouteAttempts(self, request, policy_for(self._policies, request.modality, request.task), now)
 
     def explain(self, request: RouteRequest, now: float) -> tuple[Candidate, ...]:
         """All deployments, those that would be tried first, in their order; of the others why not."""
-        journey = self.journey(request, now)
-        order = _Pool(self._deployments.values(), journey.policy.criteria, self._load)
-        found = [self._candidate(one, journey, now) for one in order]
+        attempts = self.attempts(request, now)
+        order = _Pool(self._deployments.values(), attempts.policy.criteria, self._load)
+        found = [self._candidate(one, attempts, now) for one in order]
         tried = [one for one in found if not one.refused]
         placed = [msgspec.structs.replace(one, place=place) for place, one in enumerate(tried, 1)]
         return (*placed, *(one for one in found if one.refused))
 
-    def _candidate(self, one: Deployment, journey: Journey, now: float) -> Candidate:
-        refused = journey.refused(one, now)
+    def _candidate(self, one: Deployment, attempts: RouteAttempts, now: float) -> Candidate:
+        refused = attempts.refused(one, now)
         return Candidate(
             deployment=one.name,
             provider=one.route.provider,
             model=one.route.model,
             refused=refused or "",
-            tier=Tier.lowest(journey.tier, one.tier),
+            tier=Tier.lowest(attempts.tier, one.tier),
             busy=self._load.get(one.name, 0) / one.slots,
-            estimate=None if one.price is None else journey.estimate(one),
+            estimate=None if one.price is None else attempts.estimate(one),
             priority=one.priority,
             context_window=one.context_window,
         )
 
-    # ------------------------------------------------------------------------------------------------ for its journeys
+    # ------------------------------------------------------------------------------------------------ for its `RouteAttempts`
 
-    def begin(self, journey: Journey, now: float) -> Deployment | None:
+    def begin(self, attempts: RouteAttempts, now: float) -> Deployment | None:
         """The best deployment for the next attempt, its load one more; None where there is none."""
         with self._lock:
-            chosen = next((one for one in self._pool(journey) if journey.barred(one, now) is None), None)
+            chosen = next((one for one in self._pool(attempts) if attempts.barred(one, now) is None), None)
             if chosen is not None:
                 self._health[chosen.name] = self.health(chosen.name).begun()
                 self._loaded(chosen, 1)
@@ -193,12 +193,12 @@ class Router:
         else:
             self._load.pop(one.name, None)
 
-    def _pool(self, journey: Journey) -> _Pool:
-        kind = journey.kind()
+    def _pool(self, attempts: RouteAttempts) -> _Pool:
+        kind = attempts.kind()
         pool = self._pools.get(kind)
         if pool is None:
             fit = [one for one in self._deployments.values() if kind.misfit(one) is None]
-            pool = _Pool(fit, journey.policy.criteria, self._load)
+            pool = _Pool(fit, attempts.policy.criteria, self._load)
             self._keep(kind, pool, fit)
         return pool
 
@@ -262,7 +262,7 @@ class _Pool:
         return (*(values[name] for name in self._order), one.name)
 
 
-class Journey:
+class RouteAttempts:
     """One request on its way. Ask `next`, carry the attempt out, and tell `done` or `failed`; `trace` tells all of it.
 
     The tier of an attempt is at most that of the one before, which is at most the request's. ``cheapest`` is the least that

@@ -14,12 +14,12 @@ from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import Answering, Surface, failure, json_body, json_response
+from innkeeper.service.answers import CompletionHandler, Surface, failure, json_body, json_response
 
 _MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id")
 
 
-def routes(answering: Answering) -> list[BaseRoute]:
+def routes(answering: CompletionHandler) -> list[BaseRoute]:
     """``/v1/messages`` and ``/v1/messages/count_tokens``."""
 
     async def create(web: WebRequest) -> Response:

@@ -44,7 +44,7 @@ from innkeeper.service.errors import (
     StoppingError,
 )
 from innkeeper.service.exchange import Reply, error_reply, json_reply
-from innkeeper.service.guard.guesses import Guesses
+from innkeeper.service.guard.auth_throttle import AuthThrottle
 from innkeeper.service.guard.surfaces import INSPECTOR, PROBES, SIGNED, surface_of
 from innkeeper.service.guard.work import Gate, Ticket
 from innkeeper.service.record import CallRecord
@@ -111,7 +111,7 @@ class Guard:
         self._gate = gate
         self._access = access
         self._headers = _FIXED if headers is None else headers
-        self._guesses = Guesses(settings.keys)
+        self._throttle = AuthThrottle(settings.keys)
         self._start = fresh_seed()
         self._count = 0
 
@@ -209,7 +209,7 @@ class Guard:
         """Who calls, once it is known that he may."""
         check_size(scope)
         check_origin(headers, self._settings)
-        return self._guesses.caller(headers, (scope.get("client") or ("",))[0])
+        return self._throttle.caller(headers, (scope.get("client") or ("",))[0])
 
     def _is_inspector(self, path: str) -> bool:
         return self._access is not None and surface_of(path) == INSPECTOR

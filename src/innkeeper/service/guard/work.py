@@ -256,14 +256,14 @@ EVERYBODY: Final = "everybody"
 """Who owns what is stored where no keys tell callers apart: the people at this machine."""
 
 
-class Turn(NamedTuple):
+class QueuedCall(NamedTuple):
     """A call that waits for a worker."""
 
     caller: str
     future: asyncio.Future[Any]
 
 
-class Turns:
+class FairQueue:
     """Who gets the next worker: of the callers that hold fewer than ``most``, the one that holds the fewest.
 
     Callers that hold the same number take turns; the calls of one caller keep their order.
@@ -293,19 +293,19 @@ class Turns:
         """Whether a call waits that may have a worker."""
         return any(self._held[caller] < self._most for caller in self._waiting)
 
-    def next(self) -> Turn | None:
+    def next(self) -> QueuedCall | None:
         """The call whose turn it is; its caller holds one worker more until `leave`."""
         caller = min(self._waiting, key=self._held.__getitem__, default=None)
         if caller is None or self._held[caller] >= self._most:
             return None
         queue = self._waiting.pop(caller)
-        turn = Turn(caller, queue.popleft())
+        turn = QueuedCall(caller, queue.popleft())
         if queue:
             self._waiting[caller] = queue
         self._held[caller] += 1
         return turn if not turn.future.done() else self._skip(caller)
 
-    def _skip(self, caller: str) -> Turn | None:
+    def _skip(self, caller: str) -> QueuedCall | None:
         self.leave(caller)
         return self.next()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.app import address, library, listen, server_config
-from innkeeper.service.guard.guesses import Guesses
+from innkeeper.service.guard.auth_throttle import AuthThrottle
 from innkeeper.service.inspector.access import Access, Visitor
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.surface import PAGE, Inspector
@@ -69,7 +69,7 @@ def access_of(settings: Settings) -> Access:
     """Who may look beside a service: whoever opens the one-time address, and keys that may use the surface `SURFACE`."""
     if not settings.keys:
         return Access()
-    guesses = Guesses(settings.keys)
+    guesses = AuthThrottle(settings.keys)
 
     def keyed(headers: Mapping[str, str], client: str) -> Visitor | None:
         if not presented_key(headers):

@@ -23,7 +23,7 @@ from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.service.answers import (
     CANONICAL,
     MODE,
-    Answering,
+    CompletionHandler,
     Surface,
     json_body,
     json_response,
@@ -38,7 +38,7 @@ _RESPONSES: Final = Surface("openai-responses", read_responses, RESPONSES, envel
 _COMPLETION: Final = Surface("text-completion", read_completion, COMPLETION, envelope)
 
 
-def routes(answering: Answering, store: ResponseStore, started: int) -> list[BaseRoute]:
+def routes(answering: CompletionHandler, store: ResponseStore, started: int) -> list[BaseRoute]:
     """``chat/completions``, ``responses`` and what is stored of them, ``completions``, ``embeddings``, ``models``.
 
     ``started`` is when the service began, in seconds: what models say of their age.
@@ -78,7 +78,7 @@ def routes(answering: Answering, store: ResponseStore, started: int) -> list[Bas
 class _Listed:
     """The list of models, in OpenAI's words and Anthropic's at once."""
 
-    def __init__(self, answering: Answering, started: int) -> None:
+    def __init__(self, answering: CompletionHandler, started: int) -> None:
         self._answering, self._started = answering, started
 
     async def all(self, web: WebRequest) -> Response:
@@ -102,7 +102,7 @@ class _Listed:
 class _Stored:
     """Responses, kept where the request does not say otherwise."""
 
-    def __init__(self, answering: Answering, store: ResponseStore) -> None:
+    def __init__(self, answering: CompletionHandler, store: ResponseStore) -> None:
         self._answering, self._store = answering, store
 
     async def create(self, web: WebRequest) -> Response:

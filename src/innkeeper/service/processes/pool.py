@@ -21,7 +21,7 @@ from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, frame
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.guard.work import Turns, share
+from innkeeper.service.guard.work import FairQueue, share
 from innkeeper.service.processes.fork_server import ForkServer
 from innkeeper.service.processes.spawner import Spawner
 from innkeeper.service.settings import Settings, default_start_method
@@ -120,7 +120,7 @@ class Pool:
         self._settings = settings
         self._operations = operations
         self._state = state
-        self._turns = Turns(share(settings.workers))
+        self._turns = FairQueue(share(settings.workers))
         self._workers: set[Worker] = set()
         self._connected: set[Worker] = set()
         self._idle: list[Worker] = []

@@ -1,4 +1,4 @@
-"""Guesses: who calls, by key or by address, and how often an address may bring a wrong key.
+"""Throttle of authentication: who calls, by key or by address, and how often an address may bring a wrong key.
 
 Wrong keys are counted by address (of IPv6 by network, of which everybody has one). An address that has guessed too often must
 wait, also with the right key, or it would learn that it is right; only a key that was accepted from there before passes.
@@ -16,7 +16,7 @@ from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, 
 from innkeeper.service.settings import Keys, presented_key
 
 
-class Guesses:
+class AuthThrottle:
     """The addresses of one application, the latest `MAX_ADDRESSES`."""
 
     def __init__(self, keys: Keys, clock: Callable[[], float] = monotonic) -> None:
@@ -56,7 +56,7 @@ class Guesses:
 
 
 class _Address:
-    """Guesses that are left to an address, and the names of keys that were accepted from it."""
+    """AuthThrottle that are left to an address, and the names of keys that were accepted from it."""
 
     def __init__(self, now: float) -> None:
         self.guesses = float(MAX_GUESSES)

@@ -1,9 +1,9 @@
-"""Guesses: wrong keys cost time, by address; right ones pass."""
+"""AuthThrottle: wrong keys cost time, by address; right ones pass."""
 
 import pytest
 
 from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, GuessLimitError, KeyMissingError
-from innkeeper.service.guard.guesses import Guesses, origin_of
+from innkeeper.service.guard.auth_throttle import AuthThrottle, origin_of
 from innkeeper.service.settings import Keys
 
 RIGHT, WRONG = {"x-api-key": "right"}, {"authorization": "Bearer wrong"}
@@ -19,7 +19,7 @@ class Clock:
         return self.now
 
 
-def guess(guesses: Guesses, times: int, address: str = "1.2.3.4") -> None:
+def guess(guesses: AuthThrottle, times: int, address: str = "1.2.3.4") -> None:
     """Bring a wrong key so many times."""
     for _ in range(times):
         with pytest.raises(KeyMissingError):
@@ -29,7 +29,7 @@ def guess(guesses: Guesses, times: int, address: str = "1.2.3.4") -> None:
 def test_throttled() -> None:
     """After so many wrong keys an address waits, also with the right one, and then may guess once more."""
     clock = Clock()
-    guesses = Guesses(Keys("right"), clock)
+    guesses = AuthThrottle(Keys("right"), clock)
     guess(guesses, MAX_GUESSES)
     for headers in (WRONG, RIGHT):
         with pytest.raises(GuessLimitError) as caught:
@@ -44,7 +44,7 @@ def test_throttled() -> None:
 
 def test_others_pass() -> None:
     """Another address, and a key that was accepted from this one before, do not wait for a guesser."""
-    guesses = Guesses(Keys("right"), Clock())
+    guesses = AuthThrottle(Keys("right"), Clock())
     name = guesses.caller(RIGHT, "1.2.3.4")
     guess(guesses, MAX_GUESSES)
     assert guesses.caller(RIGHT, "1.2.3.4") == guesses.caller(RIGHT, "1.2.3.5") == name
@@ -53,17 +53,17 @@ def test_others_pass() -> None:
 
 def test_no_key() -> None:
     """To bring no key is no guess; where no key is needed, callers are told apart by address."""
-    guesses = Guesses(Keys("right"), Clock())
+    guesses = AuthThrottle(Keys("right"), Clock())
     for _ in range(MAX_GUESSES * 2):
         with pytest.raises(KeyMissingError):
             guesses.caller({}, "1.2.3.4")
     assert guesses.caller(RIGHT, "1.2.3.4")
-    assert Guesses(Keys()).caller(WRONG, "1.2.3.4") == "1.2.3.4"
+    assert AuthThrottle(Keys()).caller(WRONG, "1.2.3.4") == "1.2.3.4"
 
 
 def test_bounded() -> None:
     """Only so many addresses are remembered, the latest."""
-    guesses = Guesses(Keys("right"), Clock())
+    guesses = AuthThrottle(Keys("right"), Clock())
     guess(guesses, MAX_GUESSES, "first")
     for number in range(MAX_ADDRESSES):
         guess(guesses, 1, str(number))
