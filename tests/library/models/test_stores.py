@@ -177,7 +177,7 @@ def test_snapshots_are_few(db: Database) -> None:
         store.put(f"payload {number}", content_sha256="x", revision=number)
     newest = store.newest()
     assert newest is not None
-    assert newest["payload"] == f"payload {KEPT + 2}"
+    assert newest.payload == f"payload {KEPT + 2}"
     assert query(db, "SELECT count(*) FROM prompt_cache_snapshot").rows == ((KEPT,),)
 
 

@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterable, Mapping
 from select import select as readable
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import msgspec
 from sqlalchemy import delete, insert, select
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, damaged, snapshot_of
 from innkeeper.library.db.connection import translated
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, first_row
+from innkeeper.library.db.rows import checked, typed_rows
 from innkeeper.library.db.schema import CHANNEL
 from innkeeper.library.db.tables import prompt_cache_snapshot
 from innkeeper.library.templates.partials import parts_of
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ class DatabaseSnapshots:
         row = self._store.newest()
         if row is None:
             raise damaged("no snapshot was made yet")
-        payload, digest = str(row["payload"]).encode(), str(row["content_sha256"])
-        return catalogue_of(Snapshot(payload, digest, int(row["built_from_revision"])), ceiling=self._ceiling)
+        snapshot = Snapshot(row.payload.encode(), row.content_sha256, row.built_from_revision)
+        return catalogue_of(snapshot, ceiling=self._ceiling)
 
     def point(self, _request: ResolveRequest) -> Catalogue:
         """A snapshot is read whole."""
@@ -143,6 +143,16 @@ class DatabaseSnapshots:
 
 KEPT = 5
 """How many snapshots are kept."""
+
+
+class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``prompt_cache_snapshot``."""
+
+    id: int
+    created_at: str
+    content_sha256: str
+    payload: str
+    built_from_revision: int
 
 
 class SnapshotStore:
@@ -160,11 +170,12 @@ class SnapshotStore:
             newest = select(table.c.id).order_by(table.c.id.desc()).limit(KEPT)
             connection.execute(delete(table).where(table.c.id.not_in(newest)))
 
-    def newest(self) -> FrozenDict | None:
+    def newest(self) -> SnapshotRow | None:
         """The newest snapshot's row, None where there is none."""
         table = prompt_cache_snapshot
         with self.db.reading() as connection:
-            return first_row(connection.execute(select(table).order_by(table.c.id.desc()).limit(1)))
+            query = select(table).order_by(table.c.id.desc()).limit(1)
+            return next(iter(typed_rows(connection.execute(query), SnapshotRow)), None)
 
 
 _LOOK: Final = 5.0
