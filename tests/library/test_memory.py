@@ -1,6 +1,6 @@
 """Memory: how far each tier reaches, and what a conversation's own facts add."""
 
-from innkeeper.library.memory import SCOPES, reach, remembered
+from innkeeper.library.memory import SCOPES, MemoryRow, reach, remembered
 
 
 def test_each_tier_reaches_as_far_as_those_before_it() -> None:
@@ -10,7 +10,10 @@ def test_each_tier_reaches_as_far_as_those_before_it() -> None:
 
 def test_key_facts_of_the_document() -> None:
     """What a conversation keeps under ``key_facts`` is remembered too, each text once; anything else there is nothing."""
-    rows = [{"content": "likes tea"}, {"content": "has a cat"}]
+    rows = [
+        MemoryRow(id=text, scope="profile", content=text, content_sha256="", created_at="", updated_at="")
+        for text in ("likes tea", "has a cat")
+    ]
     assert remembered({"memory_data": {"key_facts": ["has a cat", "sails", 7, " "]}}, rows) == (
         "likes tea",
         "has a cat",

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.library.tier import Tier
+
 SCOPES: Final = ("conversation", "character", "profile")
 """How far something is remembered, the nearest first; also the words of ``memory_tier``."""
 
@@ -31,6 +33,25 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str | None = None
 
 
+class MemoryRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of ``memories``."""
+
+    id: str
+    tenant: str = ""
+    user_id: str = ""
+    scope: str
+    scope_id: str = ""
+    kind: str = "fact"
+    content: str
+    content_sha256: str
+    tier: Tier = Tier.SFW
+    pinned: bool = False
+    source: str = "user"
+    message_id: str | None = None
+    created_at: str
+    updated_at: str
+
+
 def reach(memory_tier: str) -> tuple[str, ...]:
     """The scopes that a conversation remembers from.
 
@@ -40,8 +61,8 @@ def reach(memory_tier: str) -> tuple[str, ...]:
     return SCOPES[: SCOPES.index(memory_tier) + 1]
 
 
-def remembered(conversation: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def remembered(conversation: Mapping[str, Any], rows: Sequence[MemoryRow]) -> tuple[str, ...]:
     """The texts of memories, and of the ``key_facts`` that the document keeps in a conversation's ``memory_data``, each once."""
     facts = conversation["memory_data"].get("key_facts")
     own = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, (list, tuple)) else []
-    return tuple(dict.fromkeys(text for text in (*(row["content"] for row in rows), *own) if text.strip()))
+    return tuple(dict.fromkeys(text for text in (*(row.content for row in rows), *own) if text.strip()))

@@ -14,8 +14,10 @@ from sqlalchemy.engine import Connection
 from innkeeper.jobs.deliveries import DeliveryRow
 from innkeeper.library.db.columns import active, created, json_column, serial
 from innkeeper.library.db.job_tables import job_deliveries
+from innkeeper.library.db.log_tables import memories
 from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, insert_many, typed_rows
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
+from innkeeper.library.memory import MemoryRow
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 
@@ -153,6 +155,7 @@ def test_a_row_of_other_types_is_a_damaged_database(connection: Connection) -> N
 def test_a_struct_has_the_columns_of_its_table() -> None:
     """A struct of a whole table names each of its columns, so that none is forgotten."""
     assert set(DeliveryRow.__struct_fields__) == set(job_deliveries.c.keys())
+    assert set(MemoryRow.__struct_fields__) == set(memories.c.keys())
 
 
 def test_priority_orders_from_low_to_high(connection: Connection) -> None:

@@ -15,7 +15,7 @@ from innkeeper.library.errors import FieldError, NotFoundError, TierBlockedError
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.memories import MemoryStore
-from innkeeper.library.memory import SCOPES, NewMemory, reach
+from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -28,9 +28,9 @@ def talk(db: Database, owner: Owner = ANN, **values: Any) -> FrozenDict:
     return ConversationStore(db, owner=owner).create(values)
 
 
-def texts(rows: tuple[FrozenDict, ...]) -> list[str]:
+def texts(rows: tuple[MemoryRow, ...]) -> list[str]:
     """What the rows say."""
-    return [row["content"] for row in rows]
+    return [row.content for row in rows]
 
 
 def fact(content: str, **fields: Any) -> NewMemory:
@@ -59,7 +59,7 @@ def test_what_is_of_somebody_else_is_not_there(db: Database) -> None:
         assert store.recall(talk(db, owner, memory_tier="profile")) == store.list() == ()
         for do in (store.pin, store.forget):
             with pytest.raises(NotFoundError, match="there is no memory"):
-                do(row["id"])
+                do(row.id)
     assert texts(MemoryStore(db, ANN).list("profile")) == ["likes tea"]
 
 
@@ -69,10 +69,10 @@ def test_once_pinned_first_then_the_newest(db: Database) -> None:
     first, second = store.add(here, [fact("one"), fact("two")])
     assert store.add(here, [fact(" one ")]) == (first,)
     store.add(here, [fact("three")])
-    store.pin(first["id"])
+    store.pin(first.id)
     assert texts(store.recall(here))[0] == "one"
     assert set(texts(store.recall(here))) == {"one", "two", "three"}
-    store.forget(second["id"])
+    store.forget(second.id)
     assert set(texts(store.list("conversation", here["id"]))) == {"one", "three"}
 
 
@@ -130,7 +130,7 @@ def test_at_the_same_time(db: Database) -> None:
     """Threads that remember the same thing have one memory of it."""
     here = talk(db)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: MemoryStore(db, ANN).add(here, [fact("the same")])[0]["id"], range(8)))
+        found = list(pool.map(lambda _: MemoryStore(db, ANN).add(here, [fact("the same")])[0].id, range(8)))
     assert len(set(found)) == 1 == len(MemoryStore(db, ANN).list())
 
 

@@ -14,14 +14,13 @@ from sqlalchemy import delete, func, or_, select, update
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import memories
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows, insert_new
+from innkeeper.library.db.rows import checked, insert_new, typed_rows
 from innkeeper.library.errors import FieldError, NotFoundError, is_storable
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
-from innkeeper.library.memory import SCOPES, NewMemory, reach
+from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach
 from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate
-from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import LimitError, Where
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class MemoryStore:
 
     def add(
         self, conversation: Mapping[str, Any], memory: Iterable[NewMemory], tier: Tier = Tier.SFW
-    ) -> tuple[FrozenDict, ...]:
+    ) -> tuple[MemoryRow, ...]:
         """Remember things that a conversation is about, all or none; what is remembered already is there once.
 
         Raises:
@@ -54,16 +53,16 @@ class MemoryStore:
         with self.db.transaction() as connection:
             return tuple([self._put(connection, row) for row in rows])
 
-    def recall(self, conversation: Mapping[str, Any], tier: Tier = Tier.SFW) -> tuple[FrozenDict, ...]:
+    def recall(self, conversation: Mapping[str, Any], tier: Tier = Tier.SFW) -> tuple[MemoryRow, ...]:
         """What a conversation remembers in a tier: pinned memories first, then the newest."""
         scopes = [self._at(scope, _scope_id(conversation, scope)) for scope in reach(conversation["memory_tier"])]
         allowed = [one.value for one in Tier if one.rank <= tier.rank]
         here = select(memories).where(or_(*scopes), memories.c.tier.in_(allowed))
         ordered = here.order_by(memories.c.pinned.desc(), memories.c.created_at.desc(), memories.c.id)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(ordered.limit(MAX_MEMORIES)))
+            return typed_rows(connection.execute(ordered.limit(MAX_MEMORIES)), MemoryRow)
 
-    def list(self, scope: str | None = None, scope_id: str | None = None) -> tuple[FrozenDict, ...]:
+    def list(self, scope: str | None = None, scope_id: str | None = None) -> tuple[MemoryRow, ...]:
         """All that is remembered for this owner, the newest first; of one scope, or of one conversation or character."""
         query = select(memories).where(self.owner.owns(memories))
         if scope is not None:
@@ -72,9 +71,9 @@ class MemoryStore:
             query = query.where(memories.c.scope_id == (scope_id if is_storable(scope_id) else ""))
         ordered = query.order_by(memories.c.created_at.desc(), memories.c.id).limit(MAX_MEMORIES * len(SCOPES))
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(ordered))
+            return typed_rows(connection.execute(ordered), MemoryRow)
 
-    def pin(self, memory_id: str, *, pinned: bool = True) -> FrozenDict:
+    def pin(self, memory_id: str, *, pinned: bool = True) -> MemoryRow:
         """Keep a memory before others, or no more. Raises `NotFoundError`."""
         with self.db.transaction() as connection:
             self._get(connection, memory_id)
@@ -82,7 +81,7 @@ class MemoryStore:
             connection.execute(update(memories).where(memories.c.id == memory_id).values(values))
             return self._get(connection, memory_id)
 
-    def forget(self, memory_id: str) -> FrozenDict:
+    def forget(self, memory_id: str) -> MemoryRow:
         """Take a memory out, for good. Raises `NotFoundError`."""
         with self.db.transaction() as connection:
             row = self._get(connection, memory_id)
@@ -115,30 +114,29 @@ class MemoryStore:
         )
         return row
 
-    def _put(self, connection: Connection, row: Mapping[str, Any]) -> FrozenDict:
+    def _put(self, connection: Connection, row: Mapping[str, Any]) -> MemoryRow:
         here = self._at(row["scope"], row["scope_id"])
         same = select(memories).where(here, memories.c.content_sha256 == row["content_sha256"])
-        known = first_row(connection.execute(same))
-        if known is not None:
-            return known
+        if known := typed_rows(connection.execute(same), MemoryRow):
+            return known[0]
         count = connection.execute(select(func.count()).select_from(memories).where(here)).scalar_one()
         if count >= MAX_MEMORIES:
             what = f"the memories of one {row['scope']}"
             hint = "forget some of them first"
             raise LimitError(what, limit="MAX_MEMORIES", allowed=MAX_MEMORIES, found=count + 1, hint=hint)
         insert_new(connection, memories, row, *_ONCE)
-        return frozen_row(connection.execute(same).mappings().one())
+        return typed_rows(connection.execute(same), MemoryRow)[0]
 
     def _at(self, scope: str, scope_id: str | None) -> ColumnElement[bool]:
         there = (memories.c.scope == scope) & (memories.c.scope_id == (scope_id or ""))
         return self.owner.owns(memories) & there
 
-    def _get(self, connection: Connection, memory_id: str) -> FrozenDict:
+    def _get(self, connection: Connection, memory_id: str) -> MemoryRow:
         here = self.owner.owns(memories) & (memories.c.id == memory_id)
-        row = first_row(connection.execute(select(memories).where(here))) if is_storable(memory_id) else None
-        if row is None:
+        rows = typed_rows(connection.execute(select(memories).where(here)), MemoryRow) if is_storable(memory_id) else ()
+        if not rows:
             raise NotFoundError(f"there is no memory {memory_id!r:.80}", where=Where(asset="memories"))
-        return row
+        return rows[0]
 
 
 def _known_scope(scope: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from innkeeper.library.errors import FieldError, need_texts
-from innkeeper.library.memory import NewMemory
+from innkeeper.library.memory import MemoryRow, NewMemory
 from innkeeper.library.templates.postprocessing import Cast, Processed
 from innkeeper.library.tier import Ceilings
 from innkeeper.operations.tasks.answer import TaskAnswer
@@ -94,7 +94,7 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     profile: ProfileFacts | None = None
     processed: Processed | None = None
     memories: int = 0
-    remembered: tuple[FrozenDict, ...] = ()
+    remembered: tuple[MemoryRow, ...] = ()
     above_tier: int = 0
     character: FrozenDict | None = None
 
@@ -117,7 +117,7 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def memory(self) -> dict[str, Any]:
         """What was remembered for the turn, and what is from now on."""
-        tier, new = self.conversation["memory_tier"], [row["id"] for row in self.remembered]
+        tier, new = self.conversation["memory_tier"], [row.id for row in self.remembered]
         return {"tier": tier, "recalled": self.memories, "remembered": new}
 
 
@@ -130,6 +130,6 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     cast: Cast
     said: FrozenDict | None
     memories: int
-    remembered: tuple[FrozenDict, ...]
+    remembered: tuple[MemoryRow, ...]
     above_tier: int
     character: FrozenDict | None = None

@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, TemplateNotFoundError, TierBlockedError
-from innkeeper.library.memory import remembered
+from innkeeper.library.memory import MemoryRow, remembered
 from innkeeper.library.prepare.conversation import conversation_request, history_of
 from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_facts
 from innkeeper.library.templates.postprocessing import Cast, PostProcessing, Processed
@@ -105,7 +105,7 @@ class Turns:
         if said is not None and known is None:
             rows = store.turns(row["id"], before=said["seq"])
         if new or (said is not None and known is None):
-            facts = (*new, *(one for one in facts if one["id"] not in {each["id"] for each in new}))
+            facts = (*new, *(one for one in facts if one.id not in {each.id for each in new}))
             prompt = self._prompt(request, row, text, facts if request.memory else (), rows, granted)
         return Turn(
             request=request,
@@ -190,7 +190,7 @@ class Turns:
         request: TurnRequest,
         row: FrozenDict,
         text: str,
-        facts: Sequence[FrozenDict],
+        facts: Sequence[MemoryRow],
         rows: Iterable[FrozenDict],
         granted: Tier,
     ) -> PrepareRequest:

@@ -10,13 +10,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.memory import NewMemory
+from innkeeper.library.memory import MemoryRow, NewMemory
 from innkeeper.operations.tasks.opening import Opening, card_columns, opened
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
@@ -76,9 +77,10 @@ def _rows(rows: Any) -> dict[str, Any]:
     return {"object": "list", "data": [_shown(row) for row in rows]}
 
 
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(row: Mapping[str, Any] | MemoryRow) -> dict[str, Any]:
     """A row without the name of its tenant, which is the operator's."""
-    return {name: value for name, value in row.items() if name not in _HIDDEN}
+    columns = msgspec.structs.asdict(row) if isinstance(row, MemoryRow) else row
+    return {name: value for name, value in columns.items() if name not in _HIDDEN}
 
 
 _HIDDEN: Final = frozenset({"tenant", "content_sha256"})
@@ -181,7 +183,7 @@ def _pin_memory(library: Library, owner: Owner, web: WebRequest, body: Mapping[s
 
 
 def _forget(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": library.memories_of(owner).forget(web.path_params["memory_id"])["id"], "deleted": True}
+    return {"id": library.memories_of(owner).forget(web.path_params["memory_id"]).id, "deleted": True}
 
 
 # ---------------------------------------------------------------------------------------------------------------- characters
