@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from innkeeper.content.files.private import _DRAFT
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import DatabaseLockedError, DatabaseReadOnlyError
-from innkeeper.library.private import _DRAFT
 from tests import shared
 from tests.faults.storage import OPERATIONS, Operation, copied, opened, state_of
 from tests.library.outsides import Counted

@@ -55,6 +55,7 @@ from innkeeper.prompt.errors import (
     UsageError,
     Where,
 )
+from innkeeper.prompt.tier import TierBlockedError as TierBlockedError  # noqa: PLC0414 - one of the library's, too
 
 # ------------------------------------------------------------------------------------------------------ mistakes of callers
 
@@ -191,31 +192,6 @@ class VaultKeyMissingError(VaultError):
     """No key: nothing can be sealed or opened."""
 
     HINT = "`innkeeper library vault init` makes one, or set INNKEEPER_VAULT_KEY_FILE or INNKEEPER_VAULT_KEY"
-
-
-# ------------------------------------------------------------------------------------------------------------------- tiers
-
-
-class TierBlockedError(InnkeeperError):
-    """A request that may not go on. ``decision`` is ``block`` or ``review``; the text is never part of the error."""
-
-    exit_code = 65
-    http_status = 403
-    HINT = "no setting lifts an absolute block; what waits for review is for the operator to decide"
-
-    def __init__(
-        self, decision: str, tier: str, categories: Iterable[str] = (), reasons: Iterable[str] = (), **kwargs: Any
-    ) -> None:
-        self.decision, self.tier = decision, tier
-        self.categories, self.reasons = tuple(categories), tuple(reasons)
-        what = ", ".join(self.categories) or ", ".join(self.reasons) or "not scanned"
-        facts: dict[str, Any] = {
-            "decision": decision,
-            "tier": tier,
-            "categories": self.categories,
-            "reasons": self.reasons,
-        }
-        super().__init__(f"the request does not pass in the {tier} tier ({decision}: {what})", **facts, **kwargs)
 
 
 # ----------------------------------------------------------------------------------------------------------------- budgets

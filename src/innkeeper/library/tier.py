@@ -13,35 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.library.errors import TierBlockedError
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.tier import Tier as Tier  # noqa: PLC0414 - its readers take it from here
+from innkeeper.prompt.tier import TierBlockedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from innkeeper.library.tiers.gate import TierPolicy
-
-
-class Tier(StrEnum):
-    """An audience: ``sfw`` for everyone, ``nsfw`` for verified adults where the operator allows it."""
-
-    SFW = "sfw"
-    NSFW = "nsfw"
-
-    @property
-    def rank(self) -> int:
-        """Its place in the order: a lower number is a wider audience."""
-        return int(self == "nsfw")  # enumeration members are slow to hash
-
-    @classmethod
-    def of(cls, value: Any) -> Tier:
-        """The tier a value names exactly. Whatever else it is (missing, unknown, malformed) is ``sfw``."""
-        return cls.NSFW if isinstance(value, str) and value == "nsfw" else cls.SFW
-
-    @classmethod
-    def lowest(cls, *tiers: Tier) -> Tier:
-        """The lowest of several, ``sfw`` where there are none."""
-        return min(tiers, key=lambda tier: tier.rank, default=cls.SFW)
 
 
 class Decision(StrEnum):

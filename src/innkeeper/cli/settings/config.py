@@ -210,7 +210,7 @@ def _document(path: Path) -> TOMLDocument:
 @contextmanager
 def _changed(path: Path) -> Iterator[TOMLDocument]:
     """The file, to be changed; it is written behind that. Others who change it meanwhile wait."""
-    from innkeeper.library.private import one_writer
+    from innkeeper.content.files.private import one_writer
 
     with one_writer(path.resolve().parent):
         document = _document(path)

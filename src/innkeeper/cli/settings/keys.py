@@ -203,7 +203,7 @@ class KeyStore:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """What is read here and written again loses nothing that others write meanwhile: they wait."""
-        from innkeeper.library.private import one_writer
+        from innkeeper.content.files.private import one_writer
 
         try:
             with one_writer(self.path.parent):
@@ -213,7 +213,7 @@ class KeyStore:
             raise UnavailableError(f"the keys cannot be stored: {error.strerror}", where=where) from None
 
     def _write(self, entries: dict[str, _Entry]) -> None:
-        from innkeeper.library.private import write_private
+        from innkeeper.content.files.private import write_private
 
         write_private(self.path, msgspec.json.format(msgspec.json.encode(_Keys(entries)), indent=2) + b"\n")
 

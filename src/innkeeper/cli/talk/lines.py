@@ -56,7 +56,7 @@ class Lines:
         """Remember the lines, for their owner alone."""
         if self._readline is None or not self._history:
             return
-        from innkeeper.library.private import make_private
+        from innkeeper.content.files.private import make_private
 
         with suppress(OSError):
             make_private(history_path())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.library.private import make_private
+from innkeeper.content.files.private import make_private
 from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, Where
 from innkeeper.prompt.machine import home, utc_now
 

@@ -23,9 +23,9 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from innkeeper.content.files.private import one_writer
 from innkeeper.inference.errors import MAX_MODEL_BYTES, ModelFileError
 from innkeeper.inference.local.gguf import MAGIC, read_gguf_head
-from innkeeper.library.private import one_writer
 from innkeeper.prompt import LimitError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.machine import HOME_VARIABLE, home

@@ -15,9 +15,9 @@ from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
-from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerRow
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.tier import Tier
 
 MILLION: Final = 1_000_000
 """Tokens that a price is for."""

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from innkeeper.inference.errors import AddressRefusedError, HttpError, TamperedError
 from innkeeper.inference.reasons import Reason, reason_of
-from innkeeper.library.errors import TierBlockedError
 from innkeeper.prompt.errors import InputError, MaxTokensExceededError, UsageError
+from innkeeper.prompt.tier import TierBlockedError
 
 
 class Failure(StrEnum):

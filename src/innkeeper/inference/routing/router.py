@@ -29,9 +29,9 @@ from innkeeper.inference.routing.health import WELL, Health
 from innkeeper.inference.routing.meter import FREE
 from innkeeper.inference.routing.policy import Criterion, RoutePolicy, policy_for
 from innkeeper.inference.routing.trace import Candidate, RouteStep, RouteTrace
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UnavailableError
+from innkeeper.prompt.tier import Tier
 
 MAX_POOLS: Final = 256
 """Kinds of requests whose deployments are kept in order (no error: all are sorted anew)."""

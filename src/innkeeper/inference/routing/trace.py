@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.tier import Tier
 
 
 class RouteStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.files.private import write_private
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
-from innkeeper.library.private import write_private
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json

@@ -20,6 +20,7 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from innkeeper.content.files.private import draft_beside, make_private
 from innkeeper.library.db import schema
 from innkeeper.library.db.connection import find_target, translate, translated
 from innkeeper.library.db.engine import Database
@@ -27,7 +28,6 @@ from innkeeper.library.db.rows import insert_many
 from innkeeper.library.db.scene_tables import metadata
 from innkeeper.library.db.tables import revisions
 from innkeeper.library.errors import AlreadyExistsError, DatabaseCorruptError, DatabaseError, DatabaseMissingError
-from innkeeper.library.private import draft_beside, make_private
 from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.content.files.private import make_private
 from innkeeper.library.db.sqlite_file import ReadOnly, SqliteFile
 from innkeeper.library.errors import (
     SAME_KEY,
@@ -33,7 +34,6 @@ from innkeeper.library.errors import (
     FieldError,
     SchemaError,
 )
-from innkeeper.library.private import make_private
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, Where
 from innkeeper.prompt.machine import home
 from innkeeper.prompt.once import once

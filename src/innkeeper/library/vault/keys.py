@@ -15,9 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from innkeeper.content.files.private import one_writer, write_private
 from innkeeper.lazy import install_line
 from innkeeper.library.errors import VaultKeyError, VaultKeyMissingError
-from innkeeper.library.private import one_writer, write_private
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.machine import Secret, home, random_bytes
 

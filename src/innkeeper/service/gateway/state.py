@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.content.files.private import one_writer
 from innkeeper.content.files.saving import save_bytes
 from innkeeper.content.json.text import decode_json, encode_json
-from innkeeper.library.private import one_writer
 from innkeeper.prompt.allowance import DEFAULT_LIMITS, BuildLimits
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError

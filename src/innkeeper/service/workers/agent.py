@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.content.files.private import write_private
 from innkeeper.jobs.worker.engine import WorkerEngine
 from innkeeper.jobs.worker.media_engine import MediaEngine
-from innkeeper.library.private import write_private
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import BEAT_SECONDS, call_key, digest
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.library.private import draft_beside, make_private, write_private
+from innkeeper.content.files.private import draft_beside, make_private, write_private
 
 
 def test_written_whole_and_private(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_drafts_of_dead_processes_are_removed(tmp_path: Path) -> None:
     """What a killed writer left goes with the next write; the drafts of those who still write stay."""
     path = tmp_path / "key"
     code = (
-        "import os, sys; from pathlib import Path; from innkeeper.library.private import draft_beside\n"
+        "import os, sys; from pathlib import Path; from innkeeper.content.files.private import draft_beside\n"
         "with draft_beside(Path(sys.argv[1])) as draft: draft.write_bytes(b'secret'); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 9
