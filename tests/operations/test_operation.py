@@ -11,6 +11,8 @@ import pytest
 
 from innkeeper.inference.fake import EchoServer
 from innkeeper.operations.library.decisions import EVALUATE, RESOLVE
+from innkeeper.operations.tasks.character import SUGGEST, CharacterSuggestions
+from innkeeper.operations.tasks.suggestions import KEYS
 from innkeeper.prompt.errors import UsageError
 from innkeeper.service.tasks.operations import OPERATIONS, described
 from tests.service.tasks.served import entered, served
@@ -41,6 +43,45 @@ def test_errors_name_the_field(body: dict[str, Any], path: str, message: str) ->
     with pytest.raises(UsageError, match=message) as caught:
         RESOLVE.read(body)
     assert caught.value.to_dict()["where"]["path"] == path
+
+
+def test_spellings_of_a_character() -> None:
+    """Fields are read under the document's spellings, in their order; parts may be texts, lists or objects."""
+    body = {
+        "suggestion_type": "voice",
+        "content_mode": "sfw",
+        "contentRating": "",
+        "declared_age": 30,
+        "model_key": "m",
+    }
+    parts = {"personality": {"temper": "calm"}, "traits": ["wry"], "appearance": "tall", "max_cost": 1}
+    request = SUGGEST.read({**body, **parts})
+    assert (request.kind, request.rating, request.age, request.model) == ("voice", "", 30, "m")
+    assert (request.personality, request.traits, request.appearance) == ({"temper": "calm"}, ["wry"], "tall")
+    wrongs: tuple[dict[str, Any], ...] = ({"declaredAge": True}, {"traits": 5}, {"role": []}, {"max_cost": -1})
+    for wrong in wrongs:
+        with pytest.raises(UsageError) as caught:
+            SUGGEST.read(wrong)
+        assert caught.value.to_dict()["where"]["path"] == next(iter(wrong))
+
+
+def test_suggestions_at_both_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function and the service answer alike; their errors have the shapes of their doors, with one status and code."""
+    monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
+    assert CharacterSuggestions.__annotations__.keys() >= KEYS.keys()
+    doors = ("/functions/v1/character-suggestions", "/v1/characters:suggest")
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        for door in doors:
+            reply = (await client.post(door, json={"type": "traits", "characterName": "Mira"})).json()
+            assert (reply["success"], reply["suggestedTraits"]) == (True, ["calm", "wry", "brave"])
+        refused = [await client.post(door, json={"type": "shoes"}) for door in doors]
+        assert [reply.status_code for reply in refused] == [400, 400]
+        assert refused[0].json()["success"] is False
+        assert refused[1].json()["error"]["param"] == "type"
+
+    with EchoServer(*['{"suggestedTraits": ["calm", "wry", "brave"]}'] * 4) as server:
+        served(entered(tmp_path / "library.db", server), ask)
 
 
 def test_the_page_on_adding_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

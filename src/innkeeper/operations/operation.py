@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -19,13 +19,15 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
 
+S = TypeVar("S", bound=msgspec.Struct)
+
 
 class Operation(msgspec.Struct, frozen=True, dict=True):
     """One operation.
 
     ``name`` is a subject and a verb (``tier.evaluate``). ``run`` takes a request, which is a struct, and a `Scope`; the first
     line of its docstring is the summary. ``aliases`` are other spellings of a field, which are read where the field's own name
-    has no value.
+    has no value; a list that has the own name too is read in its order.
     """
 
     name: str
@@ -47,7 +49,7 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
     @property
     def path(self) -> str:
         """The path over HTTP: ``/v1/tier:evaluate``."""
-        return "/v1/{}:{}".format(*self.name.split("."))
+        return f"/v1/{self.name.replace('.', ':')}"
 
     @property
     def summary(self) -> str:
@@ -55,29 +57,36 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
         return (self.run.__doc__ or self.name).strip().splitlines()[0]
 
     def read(self, body: Mapping[str, Any]) -> Any:
-        """The request in a JSON object. Null is left out; keys that no field names are ignored.
-
-        Raises `UsageError` with the path of the first field that does not fit.
-        """
-        values: dict[str, Any] = {}
-        for field in msgspec.structs.fields(self.request):
-            for key in (field.name, *self.aliases.get(field.name, ())):
-                # An empty text counts as absent, so that the next spelling is read; where no text is expected it is an error.
-                value = body.get(key)
-                if value is None or (value == "" and _is_text(field.type)):
-                    continue
-                try:
-                    values[field.name] = convert(_without_surrogates(value), field.type)
-                except msgspec.ValidationError as error:
-                    raise _mismatch(key, error) from None
-                break
-            if field.required and field.name not in values:
-                raise UsageError(f"{field.name} is needed", where=Where(path=field.name))
-        return self.request(**values)
+        """The request in a JSON object. Raises `UsageError`, as `read_body` does."""
+        return read_body(self.request, body, self.aliases)
 
     async def __call__(self, body: Mapping[str, Any], scope: Scope) -> Any:
         """Read a body, run, and return the reply as plain data. Raises `UsageError`, and what ``run`` raises."""
         return msgspec.to_builtins(await self.run(self.read(body), scope), enc_hook=dict)
+
+
+def read_body(kind: type[S], body: Mapping[str, Any], aliases: Mapping[str, tuple[str, ...]] = EMPTY) -> S:
+    """A struct in a JSON object. Null is left out; keys that no field names are ignored.
+
+    Raises `UsageError` with the path of the first field that does not fit.
+    """
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        name = field.encode_name
+        keys = aliases.get(field.name, ())
+        for key in keys if name in keys else (name, *keys):
+            # An empty text counts as absent, so that the next spelling is read; where no text is expected it is an error.
+            value = body.get(key)
+            if value is None or (value == "" and _is_text(field.type)):
+                continue
+            try:
+                values[field.name] = convert(_without_surrogates(value), field.type)
+            except msgspec.ValidationError as error:
+                raise _mismatch(key, error) from None
+            break
+        if field.required and field.name not in values:
+            raise UsageError(f"{name} is needed", where=Where(path=name))
+    return kind(**values)
 
 
 _WORDS: Final = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false",

@@ -87,13 +87,15 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
 
 
 def _function(name: str) -> Run:
-    from innkeeper.service.tasks import enhancement, scenes, suggestions, turns
+    from innkeeper.operations.tasks.character import SUGGEST
+    from innkeeper.service.tasks import enhancement, scenes, turns
+    from innkeeper.service.tasks.operations import runner
 
     return {
         "enhance-prompt": enhancement.enhanced,
         "playground-chat": turns.spoken,
         "roleplay-chat": turns.played,
-        "character-suggestions": suggestions.suggested,
+        "character-suggestions": runner(SUGGEST),
         "generate-scene": scenes.made,
         "compose-scene": scenes.composed,
     }[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
@@ -26,6 +26,22 @@ class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
     budget: int | None = None
     reserved: Mapping[str, int] = EMPTY
     window: int | None = None
+
+
+class TaskOutcome(TypedDict, total=False):
+    """How an answer came about: the part that the replies of all tasks have."""
+
+    request_id: str
+    degraded: bool
+    reasons: list[str]
+    execution: Literal["model", "rules", "none"]
+    resolution: dict[str, Any]
+    tier: dict[str, Any]
+    tokens: dict[str, Any]
+    route_trace: dict[str, Any] | None
+    usage: dict[str, Any]
+    cost_usd: float | None
+    latency_ms: dict[str, Any]
 
 
 class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):

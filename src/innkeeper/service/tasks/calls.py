@@ -14,6 +14,8 @@ from starlette.responses import Response
 
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.library.tier import Ceilings
+from innkeeper.operations.operation import read_body
+from innkeeper.operations.scope import TaskTerms
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
@@ -59,22 +61,17 @@ class TaskCall(NamedTuple):
         return self.ticket.grant.ceilings
 
     @property
-    def strict(self) -> bool:
-        """Whether a makeshift is an error. Raises `UsageError`."""
-        return flag_of(self.body, "strict")
-
-    @property
     def money(self) -> float | None:
         """US dollars that the call may cost: what is left to its key, and what the body allows. Raises `UsageError`."""
-        said = self.body.get("max_cost")
-        if said is not None and (isinstance(said, bool) or not isinstance(said, (int, float)) or not said >= 0):
-            raise UsageError("max_cost is a number of US dollars", where=Where(path="max_cost"))
-        bounds = [bound for bound in (self.ticket.money, said) if bound is not None]
-        return min(bounds) if bounds else None
+        return self._bound(read_body(TaskTerms, self.body))
 
-    def terms(self) -> dict[str, Any]:
-        """The fields of a `TextTask` that follow from who calls."""
-        return {"routes": self.ticket.grant.route, "money": self.money, "strict": self.strict}
+    def terms(self, request: TaskTerms | None = None) -> dict[str, Any]:
+        """The fields of a `TextTask` that follow from who calls and from the body. Raises `UsageError`."""
+        request = request or read_body(TaskTerms, self.body)
+        return {"routes": self.ticket.grant.route, "money": self._bound(request), "strict": request.strict}
+
+    def _bound(self, request: TaskTerms) -> float | None:
+        return min((bound for bound in (self.ticket.money, request.max_cost) if bound is not None), default=None)
 
 
 Run = Callable[[TaskCall], Awaitable[Mapping[str, Any]]]

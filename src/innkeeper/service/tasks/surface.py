@@ -20,7 +20,6 @@ from innkeeper.service.tasks.operations import OPERATIONS, described, operation_
 from innkeeper.service.tasks.scene_description import SCENES
 from innkeeper.service.tasks.scenes import scene_routes
 from innkeeper.service.tasks.stored import stored_routes
-from innkeeper.service.tasks.suggestions import suggestion_routes
 from innkeeper.service.tasks.talk_description import TALK
 from innkeeper.service.tasks.turns import turn_routes
 
@@ -71,7 +70,7 @@ class TaskSurface:
 
     def routes(self) -> list[BaseRoute]:
         """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
-        rooms = (enhancement_routes, operation_routes, suggestion_routes, stored_routes)
+        rooms = (enhancement_routes, operation_routes, stored_routes)
         return [
             *(route for routes in rooms for route in routes(self.tasks)),
             *turn_routes(self.tasks, self.models, self.media),

@@ -1,4 +1,4 @@
-"""What the paths of conversations, memories, characters and suggestions are, for the OpenAPI document."""
+"""What the paths of conversations, memories and characters are, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from innkeeper.library.memory import SCOPES
-from innkeeper.operations.tasks.suggestions import KEYS, SUGGESTION_TYPES
 from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
 from innkeeper.service.tasks.description import OUTCOME, function_path, service_path
 
@@ -58,19 +57,6 @@ _TURN: Final = {
     **OUTCOME,
 }
 _NEEDED: Final = ("success", "response", "conversation_id", "message_id", "replayed", "memory", "context")
-_SUGGEST: Final = record(
-    type={"enum": [*SUGGESTION_TYPES]},
-    name=_MAYBE,
-    description=_MAYBE,
-    traits=_ANY,
-    personality=_ANY,
-    role=_ANY,
-    appearance=_ANY,
-    contentRating=_ANY,
-    modelId=_MAYBE,
-    modelKey=_MAYBE,
-)
-_SUGGESTED: Final = {name: _TEXT if not shape.most else listed(_TEXT) for name, shape in KEYS.items()}
 
 
 def _turn(path: Callable[..., dict[str, Any]], summary: str, reply: str) -> dict[str, Any]:
@@ -114,12 +100,8 @@ TALK: Final = Description(
     {
         "/functions/v1/playground-chat": _turn(function_path, "Take a turn of a conversation.", "PlaygroundTurn"),
         "/functions/v1/roleplay-chat": _turn(function_path, "Take a turn with a character.", "RoleplayTurn"),
-        "/functions/v1/character-suggestions": function_path(
-            "Suggest parts of a character.", _SUGGEST, named("Suggestions")
-        ),
         "/v1/chat": _turn(service_path, "Take a turn of a conversation.", "PlaygroundTurn"),
         "/v1/roleplay": _turn(service_path, "Take a turn with a character.", "RoleplayTurn"),
-        "/v1/characters:suggest": service_path("Suggest parts of a character.", _SUGGEST, named("Suggestions")),
         "/v1/conversations": {
             "get": _stored("List your conversations, the one used last first.", _LIST, parameters=_LIMIT),
             "post": _made("Begin a conversation.", _OPENING, _KEY),
@@ -185,9 +167,6 @@ TALK: Final = Description(
             **_TURN,
             memory_updated={"type": "boolean"},
             usedFallback={"type": "boolean"},
-        ),
-        "Suggestions": record(
-            ("success", "missing"), success={"type": "boolean"}, missing=listed(_TEXT), **_SUGGESTED, **OUTCOME
         ),
     },
 )
