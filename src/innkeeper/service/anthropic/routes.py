@@ -13,8 +13,7 @@ from innkeeper.inference.requests.messages import read_messages
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
-from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import CompletionHandler, Surface, failure, json_body, json_response
+from innkeeper.service.answers import CompletionHandler, Surface, json_body, json_response, with_errors
 
 _MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id")
 
@@ -26,19 +25,16 @@ def routes(answering: CompletionHandler) -> list[BaseRoute]:
         return await answering.reply(web, _MESSAGES)
 
     async def count(web: WebRequest) -> Response:
-        try:
-            asked = read_messages(await json_body(web))
-            cards = {card.name: card for card in answering.cards(web)}
-            if asked.model not in cards:
-                raise ModelNotFoundError(asked.model, cards)
-            tokens = await asyncio.to_thread(_tokens, asked, cards[asked.model].model or asked.model)
-            return json_response({"input_tokens": tokens})
-        except InnkeeperError as error:
-            return failure(error, envelope)
+        asked = read_messages(await json_body(web))
+        cards = {card.name: card for card in answering.cards(web)}
+        if asked.model not in cards:
+            raise ModelNotFoundError(asked.model, cards)
+        tokens = await asyncio.to_thread(_tokens, asked, cards[asked.model].model or asked.model)
+        return json_response({"input_tokens": tokens})
 
     return [
         Route("/v1/messages", create, methods=["POST"]),
-        Route("/v1/messages/count_tokens", count, methods=["POST"]),
+        Route("/v1/messages/count_tokens", with_errors(count, envelope), methods=["POST"]),
     ]
 
 
