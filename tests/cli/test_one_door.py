@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.cli import main
-from innkeeper.cli.prompt.assets import Assets
+from innkeeper.cli.prompt.assets import AssetFiles
 from innkeeper.cli.talk import answering
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.cli.talk.conversation import Conversation
@@ -67,7 +67,7 @@ def facts(plan: Plan) -> dict[str, Any]:
 def test_demo_builds_as_everybody_does() -> None:
     """The demo's request has one plan: by the library, by a conversation, and by the same files read as a command reads them."""
     request, files = demo_request()
-    assets = Assets.of([str(EXAMPLES / name) for name in files], {})
+    assets = AssetFiles.of([str(EXAMPLES / name) for name in files], {})
     named = ("message", "now", "seed", "options", "tavern", "context_window", "reserved_tokens")
     again = assets.request({name: getattr(request, name) for name in named})
     plans = [build(request), build(again), build(BuildRequest.from_json(request.to_json()))]

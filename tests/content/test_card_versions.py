@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from innkeeper.content.card_versions import FIELDS, SPECS, V2_DEFAULTS, Asset, CardVersion, field_edits, version_edits
+from innkeeper.content.card_versions import (
+    FIELDS,
+    SPECS,
+    V2_DEFAULTS,
+    CardAsset,
+    CardVersion,
+    field_edits,
+    version_edits,
+)
 from innkeeper.content.character import Character
 from innkeeper.content.json import ABSENT
 from innkeeper.content.lorebook import Lorebook
@@ -37,7 +45,7 @@ def test_a_field_is_edited_where_the_card_has_it(
 
 def test_books_and_assets_are_written_as_json() -> None:
     """A lorebook is written as a card book, assets as objects."""
-    asset = Asset(type="icon", uri="ccdefault:", name="main", ext="png")
+    asset = CardAsset(type="icon", uri="ccdefault:", name="main", ext="png")
     edits = field_edits(Character.of(card("v3")), {"book": Lorebook.of({"entries": []}), "assets": (asset,)})
     assert edits["data", "character_book"]["entries"] == []
     assert edits["data", "assets"] == [{"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}]

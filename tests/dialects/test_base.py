@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules
+from innkeeper.dialects.conversation import Rules, TurnSequence
 from innkeeper.dialects.options import Table, as_is
 from innkeeper.dialects.report import Report
 from innkeeper.prompt.dialect import Tool
@@ -23,12 +23,12 @@ class Plain(BaseDialect):
     table: ClassVar[Table] = as_is("temperature", "max_tokens")
     own_options: ClassVar[tuple[str, ...]] = ("loud",)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> Any:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> Any:
         report.repair("counted")
         return [len(talk.turns)] * (2 if options.get("loud") else 1)
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         return {"model": model, "turns": len(talk.turns)}
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from innkeeper.jobs import steps
-from innkeeper.jobs.backend import Call, Submitted
+from innkeeper.jobs.backend import BackendCall, Submitted
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.runner import Runner
 from innkeeper.library.tier import ScanFindings
@@ -63,11 +63,11 @@ class Paid(FakeProvider):
         super().__init__()
         self._ledger = ledger
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         self._ledger.add(call.job_id)
         return Submitted(reference={"id": f"ref-{call.job_id}"})
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         raise AssertionError("nothing is cancelled here")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectionError, ProviderTimeoutError
-from innkeeper.jobs.backend import Call, Failure, Progress, RefusedByProviderError, WebhookRefusedError
-from innkeeper.jobs.job import NEXT, Job, JobChangedError, JobStateError, Output, State
+from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, RefusedByProviderError, WebhookRefusedError
+from innkeeper.jobs.job import NEXT, Job, JobChangedError, JobState, JobStateError, Output
 from innkeeper.jobs.limits import MAX_ATTEMPTS
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.media_jobs import Terms
@@ -68,7 +68,7 @@ def test_late(at: House, provider: FakeProvider) -> None:
     """A provider that takes its time is asked until it is done, and paid once."""
     provider.polls = 3
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, provider.charged, provider.polled) == (State.SUCCEEDED, 1, 4)
+    assert (job.state, provider.charged, provider.polled) == (JobState.SUCCEEDED, 1, 4)
     assert at.jobs.assets.get(job.results[0].name) == PICTURE
     assert at.told(job.id)[:3] == ["created", "queued", "dispatched"]
     assert at.told(job.id)[-2:] == ["storing", "succeeded"]
@@ -79,7 +79,7 @@ def test_never(at: House, provider: FakeProvider) -> None:
     provider.never = True
     job = at.drain(at.jobs.submit(WANTED, Terms(deadline_seconds=0.4)).id)
     at.runner.sweep()
-    assert (job.state, provider.charged, provider.cancelled) == (State.EXPIRED, 1, ["ref-0"])
+    assert (job.state, provider.charged, provider.cancelled) == (JobState.EXPIRED, 1, ["ref-0"])
 
 
 @dataclass
@@ -104,7 +104,7 @@ def test_damaged(at: House, provider: FakeProvider, case: Damaged) -> None:
     """A damaged result is fetched again; nothing of it is kept, and after some tries the job fails and can be retried."""
     provider.outputs, provider.files = [case.output], [case.file]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.error_kind, job.retryable) == (State.FAILED, "bad_result", True)
+    assert (job.state, job.error_kind, job.retryable) == (JobState.FAILED, "bad_result", True)
     assert (provider.charged, provider.fetched) == (1, MAX_ATTEMPTS)
     assert not job.results
 
@@ -113,18 +113,18 @@ def test_partial_once(at: House, provider: FakeProvider) -> None:
     """A file that was cut off once is whole the next time, and the job succeeds without being paid again."""
     provider.files = [PICTURE[:-20], PICTURE]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, provider.charged, provider.fetched) == (State.SUCCEEDED, 1, 2)
+    assert (job.state, provider.charged, provider.fetched) == (JobState.SUCCEEDED, 1, 2)
 
 
 def test_webhook_before_the_response(at: House, provider: FakeProvider) -> None:
     """A webhook that comes before the provider has answered brings the job on, and the answer changes nothing more."""
 
-    def early(call: Call, reference: str) -> None:
+    def early(call: BackendCall, reference: str) -> None:
         assert at.jobs.receive("fake", call.job_id, *hook(reference, time.time())) == "taken"
 
     provider.before = early
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, provider.charged) == (State.SUCCEEDED, 1)
+    assert (job.state, provider.charged) == (JobState.SUCCEEDED, 1)
     assert "webhook_first" in at.told(job.id)
 
 
@@ -138,7 +138,7 @@ def test_webhook_twice(at: House, provider: FakeProvider) -> None:
     provider.polls = 0
     done = at.drain(job.id)
     assert at.jobs.receive("fake", job.id, *hook("ref-0", time.time(), "d-2")) == "ignored"
-    assert (done.state, at.jobs.get(job.id), provider.charged) == (State.SUCCEEDED, done, 1)
+    assert (done.state, at.jobs.get(job.id), provider.charged) == (JobState.SUCCEEDED, done, 1)
 
 
 @pytest.mark.parametrize("kind", ["signature", "body", "old", "future"])
@@ -172,7 +172,7 @@ def test_clock_back(at: House, provider: FakeProvider, clock: Shifted) -> None:
     at.runner.drain(0.05)
     clock.by = -timedelta(days=1)
     done = at.drain(job.id)
-    assert (done.state, provider.charged) == (State.SUCCEEDED, 1)
+    assert (done.state, provider.charged) == (JobState.SUCCEEDED, 1)
 
 
 def test_clock_back_and_worker_lost(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +182,9 @@ def test_clock_back_and_worker_lost(url: str, tmp_path: Path, monkeypatch: pytes
     with house(url, tmp_path, provider, outside=clock, lease=0.1) as at:
         job = at.jobs.submit(WANTED)
         (held,) = at.jobs.store.claim("a worker that is gone", 1)
-        assert held.state is State.DISPATCHED
+        assert held.state is JobState.DISPATCHED
         clock.by = -timedelta(days=1)
-        assert at.drain(job.id).state is State.SUCCEEDED
+        assert at.drain(job.id).state is JobState.SUCCEEDED
         assert "lease_lost" in at.told(job.id)
 
 
@@ -195,16 +195,16 @@ class Lost:
     name: str
     error: Exception
     repeatable: bool
-    state: State
+    state: JobState
     kind: str | None
     charged: int
 
 
 LOST = [
-    Lost("time", ProviderTimeoutError("no answer", phase="read"), False, State.FAILED, "outcome_unknown", 1),
-    Lost("cut", ProviderConnectionError("broke"), False, State.FAILED, "outcome_unknown", 1),
-    Lost("gateway", _status(502), False, State.FAILED, "outcome_unknown", 1),
-    Lost("free", ProviderTimeoutError("no answer", phase="read"), True, State.SUCCEEDED, None, 2),
+    Lost("time", ProviderTimeoutError("no answer", phase="read"), False, JobState.FAILED, "outcome_unknown", 1),
+    Lost("cut", ProviderConnectionError("broke"), False, JobState.FAILED, "outcome_unknown", 1),
+    Lost("gateway", _status(502), False, JobState.FAILED, "outcome_unknown", 1),
+    Lost("free", ProviderTimeoutError("no answer", phase="read"), True, JobState.SUCCEEDED, None, 2),
 ]
 
 
@@ -223,7 +223,7 @@ def test_answer_lost_and_webhook_late(at: House, provider: FakeProvider) -> None
     assert job.error_kind == "outcome_unknown"
     assert at.jobs.receive("fake", job.id, *hook("ref-0", time.time())) == "taken"
     done = at.drain(job.id)
-    assert (done.state, done.error_kind, provider.charged) == (State.SUCCEEDED, None, 1)
+    assert (done.state, done.error_kind, provider.charged) == (JobState.SUCCEEDED, None, 1)
 
 
 def test_refused(at: House, provider: FakeProvider) -> None:
@@ -231,7 +231,7 @@ def test_refused(at: House, provider: FakeProvider) -> None:
     provider.errors = [RefusedByProviderError("the provider's safety checker refused it")]
     job = at.drain(at.jobs.submit(WANTED).id)
     assert (job.state, job.error_kind, job.retryable, job.attempt) == (
-        State.FAILED,
+        JobState.FAILED,
         "provider_policy_refusal",
         False,
         1,
@@ -242,20 +242,20 @@ def test_odd_words(at: House, provider: FakeProvider) -> None:
     """What a provider says is kept as far as a database takes it: no word of its keeps a job from ending."""
     provider.errors = [RefusedByProviderError("no\0 \ud800" + "x" * 1_000)]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, (job.error_message or "")[:5]) == (State.FAILED, "no ?x")
+    assert (job.state, (job.error_message or "")[:5]) == (JobState.FAILED, "no ?x")
 
 
 def test_unavailable(at: House, provider: FakeProvider) -> None:
     """A provider that has no room is asked again, as often as is allowed; a wrong key ends it at once."""
     provider.errors = [_status(503), _status(429)]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.attempt, provider.charged) == (State.SUCCEEDED, 3, 1)
+    assert (job.state, job.attempt, provider.charged) == (JobState.SUCCEEDED, 3, 1)
     provider.errors = [_status(503)] * 9
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.error_kind, job.attempt) == (State.FAILED, "unavailable", MAX_ATTEMPTS)
+    assert (job.state, job.error_kind, job.attempt) == (JobState.FAILED, "unavailable", MAX_ATTEMPTS)
     provider.errors = [_status(401)]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.error_kind, job.retryable) == (State.FAILED, "auth", False)
+    assert (job.state, job.error_kind, job.retryable) == (JobState.FAILED, "auth", False)
 
 
 def test_cancelled_while_running(at: House, provider: FakeProvider) -> None:
@@ -263,12 +263,12 @@ def test_cancelled_while_running(at: House, provider: FakeProvider) -> None:
     provider.never = True
     job = at.jobs.submit(WANTED)
     at.runner.drain(0.1)
-    assert at.jobs.cancel(job.id).state is State.CANCELLED
+    assert at.jobs.cancel(job.id).state is JobState.CANCELLED
     at.runner.sweep()
     assert provider.cancelled == ["ref-0"]
     assert at.jobs.receive("fake", job.id, *hook("ref-0", time.time())) == "ignored"
     at.runner.drain(0.1)
-    assert (at.jobs.get(job.id).state, provider.charged) == (State.CANCELLED, 1)
+    assert (at.jobs.get(job.id).state, provider.charged) == (JobState.CANCELLED, 1)
 
 
 def test_cancelled_in_the_hand_over(at: House, provider: FakeProvider) -> None:
@@ -277,7 +277,7 @@ def test_cancelled_in_the_hand_over(at: House, provider: FakeProvider) -> None:
     provider.before = lambda call, _reference: cancelled.append(at.jobs.cancel(call.job_id))
     job = at.drain(at.jobs.submit(WANTED).id)
     at.runner.sweep()
-    assert (job.state, provider.cancelled) == (State.CANCELLED, ["ref-0"])
+    assert (job.state, provider.cancelled) == (JobState.CANCELLED, ["ref-0"])
 
 
 def test_kept_before_success(at: House, provider: FakeProvider) -> None:
@@ -285,7 +285,7 @@ def test_kept_before_success(at: House, provider: FakeProvider) -> None:
     (Path(at.jobs.assets.folder)).parent.mkdir(parents=True, exist_ok=True)  # type: ignore[attr-defined]
     at.jobs.assets.folder.write_text("a file where a folder should be")  # type: ignore[attr-defined]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.error_kind, job.retryable, provider.charged) == (State.FAILED, "storage", True, 1)
+    assert (job.state, job.error_kind, job.retryable, provider.charged) == (JobState.FAILED, "storage", True, 1)
 
 
 def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:
@@ -303,45 +303,45 @@ def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:
 def test_answers_twice(at: House, provider: FakeProvider) -> None:
     """A provider whose first worker was given up answers twice: what was known first counts, the other is told of."""
 
-    def given_up(call: Call, _: str) -> None:
+    def given_up(call: BackendCall, _: str) -> None:
         provider.before = None
         at.runner.steps.recover(at.jobs.get(call.job_id), provider)
         assert at.jobs.receive("fake", call.job_id, *hook("ref-7", time.time())) == "taken"
 
     provider.before = given_up
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.reference, provider.charged) == (State.SUCCEEDED, {"id": "ref-7"}, 1)
+    assert (job.state, job.reference, provider.charged) == (JobState.SUCCEEDED, {"id": "ref-7"}, 1)
     assert at.told(job.id).count("succeeded") == 1
     assert "second_at_provider" in at.told(job.id)
 
 
 def test_webhook_of_an_attempt_before(at: House, provider: FakeProvider) -> None:
     """A webhook about an attempt that is over does not become the reference of the next: that one is followed, and paid once."""
-    failed = Progress("failed", failure=Failure("provider_failed", "out of memory"))
+    failed = Progress("failed", failure=JobFailure("provider_failed", "out of memory"))
     provider.stands = [failed]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.error_kind) == (State.FAILED, "provider_failed")
+    assert (job.state, job.error_kind) == (JobState.FAILED, "provider_failed")
     at.jobs.retry(job.id)
 
-    def late(call: Call, _: str) -> None:
+    def late(call: BackendCall, _: str) -> None:
         assert at.jobs.receive("fake", call.job_id, *hook("ref-0", time.time(), "late")) == "ignored"
 
     provider.before = late
     done = at.drain(job.id)
-    assert (done.state, done.reference, provider.charged) == (State.SUCCEEDED, {"id": "ref-1"}, 2)
+    assert (done.state, done.reference, provider.charged) == (JobState.SUCCEEDED, {"id": "ref-1"}, 2)
 
 
 def test_retried_twice_at_once(url: str, at: House, provider: FakeProvider) -> None:
     """Of several who ask for a job once more at the same time one is heard, whichever process they are in."""
     provider.errors = [_status(401)]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert job.state is State.FAILED
+    assert job.state is JobState.FAILED
     with house(url, at.folder, provider) as other, ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(jobs.retry, job.id) for jobs in (at.jobs, other.jobs) * 2]
         errors = [one.exception() for one in asked]
     assert [error is None for error in errors].count(True) == 1
     assert all(isinstance(error, JobStateError | JobChangedError) for error in errors if error is not None)
-    assert (at.drain(job.id).state, provider.charged) == (State.SUCCEEDED, 1)
+    assert (at.drain(job.id).state, provider.charged) == (JobState.SUCCEEDED, 1)
     assert at.told(job.id).count("retried") == 1
 
 
@@ -351,7 +351,7 @@ def test_cancelled_while_storing(url: str, at: House, provider: FakeProvider) ->
         provider.fetching = lambda call: other.jobs.cancel(call.job_id)
         job = at.drain(at.jobs.submit(WANTED).id)
         at.runner.sweep()
-    assert (job.state, job.results, provider.fetched) == (State.CANCELLED, (), 1)
+    assert (job.state, job.results, provider.fetched) == (JobState.CANCELLED, (), 1)
     assert provider.cancelled == ["ref-0"]
     assert "succeeded" not in at.told(job.id)
 
@@ -363,11 +363,11 @@ def test_cancelled_and_retried_at_once(url: str, at: House, provider: FakeProvid
         calls = [ask for jobs in (at.jobs, other.jobs) for ask in (jobs.cancel, jobs.retry, jobs.cancel)]
         for one in [pool.submit(ask, job.id) for ask in calls]:
             assert one.exception() is None or isinstance(one.exception(), JobStateError | JobChangedError)
-    states = [State(event.state) for event in at.jobs.events(job)]
+    states = [JobState(event.state) for event in at.jobs.events(job)]
     assert all(after in NEXT[before] for before, after in pairwise(states) if before is not after)
     if at.jobs.get(job.id).ended:
         at.jobs.retry(job.id)
-    assert (at.drain(job.id).state, provider.charged) == (State.SUCCEEDED, 1)
+    assert (at.drain(job.id).state, provider.charged) == (JobState.SUCCEEDED, 1)
 
 
 def test_budget_of_several_at_once(url: str, at: House, provider: FakeProvider) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from innkeeper.jobs.assets import FolderAssets
-from innkeeper.jobs.backend import Call, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.backends.tiny_seed_picture import drawn
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
@@ -60,8 +60,8 @@ class FakeProvider:
     lost_answers: list[Exception] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=lambda: [Output(url="https://files.example/1.png")])
     files: list[bytes] = field(default_factory=lambda: [PICTURE])
-    before: Callable[[Call, str], object] | None = None
-    fetching: Callable[[Call], object] = lambda _: None
+    before: Callable[[BackendCall, str], object] | None = None
+    fetching: Callable[[BackendCall], object] = lambda _: None
     stands: list[Progress] = field(default_factory=list)
     name: str = "fake"
     charged: int = 0
@@ -71,7 +71,7 @@ class FakeProvider:
     bodies: list[Mapping[str, Any]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         if self.errors:
             raise self.errors.pop(0)
         self.charged += 1
@@ -83,7 +83,7 @@ class FakeProvider:
             raise self.lost_answers.pop(0)
         return Submitted(reference={"id": reference})
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         self.polled += 1
         if self.stands:
             return self.stands.pop(0)
@@ -91,15 +91,15 @@ class FakeProvider:
             return Progress("running", share=min(0.9, self.polled / 10))
         return Progress("done", outputs=tuple(self.outputs))
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         self.cancelled.append(reference["id"])
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         self.fetched += 1
         self.fetching(call)
         return self.files[min(self.fetched, len(self.files)) - 1]
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         if not hmac.compare_digest(sign(headers.get("at", ""), body), headers.get("signature", "")):
             raise WebhookRefusedError("the webhook's signature does not hold")
         check_time(headers["at"], now)

@@ -16,7 +16,7 @@ from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError, BudgetError, HttpError
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.deliveries import Deliveries
-from innkeeper.jobs.job import JobChangedError, JobMissingError, JobStateError, Mode, State
+from innkeeper.jobs.job import JobChangedError, JobMissingError, JobState, JobStateError, Mode
 from innkeeper.jobs.limits import MAX_DELIVERIES
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.jobs.media_jobs import Terms
@@ -183,19 +183,19 @@ def test_retry(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("innkeeper.jobs.steps.POLL_SECONDS", (0.02, 0.05))
     at.provider.errors = [HttpError("no", status=401, headers={}, sample="")]
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert job.state is State.FAILED
+    assert job.state is JobState.FAILED
     again = at.jobs.retry(job.id)
-    assert (again.state, again.attempt, again.error_kind) == (State.QUEUED, 0, None)
+    assert (again.state, again.attempt, again.error_kind) == (JobState.QUEUED, 0, None)
     with pytest.raises(JobStateError):
         at.jobs.retry(job.id)
     done = at.drain(job.id)
-    assert done.state is State.SUCCEEDED
+    assert done.state is JobState.SUCCEEDED
     with pytest.raises(JobStateError):
         at.jobs.cancel(job.id)
     with pytest.raises(JobChangedError):
-        at.jobs.store.move(again, State.CANCELLED)
+        at.jobs.store.move(again, JobState.CANCELLED)
     with pytest.raises(JobChangedError):
-        at.jobs.store.move(done, State.QUEUED)
+        at.jobs.store.move(done, JobState.QUEUED)
     assert at.jobs.store.remove_ended(later(at.jobs.store.db.now(), 60)) == 1
 
 
@@ -207,7 +207,7 @@ def test_threads(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
         until = time.monotonic() + 20
         while any(not at.jobs.get(one).ended for one in ids) and time.monotonic() < until:
             time.sleep(0.05)
-    assert {at.jobs.get(one).state for one in ids} == {State.SUCCEEDED}
+    assert {at.jobs.get(one).state for one in ids} == {JobState.SUCCEEDED}
     assert at.provider.charged == 6
 
 
@@ -231,7 +231,7 @@ def test_slow_receivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             until = time.monotonic() + 60
             while not at.jobs.get(job.id).ended and time.monotonic() < until:
                 time.sleep(0.01)
-            assert at.jobs.get(job.id).state is State.SUCCEEDED
+            assert at.jobs.get(job.id).state is JobState.SUCCEEDED
             assert not enough.is_set()
             enough.set()
 

@@ -13,7 +13,7 @@ from innkeeper.inference.errors import BudgetError, HttpError, ProviderConnectio
 from innkeeper.inference.routing.router import NoRouteError, RouteAttempts
 from innkeeper.jobs.assets import FolderAssets
 from innkeeper.jobs.backend import RefusedByProviderError
-from innkeeper.jobs.job import Job, Mode, State
+from innkeeper.jobs.job import Job, JobState, Mode
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.media_jobs import MediaJobs, Terms
 from innkeeper.jobs.runner import Runner
@@ -85,7 +85,7 @@ def _status(status: int) -> HttpError:
 def test_first_choice(inn: Inn) -> None:
     """*Routing Logic by Modality*: one's own server first, then the cheapest; a model that is named is asked, and no other."""
     job = inn.done(inn.jobs.submit(WANTED))
-    assert (job.backend, job.state, inn.charged) == ("near", State.SUCCEEDED, (1, 0, 0))
+    assert (job.backend, job.state, inn.charged) == ("near", JobState.SUCCEEDED, (1, 0, 0))
     trace = job.to_dict()["route_trace"]
     assert (trace["policy"], trace["modality"], trace["task"], trace["ended"]) == (
         "default",
@@ -152,7 +152,7 @@ def test_fallback(inn: Inn, case: Fails) -> None:
     inn.near.errors = [case.error]
     job = inn.done(inn.jobs.submit(WANTED))
     assert (way(job), job.error_kind) == (case.way, case.kind)
-    assert job.state is (State.SUCCEEDED if case.kind is None else State.FAILED)
+    assert job.state is (JobState.SUCCEEDED if case.kind is None else JobState.FAILED)
     if case.kind is None:
         assert job.to_dict()["route_trace"]["degraded"] == ["fallback"]
         assert [event.event for event in inn.jobs.events(job)].count("fallback") == 1
@@ -163,7 +163,7 @@ def test_unknown_outcome_goes_nowhere(inn: Inn) -> None:
     inn.model("near/one", is_active=False)
     inn.mid.lost_answers = [ProviderTimeoutError("late", phase="read")]
     job = inn.done(inn.jobs.submit(WANTED))
-    assert (job.state, job.error_kind, inn.charged) == (State.FAILED, "outcome_unknown", (0, 1, 0))
+    assert (job.state, job.error_kind, inn.charged) == (JobState.FAILED, "outcome_unknown", (0, 1, 0))
     assert way(job) == [("mid", "outcome_unknown")]
 
 
@@ -231,7 +231,7 @@ def test_money(inn: Inn) -> None:
     inn.near.errors = [_status(503)] * 9
     inn.mid.errors = [_status(404)]
     job = inn.done(inn.jobs.submit(WANTED, Terms(max_cost=0.03)))
-    assert (inn.far.charged, job.state) == (0, State.FAILED)
+    assert (inn.far.charged, job.state) == (0, JobState.FAILED)
     inn.model("near/one", is_active=False)
     with pytest.raises(BudgetError) as refused:
         inn.jobs.submit(WANTED, Terms(max_cost=0.01))
@@ -263,7 +263,7 @@ def test_judged_again(inn: Inn, monkeypatch: pytest.MonkeyPatch) -> None:
     assert adult.tier == "nsfw"
     inn.jobs.library.database._rules = OperatorRules(gate=TierGate.of(TierPolicy()))
     done = inn.done(adult)
-    assert (done.tier, done.state) == ("sfw", State.SUCCEEDED)
+    assert (done.tier, done.state) == ("sfw", JobState.SUCCEEDED)
     before, other = inn.charged, inn.jobs.submit(WANTED)
 
     def refuse(_: Job) -> None:
@@ -271,7 +271,7 @@ def test_judged_again(inn: Inn, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(inn.jobs.planner, "judge_again", refuse)
     blocked = inn.done(other)
-    assert (blocked.state, blocked.error_kind, blocked.retryable) == (State.FAILED, "safety_block", False)
+    assert (blocked.state, blocked.error_kind, blocked.retryable) == (JobState.FAILED, "safety_block", False)
     assert inn.charged == before
 
 
@@ -325,7 +325,7 @@ def test_s4(inn: Inn, may_be_off: list[bool], adult: bool, verified: bool, said:
     ceilings = Ceilings(account=Tier.NSFW if verified else Tier.SFW)
     wanted = MediaRequest(prompt="a red barn", extra={"enable_safety_checker": said})
     job = inn.done(inn.jobs.submit(wanted, Terms(tier="nsfw" if adult else "sfw", ceilings=ceilings)))
-    assert (job.state, job.tier) == (State.SUCCEEDED, "nsfw" if adult and verified else "sfw")
+    assert (job.state, job.tier) == (JobState.SUCCEEDED, "nsfw" if adult and verified else "sfw")
     (body,) = [body for provider in providers for body in provider.bodies]
     assert body["enable_safety_checker"] is not (adult and verified and may_be_off[failures])
 

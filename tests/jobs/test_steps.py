@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.jobs.backend import Progress
-from innkeeper.jobs.job import State
+from innkeeper.jobs.job import JobState
 from innkeeper.jobs.limits import MAX_CANCEL_TRIES
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.steps import Steps
@@ -40,21 +40,21 @@ def test_not_configured(at: House) -> None:
 @pytest.mark.parametrize(
     ("stage", "repeatable", "state", "charged"),
     [
-        ("lost", False, State.FAILED, 1),
-        ("done", False, State.FAILED, 1),
-        ("lost", True, State.FAILED, 5),
-        ("cancelled", False, State.CANCELLED, 1),
+        ("lost", False, JobState.FAILED, 1),
+        ("done", False, JobState.FAILED, 1),
+        ("lost", True, JobState.FAILED, 5),
+        ("cancelled", False, JobState.CANCELLED, 1),
     ],
 )
 def test_odd_ends(
-    at: House, monkeypatch: pytest.MonkeyPatch, stage: Any, repeatable: bool, state: State, charged: int
+    at: House, monkeypatch: pytest.MonkeyPatch, stage: Any, repeatable: bool, state: JobState, charged: int
 ) -> None:
     """A paid provider that lost a job, or gave nothing, is not asked again by itself; a free one is. One may end a job."""
     monkeypatch.setattr(at.provider, "status", lambda *_: Progress(stage))
     at.provider.repeatable = repeatable
     job = at.drain(at.jobs.submit(WANTED).id)
     assert (job.state, at.provider.charged) == (state, charged)
-    assert job.retryable is (True if state is State.FAILED else None)
+    assert job.retryable is (True if state is JobState.FAILED else None)
 
 
 def test_looks_that_fail(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_looks_that_fail(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(at.provider, "status", status)
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, job.error_kind, answers, at.provider.charged) == (State.FAILED, "auth", [], 1)
+    assert (job.state, job.error_kind, answers, at.provider.charged) == (JobState.FAILED, "auth", [], 1)
 
 
 def test_cannot_be_told(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_cannot_be_told(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
     job = at.jobs.submit(WANTED)
     at.runner.drain(0.1)
     at.jobs.cancel(job.id)
-    assert at.jobs.cancel(job.id).state is State.CANCELLED
+    assert at.jobs.cancel(job.id).state is JobState.CANCELLED
     for _ in range(MAX_CANCEL_TRIES):
         waiting = at.jobs.get(job.id)
         at.jobs.store.change(waiting, cancel_due=at.jobs.store.db.now())
@@ -93,7 +93,7 @@ def test_answer_after_the_lease(at: House) -> None:
     """A worker that was given up and then gets its answer brings the job back; one whose job was asked anew tells of a second."""
     at.provider.before = lambda call, _: at.runner.steps.recover(at.jobs.get(call.job_id), at.provider)
     job = at.drain(at.jobs.submit(WANTED).id)
-    assert (job.state, "late_reference" in at.told(job.id), at.provider.charged) == (State.SUCCEEDED, True, 1)
+    assert (job.state, "late_reference" in at.told(job.id), at.provider.charged) == (JobState.SUCCEEDED, True, 1)
 
     def retried(call: Any, _: str) -> None:
         at.provider.before = None
@@ -116,9 +116,9 @@ def test_lost_workers(at: House) -> None:
     assert at.jobs.get(job.id).error_kind == "worker_lost"
     other = at.jobs.submit(WANTED)
     (held,) = at.jobs.store.claim("gone", 1)
-    known = at.jobs.store.move(held, State.RUNNING, reference={"id": "ref-0"})
+    known = at.jobs.store.move(held, JobState.RUNNING, reference={"id": "ref-0"})
     at.runner.steps.recover(known, at.provider)
-    assert at.drain(other.id).state is State.SUCCEEDED
+    assert at.drain(other.id).state is JobState.SUCCEEDED
 
 
 def test_database_away(at: House) -> None:

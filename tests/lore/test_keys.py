@@ -10,7 +10,7 @@ import pytest
 
 from innkeeper.lore import CompiledLore, LoreScope, LoreSettings, ScanSources, ScopedBook, compile_lore
 from innkeeper.lore.keys import KeySearch
-from innkeeper.lore.matcher import ScanText, Window
+from innkeeper.lore.matcher import ScanText, ScanWindow
 from tests.lore.books import book, entry
 
 MESSAGES = ("the gate is open", "a bell rings", "the Gatekeeper sleeps")
@@ -73,7 +73,7 @@ def test_a_window_grows_with_the_skew_unless_the_entry_has_its_own_depth() -> No
     keys, lore = search(entry(1, "a"), entry(2, "a", scanDepth=1), depth=2)
     keys.skew += 1
     keys.begin(recursion=False)
-    assert [keys.window(one) for one in lore.entries] == [Window(3), Window(1)]
+    assert [keys.window(one) for one in lore.entries] == [ScanWindow(3), ScanWindow(1)]
 
 
 def test_a_find_is_located_in_words_and_span() -> None:

@@ -145,7 +145,7 @@ class Costing:
     def whole_counter(self) -> Counter:
         """The counter with all that `innkeeper.tokens` asks of one, whatever it has itself."""
         counter: Any = self.counter
-        return counter if isinstance(counter, Counter) else cast("Counter", _Whole(counter))
+        return counter if isinstance(counter, Counter) else cast("Counter", _WholeCounter(counter))
 
     def total(self, items: Sequence[Block | Message]) -> int:
         """Tokens of a whole prompt: all messages and the start of the reply."""
@@ -166,7 +166,7 @@ class CountedBlocks(NamedTuple):
         return costing == self.costing and tuple(blocks) == self.blocks
 
 
-class _Whole:
+class _WholeCounter:
     """A counter with all that a framing asks of one, whatever it has itself."""
 
     __slots__ = ("_counter",)

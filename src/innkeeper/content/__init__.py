@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.content.card_versions import Asset as Asset
+    from innkeeper.content.card_versions import CardAsset as CardAsset
     from innkeeper.content.card_versions import CardVersion as CardVersion
     from innkeeper.content.character import Character as Character
     from innkeeper.content.character import DepthPrompt as DepthPrompt
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "ABSENT": "json",
     "DamagedFileError": "errors",
-    "Asset": "card_versions",
+    "CardAsset": "card_versions",
     "BadLine": "chat",
     "AssetError": "errors",
     "CardError": "errors",

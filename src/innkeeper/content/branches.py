@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ROLES: Final = ("system", "user", "assistant")
 
 
-class Edit(NamedTuple):
+class BranchEdit(NamedTuple):
     """A change: the whole new document, for who keeps it, and the answer to the call. ``doc`` is ``None`` without a change."""
 
     doc: dict[str, Any] | None
@@ -77,7 +77,7 @@ def _waits(name: str, tree: BranchTree) -> bool:
 # --- changing ----------------------------------------------------------------------------------------------------------
 
 
-def _update(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, content: Any) -> Edit:
+def _update(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, content: Any) -> BranchEdit:
     node = tree.node(node_id)
     node |= {"content": content, "node_updated_at": tree.stamp.text}
     doc = tree.written("nodes")
@@ -85,20 +85,22 @@ def _update(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, content
     mode = _mode(return_mode)
     if mode == "node":
         shown = {**node, "node_id": node.get("node_id", node_id)}
-        return Edit(doc, {"success": True, "node": shown, "updated_at": tree.stamp.text})
-    return Edit(doc, {"success": True, "node_id": node_id, **stamps} if mode == "none" else doc)
+        return BranchEdit(doc, {"success": True, "node": shown, "updated_at": tree.stamp.text})
+    return BranchEdit(doc, {"success": True, "node_id": node_id, **stamps} if mode == "none" else doc)
 
 
-def _truncate(tree: BranchTree, *, node_id: Any) -> Edit:
+def _truncate(tree: BranchTree, *, node_id: Any) -> BranchEdit:
     tree.node(node_id)
     removed = tree.remove(node_id)
     cut = next((index for index, name in enumerate(tree.active_path) if name in removed), None)
     tree.active_path = tree.active_path[:cut]
     doc = tree.written()
-    return Edit(doc, doc)
+    return BranchEdit(doc, doc)
 
 
-def _append(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, pid: Any, role: Any, content: Any) -> Edit:
+def _append(
+    tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, pid: Any, role: Any, content: Any
+) -> BranchEdit:
     _check_new(tree, node_id, "Node ID already exists")
     tree.node(pid, "Parent node not found")
     _check_role(role)
@@ -122,7 +124,7 @@ def _append(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any, pid: An
     )
 
 
-def _delete(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any) -> Edit:
+def _delete(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any) -> BranchEdit:
     parent = tree.node(node_id).get("pid")
     tree.remove(node_id)
     if node_id in tree.active_path:
@@ -147,7 +149,7 @@ def _delete(tree: BranchTree, return_mode: Any = "doc", *, node_id: Any) -> Edit
 
 def _retry(
     tree: BranchTree, return_mode: Any = "doc", *, new_node_id: Any, retry_node_id: Any, role: Any, content: Any
-) -> Edit:
+) -> BranchEdit:
     _check_new(tree, new_node_id, "New node ID already exists")
     pid = tree.node(retry_node_id, "Retry node not found").get("pid")
     _check_role(role)
@@ -173,20 +175,20 @@ def _retry(
     )
 
 
-def _retry_user(tree: BranchTree, *, user_node_id: Any) -> Edit:
+def _retry_user(tree: BranchTree, *, user_node_id: Any) -> BranchEdit:
     if tree.node(user_node_id, "User node not found").get("role") != "user":
         msg = f"Node {user_node_id} is not a user message"
         raise ShapeError(msg, where=Where(path=f"nodes.{user_node_id}.role"))
     answer = _answered(tree, user_node_id)
     if answer is not None:
         retry = {"action": "retry_assistant", "assistant_node_id": answer, "user_node_id": user_node_id}
-        return Edit(None, retry)
+        return BranchEdit(None, retry)
     waiting = tree.stamp.node_id("n_retry_ass", tree.nodes)
     tree.add(waiting, user_node_id, "assistant", "")
     if tree.active_path[-1:] == [user_node_id]:
         tree.active_path.append(waiting)
     doc = tree.written()
-    return Edit(
+    return BranchEdit(
         doc,
         {
             "success": True,
@@ -208,7 +210,7 @@ def _answered(tree: BranchTree, name: str) -> str | None:
     return next((child for child in below if tree.nodes.get(child, {}).get("role") == "assistant"), None)
 
 
-def _switch(tree: BranchTree, return_mode: Any = "doc", *, target_j: Any) -> Edit:
+def _switch(tree: BranchTree, return_mode: Any = "doc", *, target_j: Any) -> BranchEdit:
     if not isinstance(target_j, int):
         raise wrong_type("target_j", "a whole number", target_j)
     if not tree.active_path:
@@ -270,16 +272,16 @@ def _mode(return_mode: Any) -> str:
     return return_mode.lower() if isinstance(return_mode, str) else "doc"
 
 
-def _edit(tree: BranchTree, return_mode: Any, forms: Mapping[str, Callable[[Any, Any], dict[str, Any]]]) -> Edit:
+def _edit(tree: BranchTree, return_mode: Any, forms: Mapping[str, Callable[[Any, Any], dict[str, Any]]]) -> BranchEdit:
     """The answer in the form of a mode; one that an operation does not know is ``doc``."""
     form = forms.get(_mode(return_mode), forms["doc"])
-    return Edit(tree.doc, form(tree.state(), {"updated_at": tree.stamp.text}))
+    return BranchEdit(tree.doc, form(tree.state(), {"updated_at": tree.stamp.text}))
 
 
 # --- the operations ----------------------------------------------------------------------------------------------------
 
 
-EDITS: Final[Mapping[str, Callable[..., Edit]]] = MappingProxyType(
+EDITS: Final[Mapping[str, Callable[..., BranchEdit]]] = MappingProxyType(
     {
         "update_message": _update,
         "truncate_after": _truncate,

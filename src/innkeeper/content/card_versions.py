@@ -1,6 +1,6 @@
 """Versions of the character card: their fields, the assets of V3, and the edits that change a card in its own words.
 
-An `Asset` is a picture, sound or other file that a card names (Character Card V3, *assets*).
+An `CardAsset` is a picture, sound or other file that a card names (Character Card V3, *assets*).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PNG_EMBEDDED: Final = "__asset:"
 """How a chunk of the card's own PNG is written."""
 
 
-class Asset(msgspec.Struct, frozen=True):
+class CardAsset(msgspec.Struct, frozen=True):
     """One asset: what it is used as, where it is, its name and its file extension in lower case without a dot."""
 
     type: str
@@ -49,7 +49,7 @@ class Asset(msgspec.Struct, frozen=True):
         return self.uri.startswith("ccdefault:")
 
 
-DEFAULT_ASSETS: Final = (Asset("icon", "ccdefault:", "main", "png"),)
+DEFAULT_ASSETS: Final = (CardAsset("icon", "ccdefault:", "main", "png"),)
 """What a card without ``assets`` has."""
 
 _FOLDERS: Final = {
@@ -171,5 +171,5 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Lorebook):
         return value.to_card_book()
     if name == "assets" and value is not None:
-        return [msgspec.to_builtins(item) if isinstance(item, Asset) else item for item in value]
+        return [msgspec.to_builtins(item) if isinstance(item, CardAsset) else item for item in value]
     return list(value) if isinstance(value, tuple) else value

@@ -19,7 +19,7 @@ from innkeeper.content.card_versions import (
     SPECS,
     TEXT_FIELDS,
     V1_NAMES,
-    Asset,
+    CardAsset,
     CardVersion,
     field_edits,
     version_edits,
@@ -73,7 +73,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     source: tuple[str, ...] = ()
     creation_date: float | None = None
     modification_date: float | None = None
-    assets: tuple[Asset, ...] = DEFAULT_ASSETS
+    assets: tuple[CardAsset, ...] = DEFAULT_ASSETS
     extensions: dict[str, Any] = {}
     book: Lorebook | None = None
     version: CardVersion = CardVersion.V2
@@ -158,7 +158,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         english = notes.get("en") or self.creator_notes
         return notes.get(primary) or english or next((text for text in notes.values() if text), "")
 
-    def main_asset(self, type_: str = "icon") -> Asset | None:
+    def main_asset(self, type_: str = "icon") -> CardAsset | None:
         """The asset named ``main`` of a type, or its first."""
         assets = [asset for asset in self.assets if asset.type == type_]
         return next((asset for asset in assets if asset.name == "main"), assets[0] if assets else None)
@@ -346,9 +346,9 @@ def _texts_by_name(record: Record, name: str) -> dict[str, str]:
     return {key: inner.text(key) for key in mapping}
 
 
-def _assets(record: Record) -> tuple[Asset, ...]:
+def _assets(record: Record) -> tuple[CardAsset, ...]:
     return tuple(
-        Asset(item.text("type"), item.text("uri"), item.text("name"), item.text("ext", default="unknown"))
+        CardAsset(item.text("type"), item.text("uri"), item.text("name"), item.text("ext", default="unknown"))
         for item in record.records("assets")
     )
 

@@ -213,7 +213,7 @@ def read_chat(data: bytes, *, limits: Limits = LIMITS, name: str | None = None, 
     whole = _whole(text, limits)
     if isinstance(whole, dict):
         return _read_object(whole, data, findings, limits, name)
-    return _Lines(limits, name, lenient=lenient).read(text, data, findings)
+    return _JsonLines(limits, name, lenient=lenient).read(text, data, findings)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -283,7 +283,7 @@ def _message(raw: dict[str, Any], line: bytes | None, limits: Limits, where: Whe
     return message
 
 
-class _Lines:
+class _JsonLines:
     """Reads JSON lines one after the other."""
 
     def __init__(self, limits: Limits, name: str | None, *, lenient: bool) -> None:

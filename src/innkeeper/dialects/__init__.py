@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from innkeeper.dialects.providers.ai21 import AI21 as AI21
     from innkeeper.dialects.providers.anthropic import Anthropic as Anthropic
     from innkeeper.dialects.providers.cohere import Cohere as Cohere
-    from innkeeper.dialects.providers.gemini import Gemini as Gemini
+    from innkeeper.dialects.providers.gemini import GeminiDialect as GeminiDialect
     from innkeeper.dialects.providers.mistral import Mistral as Mistral
     from innkeeper.dialects.providers.openai import Compatible as Compatible
     from innkeeper.dialects.providers.openai import OpenAI as OpenAI
@@ -32,7 +32,7 @@ _HOMES: Final = {
     "Cohere": "providers.cohere",
     "Compatible": "providers.openai",
     "DIALECTS": "registry",
-    "Gemini": "providers.gemini",
+    "GeminiDialect": "providers.gemini",
     "INSTRUCTS": "text",
     "Instruct": "text",
     "Mistral": "providers.mistral",

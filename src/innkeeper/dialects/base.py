@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from innkeeper.dialects.conversation import STYLE_OPTIONS, Conversation, Rules, converse
+from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, TurnSequence, converse
 from innkeeper.dialects.options import Table, apply, neutral, report_unknown
 from innkeeper.dialects.report import Report
 from innkeeper.prompt.dialect import Payload, Tool
@@ -62,16 +62,16 @@ class BaseDialect(ABC):
         body = apply(body, options, self.table, report, others=(*STYLE_OPTIONS, *self.own_options))
         return Payload(self._finished(body, report), report.notes())
 
-    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> Conversation:
+    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> TurnSequence:
         return converse(messages, options, self.rules, report)
 
     @abstractmethod
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> Any:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> Any:
         """The conversation in the provider's shape."""
 
     @abstractmethod
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         """The request body before tools and options."""
 

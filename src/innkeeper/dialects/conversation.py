@@ -1,4 +1,4 @@
-"""Conversation: the rules that all chat providers share, applied to the turns: where system text goes, who may speak after whom.
+"""TurnSequence: the rules that all chat providers share, applied to the turns: where system text goes, who may speak after whom.
 
 Each provider states its facts in a `Rules` value. What a caller may choose is a `Style`:
 
@@ -92,7 +92,7 @@ class Style(msgspec.Struct, frozen=True):
         )
 
 
-class Conversation(msgspec.Struct, frozen=True):
+class TurnSequence(msgspec.Struct, frozen=True):
     """Turns ready to be written: system text that goes to the top, and the turns in order."""
 
     system: tuple[Turn, ...]
@@ -109,7 +109,7 @@ def _one_of(dialect: str, options: Mapping[str, Any], name: str, allowed: Sequen
     return value
 
 
-def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rules, report: Report) -> Conversation:
+def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rules, report: Report) -> TurnSequence:
     """Read the messages and bring them into an order and shape that the provider takes."""
     style = Style.of(options, rules, report.dialect)
     turns = read_turn(messages, report)
@@ -124,7 +124,7 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
         turns = _without_blank(turns, report)
     if not rules.prefill and turns and turns[-1].role == ASSISTANT and not turns[-1].calls:
         report.loss("the last assistant message is sent as finished, not to be continued", turns[-1].index)
-    return Conversation(system, turns, style)
+    return TurnSequence(system, turns, style)
 
 
 def _sorted_out(turns: list[Turn], rules: Rules, style: Style, report: Report) -> list[Turn]:
@@ -239,7 +239,7 @@ def _without_blank(turns: list[Turn], report: Report) -> list[Turn]:
     return remaining
 
 
-def filler(talk: Conversation, report: Report) -> str:
+def filler(talk: TurnSequence, report: Report) -> str:
     """What a user says in a conversation of nobody, for providers that do not take one."""
     report.repair("nobody but the system speaks: a user message was put in")
     return talk.style.filler
@@ -250,12 +250,12 @@ def nothing_to_say(turn: Turn, report: Report) -> None:
     report.repair("a message of which nothing is left was left out", turn.index)
 
 
-def system_text(conversation: Conversation) -> str:
+def system_text(conversation: TurnSequence) -> str:
     """The text that goes to the top, its parts joined, blank ones left out."""
     return conversation.style.separator.join(turn.text for turn in conversation.system if turn.text.strip())
 
 
-def with_system(conversation: Conversation, report: Report) -> list[Turn]:
+def with_system(conversation: TurnSequence, report: Report) -> list[Turn]:
     """The turns with the text at the top as one system message, for providers without a field for it."""
     text = system_text(conversation)
     if not text:

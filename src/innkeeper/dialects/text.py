@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules, converse, merged, with_system
+from innkeeper.dialects.conversation import Rules, TurnSequence, converse, merged, with_system
 from innkeeper.dialects.options import Table, as_is, neutral, stop_list
 from innkeeper.dialects.providers.openai import definition
 from innkeeper.dialects.report import Report, jsonable, option_error
@@ -164,11 +164,11 @@ class Text(BaseDialect):
         shown = {**options, "tools": tuple(tools)} if tools else options
         return super().request(messages, model=model, options=shown, tools=tools)
 
-    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> Conversation:
+    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> TurnSequence:
         plain = _INSTRUCT if options.get("instruct") else self.rules
         return converse(messages, options, _TEMPLATE if options.get("chat_template") else plain, report)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         turns = with_system(talk, report)
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
@@ -191,7 +191,7 @@ class Text(BaseDialect):
         return scalar_text(str(options.get("separator", "\n"))).join(turn.text for turn in turns if turn.text), ()
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         made = self._messages(talk, options, report)
         if _tools(options) and not options.get("chat_template"):

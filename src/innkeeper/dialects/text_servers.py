@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from innkeeper.dialects.conversation import Conversation
+from innkeeper.dialects.conversation import TurnSequence
 from innkeeper.dialects.options import Table, as_is, put
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.text import Text
@@ -37,7 +37,7 @@ class LlamaCpp(Text):
         super().__init__(name)
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         return super()._body(None, talk, options, report)
 
@@ -46,8 +46,8 @@ def _in_the_address(_body: dict[str, Any], _value: Any, _report: Report) -> None
     """Streaming is another address, not a field."""
 
 
-class KoboldCpp(Text):
-    """The body of KoboldCpp's ``/api/v1/generate``. The model is the one that is loaded: its name is not sent."""
+class KoboldCppDialect(Text):
+    """The body of KoboldCppDialect's ``/api/v1/generate``. The model is the one that is loaded: its name is not sent."""
 
     table: ClassVar[Table] = {
         **_called(max_tokens="max_length", num_ctx="max_context_length"),
@@ -65,7 +65,7 @@ class KoboldCpp(Text):
         super().__init__(name)
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         body = super()._body(None, talk, options, report)
         stop = body.pop("stop", None)

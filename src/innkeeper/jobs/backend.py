@@ -29,7 +29,7 @@ WORKER: Final = "worker"
 """The name of the backend that is whichever worker holds a lease."""
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class BackendCall(msgspec.Struct, frozen=True, kw_only=True):
     """One job as its backend is told of it. ``webhook_url`` is where it may say that something happened; empty: nowhere."""
 
     job_id: str
@@ -58,7 +58,7 @@ class Submitted(msgspec.Struct, frozen=True):
 Stage: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled", "lost"]
 
 
-class Failure(msgspec.Struct, frozen=True):
+class JobFailure(msgspec.Struct, frozen=True):
     """Why a job failed: a kind of the taxonomy (reference 6.10), what may be told, and whether trying again may help.
 
     ``unknown`` says that the provider may have the job all the same.
@@ -77,7 +77,7 @@ class Progress(msgspec.Struct, frozen=True):
     stage: Stage
     share: float | None = None
     outputs: tuple[Output, ...] = ()
-    failure: Failure | None = None
+    failure: JobFailure | None = None
     cost_usd: float | None = None
 
 
@@ -110,23 +110,23 @@ class Backend(Protocol):
     waits: bool
     """Whether `submit` waits for the result, so that the job runs while it is asked."""
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Hand a job over."""
         ...
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Where a job stands that was handed over."""
         ...
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Tell that a job is no longer wanted. One that has ended already is no error."""
         ...
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """The bytes of a result."""
         ...
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """A webhook, once its signature holds; ``now`` in seconds since 1970. Raises `WebhookRefusedError`."""
         ...
 
@@ -154,19 +154,19 @@ _LOST_STATUSES = frozenset({408, 502, 504})
 """Statuses of something between us and the provider, which may have the request all the same."""
 
 
-def failure_of(error: InnkeeperError) -> Failure:
+def failure_of(error: InnkeeperError) -> JobFailure:
     """What an error means for a job. ``unknown``: the provider may have it, so that asking again may cost twice."""
     if isinstance(error, RefusedByProviderError):
-        return Failure("provider_policy_refusal", error.message)
+        return JobFailure("provider_policy_refusal", error.message)
     if isinstance(error, UsageError):
-        return Failure("invalid_request", error.message)
+        return JobFailure("invalid_request", error.message)
     if isinstance(error, FormatError):
-        return Failure("bad_result", error.message, retryable=True)
+        return JobFailure("bad_result", error.message, retryable=True)
     kind, again = _KINDS.get(reason_of(error), ("unknown", False))
     if isinstance(error, TamperedError):
-        return Failure("tampered", error.message, retryable=True)
+        return JobFailure("tampered", error.message, retryable=True)
     after = error.retry_after if isinstance(error, HttpError) else None
-    return Failure(kind, error.message, again, _may_have_arrived(error), after)
+    return JobFailure(kind, error.message, again, _may_have_arrived(error), after)
 
 
 def _may_have_arrived(error: InnkeeperError) -> bool:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from innkeeper.jobs.assets import ASSET, media_type_of
-from innkeeper.jobs.backend import WORKER, Backend, Call
+from innkeeper.jobs.backend import WORKER, Backend, BackendCall
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.job import Job, JobRoute
-from innkeeper.jobs.routing import Target
+from innkeeper.jobs.routing import JobTarget
 from innkeeper.library.errors import NotFoundError
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.machine import Secret
@@ -26,13 +26,13 @@ class JobCalls:
     def __init__(self, jobs: MediaJobs) -> None:
         self._jobs = jobs
 
-    def of(self, job: Job) -> tuple[Backend, Call]:
+    def of(self, job: Job) -> tuple[Backend, BackendCall]:
         """The backend of a job and what it is told. Raises `ConfigError`, `UnknownNameError`, `VaultError`."""
         backend = self._jobs.backends.get(job.backend)
         if backend is None:
             raise UnknownNameError("backend", job.backend, self._jobs.backends)
         if job.backend == NAME:
-            return backend, Call(job_id=job.id, model=job.model_key, body=job.body, picture=self._picture(job))
+            return backend, BackendCall(job_id=job.id, model=job.model_key, body=job.body, picture=self._picture(job))
         target = self._jobs.routes.of(JobRoute.of(job).deployment, job.model_key)
         if job.backend == WORKER:
             return backend, self._worker_call(job, target)
@@ -40,7 +40,7 @@ class JobCalls:
         name = provider.secret_name if provider else None
         url = f"{self._jobs.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self._jobs.public_url else ""
         picture = self._picture(job, fetched=backend.repeatable)
-        call = Call(
+        call = BackendCall(
             job_id=job.id,
             model=job.model_key,
             version=model.version or "",
@@ -53,7 +53,7 @@ class JobCalls:
         )
         return backend, call
 
-    def _worker_call(self, job: Job, target: Target) -> Call:
+    def _worker_call(self, job: Job, target: JobTarget) -> BackendCall:
         """What a worker is told: at the address that it enrolled with, with the key that both sides derive."""
         from innkeeper.library.workers.store import WorkerStore
 
@@ -63,7 +63,7 @@ class JobCalls:
             row = store.get(name)
             options = {"base_url": row.url, "hosts": row.hosts, "key": Secret(store.call_key(name))}
         picture = self._picture(job, fetched=True)
-        return Call(
+        return BackendCall(
             job_id=job.id,
             model=job.model_key,
             body=self._body(job, b""),

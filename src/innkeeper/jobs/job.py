@@ -48,7 +48,7 @@ class Mode(StrEnum):
         return self.value.startswith("i")
 
 
-class State(StrEnum):
+class JobState(StrEnum):
     """Where a job stands."""
 
     CREATED = "created"
@@ -62,26 +62,26 @@ class State(StrEnum):
     EXPIRED = "expired"
 
 
-ENDED: Final = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.EXPIRED})
+ENDED: Final = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED})
 """States in which nothing more happens by itself."""
 
 SCENE_KEY: Final = "scene:"
 """What the idempotency key of a scene's job begins with; the scene's identifier follows."""
 
-_OUT: Final = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
+_OUT: Final = frozenset({JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED})
 
-NEXT: Final[Mapping[State, frozenset[State]]] = MappingProxyType(
+NEXT: Final[Mapping[JobState, frozenset[JobState]]] = MappingProxyType(
     {
-        State.CREATED: frozenset({State.QUEUED, *_OUT}),
-        State.QUEUED: frozenset({State.DISPATCHED, *_OUT}),
-        State.DISPATCHED: frozenset({State.QUEUED, State.RUNNING, State.STORING, *_OUT}),
-        State.RUNNING: frozenset({State.QUEUED, State.RUNNING, State.STORING, *_OUT}),
-        State.STORING: frozenset({State.STORING, State.SUCCEEDED, *_OUT}),
-        State.SUCCEEDED: frozenset(),
+        JobState.CREATED: frozenset({JobState.QUEUED, *_OUT}),
+        JobState.QUEUED: frozenset({JobState.DISPATCHED, *_OUT}),
+        JobState.DISPATCHED: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.STORING, *_OUT}),
+        JobState.RUNNING: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.STORING, *_OUT}),
+        JobState.STORING: frozenset({JobState.STORING, JobState.SUCCEEDED, *_OUT}),
+        JobState.SUCCEEDED: frozenset(),
         # A retry; and a provider that turns out to have had what we had lost sight of.
-        State.FAILED: frozenset({State.QUEUED, State.RUNNING}),
-        State.CANCELLED: frozenset({State.QUEUED}),
-        State.EXPIRED: frozenset({State.QUEUED}),
+        JobState.FAILED: frozenset({JobState.QUEUED, JobState.RUNNING}),
+        JobState.CANCELLED: frozenset({JobState.QUEUED}),
+        JobState.EXPIRED: frozenset({JobState.QUEUED}),
     }
 )
 """Which states may follow one."""
@@ -228,7 +228,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     body: Mapping[str, Any] = EMPTY
     notes: tuple[Mapping[str, Any], ...] = ()
     tier: str = "sfw"
-    state: State = State.QUEUED
+    state: JobState = JobState.QUEUED
     error_kind: str | None = None
     error_message: str | None = None
     retryable: bool | None = None
@@ -260,7 +260,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             **{
                 **row,
                 "mode": Mode(row["mode"]),
-                "state": State(row["state"]),
+                "state": JobState(row["state"]),
                 "notes": tuple(row["notes"]),
                 "outputs": tuple(row["outputs"]),
                 "results": tuple(Stored(**one) for one in row["results"]),

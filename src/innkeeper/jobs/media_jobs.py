@@ -19,7 +19,7 @@ from innkeeper.jobs.backend import Backend
 from innkeeper.jobs.backends.registry import backends
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.calls import JobCalls
-from innkeeper.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobStateError, State
+from innkeeper.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobState, JobStateError
 from innkeeper.jobs.limits import DEADLINE_SECONDS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.jobs.planning import Plan, Planner
@@ -241,13 +241,13 @@ class MediaJobs:
         """
         for _ in range(_CHANGED):
             job = self.store.get(job_id, tenant=tenant, owner=owner)
-            if job.state is State.CANCELLED:
+            if job.state is JobState.CANCELLED:
                 return job
             if job.ended:
                 raise JobStateError(f"the job has {job.state} already")
             fields: dict[str, Any] = {} if job.reference is None else {"cancel_due": self.store.db.now()}
             try:
-                cancelled = self.store.move(job, State.CANCELLED, **fields)
+                cancelled = self.store.move(job, JobState.CANCELLED, **fields)
             except JobChangedError:
                 continue
             self.added()
@@ -257,7 +257,7 @@ class MediaJobs:
     def retry(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
         """Ask once more for a job that has failed, expired or was cancelled; its attempts count anew. Raises `JobStateError`."""
         job = self.store.get(job_id, tenant=tenant, owner=owner)
-        if job.state not in {State.FAILED, State.EXPIRED, State.CANCELLED}:
+        if job.state not in {JobState.FAILED, JobState.EXPIRED, JobState.CANCELLED}:
             raise JobStateError(f"a job that is {job.state} is not asked for again")
         now = self.store.db.now()
         fresh: dict[str, Any] = {**_NO_ERROR, "finished_at": None, "reference": None}
@@ -271,7 +271,7 @@ class MediaJobs:
             "route": JobRoute.of(job).anew(job).to_dict(),
         }
         queued = self.store.move(
-            job, State.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
+            job, JobState.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
         )
         self.added()
         return queued
@@ -301,22 +301,22 @@ class MediaJobs:
         return outcome
 
     def _hint(self, job: Job, reference: Mapping[str, Any]) -> str:
-        lost = job.state is State.FAILED and job.error_kind == "outcome_unknown"
+        lost = job.state is JobState.FAILED and job.error_kind == "outcome_unknown"
         if reference.get("id") in JobRoute.of(job).past:
             self.store.tell(job.id, "webhook_late", job.state)
             return "ignored"
-        if job.reference is None and (job.state in {State.DISPATCHED, State.RUNNING} or lost):
+        if job.reference is None and (job.state in {JobState.DISPATCHED, JobState.RUNNING} or lost):
             freed: dict[str, Any] = {"lease": None, "lease_until": None, "finished_at": None, **_NO_ERROR}
             now = self.store.db.now()
             details = {"reference": reference.get("id")}
             self.store.move(
-                job, State.RUNNING, "webhook_first", details, reference=dict(reference), due_at=now, **freed
+                job, JobState.RUNNING, "webhook_first", details, reference=dict(reference), due_at=now, **freed
             )
             return "taken"
         if job.reference is None or job.reference.get("id") != reference.get("id"):
             self.store.tell(job.id, "webhook_ignored", job.state, {"reference": reference.get("id")})
             return "ignored"
-        if job.state is not State.RUNNING:
+        if job.state is not JobState.RUNNING:
             self.store.tell(job.id, "webhook_late", job.state)
             return "ignored"
         self.store.change(job, due_at=self.store.db.now())

@@ -14,7 +14,7 @@ from innkeeper.inference.routing.deployment import Price
 from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.media import PICTURES, Built, MediaNote, MediaRequest, MediaRequestError, build
-from innkeeper.jobs.routing import MediaRoutes, Target
+from innkeeper.jobs.routing import JobTarget, MediaRoutes
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
@@ -32,7 +32,7 @@ class Plan(msgspec.Struct, frozen=True):
     """A request as it will be carried out. ``request`` has the seed that is sent; ``estimate`` is in US dollars."""
 
     request: MediaRequest
-    target: Target
+    target: JobTarget
     tier: Tier
     built: Built
     estimate: float | None = None
@@ -92,12 +92,12 @@ class Planner:
         texts = {**_texts(request), **_final_texts(job.body, _texts(request), Tier.of(job.tier))}
         return self.library.judged(texts, job.tier, own, request_id=job.id, actor=job.owner).require()
 
-    def target(self, request: MediaRequest) -> Target:
+    def target(self, request: MediaRequest) -> JobTarget:
         """Where a request of the general tier goes. Raises what `MediaRoutes.targets` raises."""
         return next(self.routes.targets(request, Tier.SFW))
 
     def _planned(
-        self, target: Target, request: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
+        self, target: JobTarget, request: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
     ) -> Plan:
         """The plan for one target: everything is made anew for it, and judged in the form in which it is sent."""
         above = self._ceilings(target, request, ceilings)
@@ -120,7 +120,7 @@ class Planner:
         free = estimate is None and target.deployment.price == Price()
         return Plan(request_kept, target, decision.effective, built, 0.0 if free else estimate)
 
-    def _ceilings(self, target: Target, request: MediaRequest, ceilings: Ceilings) -> Ceilings:
+    def _ceilings(self, target: JobTarget, request: MediaRequest, ceilings: Ceilings) -> Ceilings:
         """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
         if target.backend == NAME:
             return ceilings
@@ -130,7 +130,7 @@ class Planner:
         own = target.deployment.tier
         return msgspec.structs.replace(above, model=own if above.model is None else Tier.lowest(own, above.model))
 
-    def _built(self, target: Target, request: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
+    def _built(self, target: JobTarget, request: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
         negative, dropped = self._negative(target, request, tier)
         seed = request.seed if request.seed is not None else _seed(target)
         sent = msgspec.structs.replace(request, seed=seed, negative_prompt=negative)
@@ -138,7 +138,7 @@ class Planner:
         more = _workflow(target.model) if target.backend in {"comfyui", WORKER} else {}
         return Built({**built.body, **more}, (*dropped, *built.notes)), seed
 
-    def _require_fits(self, target: Target, request: MediaRequest) -> None:
+    def _require_fits(self, target: JobTarget, request: MediaRequest) -> None:
         """Refuse a prompt of which a model that reads CLIP's window would not see the end."""
         spec = self._facts(target).measured(None) if target.provider else None
         if spec is None or spec.kind != "clip" or spec.chunking == "compel":
@@ -148,7 +148,7 @@ class Planner:
             hint = "have it enhanced or compressed for this model first"
             raise MediaRequestError(f"the prompt has {size} tokens, and the model reads {allowed}", hint=hint)
 
-    def _negative(self, target: Target, request: MediaRequest, tier: Tier) -> tuple[str, tuple[MediaNote, ...]]:
+    def _negative(self, target: JobTarget, request: MediaRequest, tier: Tier) -> tuple[str, tuple[MediaNote, ...]]:
         """The negative prompt: the rows of the model's family, then the request's own; and what of these did not fit."""
         if not target.provider or request.mode.modality != "image":
             return request.negative_prompt, ()
@@ -160,7 +160,7 @@ class Planner:
         own = (one for one in joined.dropped if not one.fragment.row)
         return joined.text, tuple(MediaNote("negative_prompt", one.fragment.text, None, one.reason) for one in own)
 
-    def _facts(self, target: Target) -> ModelFacts:
+    def _facts(self, target: JobTarget) -> ModelFacts:
         return facts_of(self.library.catalogue, target.key, job_type="image")
 
 
@@ -197,7 +197,7 @@ def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
             yield from _strings(f"{path}[{index}]", inner)
 
 
-def _seed(target: Target) -> int | None:
+def _seed(target: JobTarget) -> int | None:
     """A fresh seed for a model that takes one, so that what was made can be made again."""
     schema = target.model.capabilities.get("input_schema")
     return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None

@@ -22,7 +22,7 @@ from innkeeper.inference.routing.failures import Failure as Kind
 from innkeeper.inference.routing.policy import RoutePolicy, policy_for, read_policies
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.routing.router import NoRouteError, RouteAttempts, Router, RouteRequest
-from innkeeper.jobs.backend import WORKER, Backend, Failure
+from innkeeper.jobs.backend import WORKER, Backend, JobFailure
 from innkeeper.jobs.backends.registry import backend_of
 from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
 from innkeeper.jobs.job import JobRoute
@@ -48,7 +48,7 @@ _RESTING: Final = frozenset({"cooldown", "breaker_open"})
 """Why a deployment is not asked now that may be asked later: a job can wait."""
 
 
-class Target(msgspec.Struct, frozen=True):
+class JobTarget(msgspec.Struct, frozen=True):
     """Who makes it: the rows of a model and its provider, the name of a backend, and the deployment that they are."""
 
     model: CatalogueModel
@@ -117,7 +117,7 @@ class MediaRoutes:
 
     # ------------------------------------------------------------------------------------------------------------- choosing
 
-    def targets(self, request: MediaRequest, tier: Tier, without: Iterable[str] = ()) -> Iterator[Target]:
+    def targets(self, request: MediaRequest, tier: Tier, without: Iterable[str] = ()) -> Iterator[JobTarget]:
         """Where a request may go, best first; behind those that can be asked now those that rest.
 
         Raises:
@@ -127,7 +127,7 @@ class MediaRoutes:
         self.refresh()
         key = None if request.model is None else self._key(request)
         if key == NAME:
-            yield Target(MODEL, None, NAME, _tiny(request.mode.modality, {request.mode.value}))
+            yield JobTarget(MODEL, None, NAME, _tiny(request.mode.modality, {request.mode.value}))
             return
         now = monotonic()
         # Of a model that is named, the tier is lowered to what its row allows; of others only those come into question that
@@ -147,10 +147,10 @@ class MediaRoutes:
         if not some:
             raise NoRouteError("nobody can be asked for this", attempts.trace)
 
-    def target(self, one: Deployment) -> Target:
+    def target(self, one: Deployment) -> JobTarget:
         """The rows of a deployment."""
         if one.route.provider == NAME:
-            return Target(MODEL, None, NAME, one)
+            return JobTarget(MODEL, None, NAME, one)
         row = self._rows.get(one.route.model)
         if one.worker:
             worker = self._workers.get(one.worker)
@@ -159,20 +159,20 @@ class MediaRoutes:
             reported = CatalogueModel(
                 model_key=one.route.model, modality=one.modality, capabilities=own, tasks=tuple(one.tasks)
             )
-            return Target(row or reported, None, WORKER, one)
+            return JobTarget(row or reported, None, WORKER, one)
         model = row or CatalogueModel(model_key=one.route.model)
-        return Target(
+        return JobTarget(
             model, self._owners.get(model.provider_id), backend_of(one.route.provider, self.backends) or "", one
         )
 
-    def of(self, name: str, key: str) -> Target:
+    def of(self, name: str, key: str) -> JobTarget:
         """Where a job goes: to the deployment of this name, or whoever has its model, where that is not there any more."""
         self.refresh()
         owned = (one for one in self._named.values() if one.route.model == key and not one.worker)
         one = self._named.get(name) or next(owned, None)
         if one is not None:
             return self.target(one)
-        return Target(
+        return JobTarget(
             self._rows.get(key) or CatalogueModel(model_key=key),
             None,
             "",
@@ -236,7 +236,7 @@ class MediaRoutes:
             self.router.enter(one)
         return one
 
-    def leave(self, one: Deployment | None, failure: Failure | None = None) -> None:
+    def leave(self, one: Deployment | None, failure: JobFailure | None = None) -> None:
         """It is over: ``failure`` is why, None where it was answered."""
         if one is None:
             return
@@ -307,11 +307,11 @@ _KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def kind_of(failure: Failure) -> Kind:
+def kind_of(failure: JobFailure) -> Kind:
     """A failure of a job as the router has it."""
     return _KINDS.get(failure.kind, Kind.UNKNOWN)
 
 
-def may_go_elsewhere(failure: Failure) -> bool:
+def may_go_elsewhere(failure: JobFailure) -> bool:
     """Whether another deployment may be asked after a failure: never after a refusal, nor where the request or a key is wrong."""
     return CONSEQUENCES[kind_of(failure)].fallback

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Self, TypeVar
 
 from innkeeper.jobs.deliveries import Deliveries
-from innkeeper.jobs.job import Job, JobChangedError, State
+from innkeeper.jobs.job import Job, JobChangedError, JobState
 from innkeeper.jobs.limits import LEASE_SECONDS, WEBHOOK_SECONDS
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.steps import Steps
@@ -188,7 +188,7 @@ class Runner:
         """End jobs whose time is over, and go on with those of workers that went away."""
         for job in self.store.overdue():
             fields = {"cancel_due": self.store.db.now()} if job.reference is not None else {}
-            self._unless_changed(lambda job=job, fields=fields: self.store.move(job, State.EXPIRED, **fields))
+            self._unless_changed(lambda job=job, fields=fields: self.store.move(job, JobState.EXPIRED, **fields))
         for job in self._lost():
             backend = self.jobs.backends.get(job.backend)
             self._unless_changed(lambda job=job, backend=backend: self.steps.recover(job, backend))

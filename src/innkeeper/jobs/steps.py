@@ -17,12 +17,12 @@ import msgspec
 
 from innkeeper.inference.errors import RequestCancelledError
 from innkeeper.jobs.assets import whole_or_refused
-from innkeeper.jobs.backend import Backend, Call, Failure, Progress, Submitted, failure_of
-from innkeeper.jobs.job import Job, JobChangedError, JobRoute, Output, State, Stored
+from innkeeper.jobs.backend import Backend, BackendCall, JobFailure, Progress, Submitted, failure_of
+from innkeeper.jobs.job import Job, JobChangedError, JobRoute, JobState, Output, Stored
 from innkeeper.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, POLL_SECONDS
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.routing import may_go_elsewhere
-from innkeeper.jobs.store import Step, later
+from innkeeper.jobs.store import JobStep, later
 from innkeeper.library.errors import DatabaseError, TierBlockedError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError
@@ -77,10 +77,10 @@ class Steps:
         except (DatabaseError, JobChangedError):
             raise
         except TierBlockedError as error:
-            self._end(job, Failure("safety_block", error.message))
+            self._end(job, JobFailure("safety_block", error.message))
             return
         except InnkeeperError as error:
-            self._end(job, Failure("configuration", error.message, retryable=True))
+            self._end(job, JobFailure("configuration", error.message, retryable=True))
             return
         step(self, held, backend, call)
 
@@ -92,9 +92,9 @@ class Steps:
 
     # ------------------------------------------------------------------------------------------------------------ hand over
 
-    def submit(self, job: Job, backend: Backend, call: Call) -> None:
+    def submit(self, job: Job, backend: Backend, call: BackendCall) -> None:
         """Hand a job over."""
-        held = self.store.move(job, State.RUNNING) if backend.waits and job.state is State.DISPATCHED else job
+        held = self.store.move(job, JobState.RUNNING) if backend.waits and job.state is JobState.DISPATCHED else job
         began = msgspec.structs.replace(JobRoute.of(job), began=self.store.db.now())
         held = msgspec.structs.replace(held, route=began.to_dict())
         asked = self.jobs.routes.enter(began.deployment)
@@ -106,7 +106,7 @@ class Steps:
             self._failed(held, backend, failure)
             return
         except BaseException:
-            self.jobs.routes.leave(asked, Failure("unknown", ""))
+            self.jobs.routes.leave(asked, JobFailure("unknown", ""))
             raise
         self.jobs.routes.leave(asked)
         if submitted.outputs is not None:
@@ -120,7 +120,7 @@ class Steps:
         due = {"due_at": later(now, POLL_SECONDS[0]), "route": dict(job.route or EMPTY)}
         known = {"reference": dict(submitted.reference or EMPTY), **due, **_FREE}
         try:
-            self._surely(lambda: self.store.move(job, State.RUNNING, details={"reference": _id(submitted)}, **known))
+            self._surely(lambda: self.store.move(job, JobState.RUNNING, details={"reference": _id(submitted)}, **known))
         except JobChangedError:
             self._surely(lambda: self._adopt_late(job, submitted, known))
 
@@ -128,11 +128,13 @@ class Steps:
         fresh = self.store.get(job.id)
         if fresh.reference is not None and fresh.reference.get("id") == _id(submitted):
             return  # a webhook was quicker than the answer
-        lost = fresh.state is State.FAILED and fresh.error_kind == "outcome_unknown"
+        lost = fresh.state is JobState.FAILED and fresh.error_kind == "outcome_unknown"
         same = fresh.reference is None and (fresh.backend, fresh.model_key) == (job.backend, job.model_key)
-        if same and (fresh.state in {State.DISPATCHED, State.RUNNING} or lost):
+        if same and (fresh.state in {JobState.DISPATCHED, JobState.RUNNING} or lost):
             cleared = {"error_kind": None, "error_message": None, "retryable": None, "finished_at": None}
-            self.store.move(fresh, State.RUNNING, "late_reference", {"reference": _id(submitted)}, **known, **cleared)
+            self.store.move(
+                fresh, JobState.RUNNING, "late_reference", {"reference": _id(submitted)}, **known, **cleared
+            )
         elif same and fresh.ended:
             fields = {"reference": known["reference"], "cancel_due": self.store.db.now()}
             self.store.change(fresh, **fields)
@@ -142,7 +144,7 @@ class Steps:
 
     # ----------------------------------------------------------------------------------------------------------------- look
 
-    def poll(self, job: Job, backend: Backend, call: Call) -> None:
+    def poll(self, job: Job, backend: Backend, call: BackendCall) -> None:
         """Look how a job stands that was handed over."""
         try:
             stands = backend.status(call, job.reference or EMPTY)
@@ -152,10 +154,10 @@ class Steps:
         if stands.stage == "done":
             self._finish(job, backend, call, stands.outputs, stands.cost_usd)
         elif stands.stage in {"failed", "lost"}:
-            gone = Failure("not_found", "the provider does not know the job any more", retryable=True)
+            gone = JobFailure("not_found", "the provider does not know the job any more", retryable=True)
             self._failed(job, backend, stands.failure or gone)
         elif stands.stage == "cancelled":
-            self.store.move(job, State.CANCELLED, "cancelled_by_provider")
+            self.store.move(job, JobState.CANCELLED, "cancelled_by_provider")
         else:
             self._wait(job, stands)
 
@@ -170,10 +172,12 @@ class Steps:
 
     # ----------------------------------------------------------------------------------------------------------------- keep
 
-    def _finish(self, job: Job, backend: Backend, call: Call, outputs: tuple[Output, ...], cost: float | None) -> None:
+    def _finish(
+        self, job: Job, backend: Backend, call: BackendCall, outputs: tuple[Output, ...], cost: float | None
+    ) -> None:
         """Keep results. Where all of them are here already, ``storing`` and ``succeeded`` are written together."""
         if not outputs:
-            self._failed(job, backend, Failure("bad_answer", "the provider gave no result", retryable=True))
+            self._failed(job, backend, JobFailure("bad_answer", "the provider gave no result", retryable=True))
             return
         offered = tuple({k: v for k, v in msgspec.to_builtins(one).items() if k != "data"} for one in outputs)
         known: dict[str, Any] = {
@@ -183,7 +187,7 @@ class Steps:
             "route": JobRoute.of(job).after(job, "answered", self.store.db.now()).to_dict(),
         }
         if any(not one.data for one in outputs):
-            self.keep(self._surely(lambda: self.store.move(job, State.STORING, **known)), backend, call)
+            self.keep(self._surely(lambda: self.store.move(job, JobState.STORING, **known)), backend, call)
             return
         try:
             results = self._stored_all(outputs, 1 if backend.repeatable else MAX_ATTEMPTS)
@@ -193,10 +197,10 @@ class Steps:
             else:  # it is paid: asking anew is not for us to say
                 self._end(job, msgspec.structs.replace(_storage(error), retryable=True))
             return
-        both = (Step(State.STORING), _succeeded(results))
+        both = (JobStep(JobState.STORING), _succeeded(results))
         self._surely(lambda: self._succeed(job, both, results, known))
 
-    def keep(self, job: Job, backend: Backend, call: Call) -> None:
+    def keep(self, job: Job, backend: Backend, call: BackendCall) -> None:
         """Fetch and keep results that are known."""
         offered = [convert({k: v for k, v in one.items() if k != "tries"}, Output) for one in job.outputs]
         try:
@@ -222,13 +226,13 @@ class Steps:
         return self.jobs.assets.put(output.data, output.media_type)
 
     def _succeed(
-        self, job: Job, steps: tuple[Step, ...], results: tuple[Stored, ...], known: Mapping[str, Any]
+        self, job: Job, steps: tuple[JobStep, ...], results: tuple[Stored, ...], known: Mapping[str, Any]
     ) -> None:
         stored = tuple(msgspec.to_builtins(one) for one in results)
         usage = _usage(job, self.store.db.now(), known.get("cost_usd", job.cost_usd))
         self.store.pass_through(job, steps, usage, results=stored, **known)
 
-    def _store_later(self, job: Job, failure: Failure) -> None:
+    def _store_later(self, job: Job, failure: JobFailure) -> None:
         tries = max([int(one.get("tries", 0)) for one in job.outputs], default=0) + 1
         if tries >= MAX_ATTEMPTS or not failure.retryable:
             self._end(job, msgspec.structs.replace(failure, retryable=True))
@@ -236,16 +240,18 @@ class Steps:
         wait = backoff(job.id, tries, self._first)
         offered = tuple({**one, "tries": tries} for one in job.outputs)
         due = later(self.store.db.now(), wait)
-        self.store.move(job, State.STORING, "store_later", {"kind": failure.kind}, outputs=offered, due_at=due, **_FREE)
+        self.store.move(
+            job, JobState.STORING, "store_later", {"kind": failure.kind}, outputs=offered, due_at=due, **_FREE
+        )
 
     # ---------------------------------------------------------------------------------------------------------------- fail
 
-    def _failed(self, job: Job, backend: Backend, failure: Failure) -> None:
+    def _failed(self, job: Job, backend: Backend, failure: JobFailure) -> None:
         """Ask another, ask again later, or end: what may already be with a provider that charges is asked of nobody by itself."""
         route = JobRoute.of(job).after(job, failure.kind, self.store.db.now())
         paid = not backend.repeatable
         if failure.unknown and paid and job.reference is None:
-            unknown = Failure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True)
+            unknown = JobFailure("outcome_unknown", f"{_UNKNOWN} ({failure.message})", retryable=True)
             self._end(job, unknown, JobRoute.of(job).after(job, unknown.kind, self.store.db.now()))
         elif (failure.kind in _TAKEN and paid and job.reference is not None) or job.attempt >= job.max_attempts:
             self._end(job, failure, route)
@@ -261,12 +267,12 @@ class Steps:
         else:
             self._end(job, failure, route)
 
-    def _elsewhere(self, job: Job, failure: Failure, route: JobRoute) -> bool:
+    def _elsewhere(self, job: Job, failure: JobFailure, route: JobRoute) -> bool:
         """Have another deployment asked; whether there is one."""
         try:
             planned = self.jobs.elsewhere(job, msgspec.structs.replace(route, ended=""))
         except TierBlockedError as error:
-            self._end(job, Failure("safety_block", error.message), route)
+            self._end(job, JobFailure("safety_block", error.message), route)
             return True
         if planned is not None:
             details = {"kind": failure.kind, "from": route.deployment, "to": planned["route"]["deployment"]}
@@ -275,19 +281,19 @@ class Steps:
 
     def _queue(self, job: Job, event: str, details: Mapping[str, Any], **changes: Any) -> None:
         again = {"reference": None, "progress": None, "outputs": (), **_FREE}
-        self._surely(lambda: self.store.move(job, State.QUEUED, event, details, **again, **changes))
+        self._surely(lambda: self.store.move(job, JobState.QUEUED, event, details, **again, **changes))
 
     def recover(self, job: Job, backend: Backend | None) -> None:
         """Go on with a job whose worker has gone away in the middle of it."""
         now = self.store.db.now()
-        if job.reference is not None or job.state is State.STORING:
+        if job.reference is not None or job.state is JobState.STORING:
             self.store.move(job, job.state, "lease_lost", due_at=now, **_FREE)
         elif backend is not None and backend.repeatable and job.attempt < job.max_attempts:
-            self.store.move(job, State.QUEUED, "lease_lost", due_at=now, **_FREE)
+            self.store.move(job, JobState.QUEUED, "lease_lost", due_at=now, **_FREE)
         elif backend is not None and backend.repeatable:
-            self._end(job, Failure("worker_lost", "its workers went away each time", retryable=True))
+            self._end(job, JobFailure("worker_lost", "its workers went away each time", retryable=True))
         else:
-            self._end(job, Failure("outcome_unknown", _UNKNOWN, retryable=True))
+            self._end(job, JobFailure("outcome_unknown", _UNKNOWN, retryable=True))
 
     def tell_provider(self, job: Job) -> None:
         """Tell a provider that a job is no longer wanted, until it has heard it or is asked too often."""
@@ -304,7 +310,7 @@ class Steps:
         self.store.change(job, cancel_due=None)
         self.store.tell(job.id, "provider_cancelled", job.state)
 
-    def _end(self, job: Job, failure: Failure, route: JobRoute | None = None) -> None:
+    def _end(self, job: Job, failure: JobFailure, route: JobRoute | None = None) -> None:
         facts: dict[str, Any] = {
             "error_kind": failure.kind,
             "error_message": _storable(failure.message),
@@ -312,7 +318,7 @@ class Steps:
             **({} if route is None else {"route": route.to_dict()}),
         }
         details = {"kind": failure.kind, "retryable": failure.retryable}
-        self._surely(lambda: self.store.move(job, State.FAILED, details=details, **facts))
+        self._surely(lambda: self.store.move(job, JobState.FAILED, details=details, **facts))
 
     def _surely(self, write: Callable[[], _T]) -> _T:
         """Write what must not be lost, also where the database is away for a while."""
@@ -327,8 +333,8 @@ class Steps:
                 wait = min(wait * 2, 2.0)
 
 
-def _succeeded(results: tuple[Stored, ...]) -> Step:
-    return Step(State.SUCCEEDED, details={"results": [one.name for one in results]})
+def _succeeded(results: tuple[Stored, ...]) -> JobStep:
+    return JobStep(JobState.SUCCEEDED, details={"results": [one.name for one in results]})
 
 
 def _usage(job: Job, now: str, cost: float | None) -> dict[str, Any]:
@@ -350,13 +356,13 @@ def _storable(words: str) -> str:
     return words[:500].replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _storage(error: InnkeeperError | OSError) -> Failure:
+def _storage(error: InnkeeperError | OSError) -> JobFailure:
     if isinstance(error, OSError):
-        return Failure(
+        return JobFailure(
             "storage", f"the result could not be kept: {error.strerror or type(error).__name__}", retryable=True
         )
     if isinstance(error, FormatError):
-        return Failure("bad_result", error.message, retryable=True)
+        return JobFailure("bad_result", error.message, retryable=True)
     return failure_of(error)
 
 
@@ -370,14 +376,14 @@ def _seconds(since: str, now: str) -> float | None:
     return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds() if since else None
 
 
-_STEPS: Final[Mapping[State, Callable[[Steps, Job, Backend, Call], None]]] = {
-    State.DISPATCHED: Steps.submit,
-    State.RUNNING: Steps.poll,
-    State.STORING: Steps.keep,
+_STEPS: Final[Mapping[JobState, Callable[[Steps, Job, Backend, BackendCall], None]]] = {
+    JobState.DISPATCHED: Steps.submit,
+    JobState.RUNNING: Steps.poll,
+    JobState.STORING: Steps.keep,
 }
 
 
-def _step_of(job: Job) -> Callable[[Steps, Job, Backend, Call], None]:
+def _step_of(job: Job) -> Callable[[Steps, Job, Backend, BackendCall], None]:
     """What is to be done with a job that was claimed: one that runs and has no reference is one to wait for."""
-    waited_for = job.state is State.RUNNING and job.reference is None
+    waited_for = job.state is JobState.RUNNING and job.reference is None
     return Steps.submit if waited_for else _STEPS[job.state]

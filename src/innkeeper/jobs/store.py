@@ -16,7 +16,7 @@ from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.jobs.assets import ASSET
-from innkeeper.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, State
+from innkeeper.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, JobState
 from innkeeper.jobs.limits import LEASE_SECONDS, LONGEST_WAIT
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
-_HELD = (State.DISPATCHED, State.RUNNING, State.STORING)
-_UNPAID = (State.FAILED, State.CANCELLED, State.EXPIRED)
+_HELD = (JobState.DISPATCHED, JobState.RUNNING, JobState.STORING)
+_UNPAID = (JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED)
 _MANY = 1_000
 
 
-_BEGUN = (State.CREATED, State.QUEUED)
+_BEGUN = (JobState.CREATED, JobState.QUEUED)
 _ADD_ALL = text("""
 WITH added AS (
   INSERT INTO jobs SELECT * FROM json_populate_recordset(NULL::jobs, CAST(:rows AS json))
@@ -51,10 +51,10 @@ SELECT id FROM added
 """Jobs and their first events by one statement with one parameter: the driver takes its time for each of both."""
 
 
-class Step(NamedTuple):
+class JobStep(NamedTuple):
     """A state that a job comes to, and the event that tells of it: named like the state where left out."""
 
-    to: State
+    to: JobState
     event: str = ""
     details: Mapping[str, Any] = EMPTY
 
@@ -111,7 +111,7 @@ class JobStore:
             else:
                 new = {row.id for row in connection.execute(self._insert, list(rows))}
                 begun = ((row["id"], row["created_at"], to) for row in rows if row["id"] in new for to in _BEGUN)
-                insert_many(connection, job_events, [_event(name, at, Step(to)) for name, at, to in begun])
+                insert_many(connection, job_events, [_event(name, at, JobStep(to)) for name, at, to in begun])
         return [row["id"] in new for row in rows]
 
     def asked(self, tenant: str, owner: str, key: str | None, sha256: str) -> Job | None:
@@ -144,7 +144,7 @@ class JobStore:
         self, *, tenant: str | None = None, owner: str | None = None, state: str | None = None, limit: int = 50
     ) -> tuple[Job, ...]:
         """The newest jobs, newest first."""
-        conditions = [] if state is None else [jobs.c.state == State(state)]
+        conditions = [] if state is None else [jobs.c.state == JobState(state)]
         query = select(jobs).where(*_mine(tenant, owner), *conditions)
         with self.db.reading() as connection:
             rows = connection.execute(query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit))
@@ -169,16 +169,16 @@ class JobStore:
 
     # ------------------------------------------------------------------------------------------------------------- changes
 
-    def move(self, job: Job, to: State, event: str = "", details: Mapping[str, Any] = EMPTY, **changes: Any) -> Job:
+    def move(self, job: Job, to: JobState, event: str = "", details: Mapping[str, Any] = EMPTY, **changes: Any) -> Job:
         """Change a job's state and columns, if it is still as it was read.
 
         Raises:
             JobChangedError: somebody else has changed it.
         """
-        return self.pass_through(job, (Step(to, event, details),), **changes)
+        return self.pass_through(job, (JobStep(to, event, details),), **changes)
 
     def pass_through(
-        self, job: Job, steps: Sequence[Step], usage: Mapping[str, Any] | None = None, **changes: Any
+        self, job: Job, steps: Sequence[JobStep], usage: Mapping[str, Any] | None = None, **changes: Any
     ) -> Job:
         """Change a job's state by way of several, each with its event, as one change; ``usage`` is a row of the log of uses.
 
@@ -215,10 +215,10 @@ class JobStore:
         with self.db.transaction() as connection:
             return self._changed(connection, job, {"updated_at": self.db.now(), **changes})
 
-    def tell(self, job_id: str, event: str, state: State, details: Mapping[str, Any] = EMPTY) -> None:
+    def tell(self, job_id: str, event: str, state: JobState, details: Mapping[str, Any] = EMPTY) -> None:
         """Add an event that changes nothing."""
         with self.db.transaction() as connection:
-            connection.execute(insert(job_events), _event(job_id, self.db.now(), Step(state, event, details)))
+            connection.execute(insert(job_events), _event(job_id, self.db.now(), JobStep(state, event, details)))
 
     def take_receipt(self, backend: str, delivery: str) -> bool:
         """Note that a webhook is taken; tells whether it is the first time. In the transaction of what it changes."""
@@ -257,8 +257,8 @@ class JobStore:
         if self.db.dialect == "postgresql":
             due = due.with_for_update(skip_locked=True)
         taken = due.cte("taken")  # looked at once, whatever a planner makes of it
-        queued = jobs.c.state == State.QUEUED.value
-        begun = case((jobs.c.backend.in_(sorted(waiting)), State.RUNNING.value), else_=State.DISPATCHED.value)
+        queued = jobs.c.state == JobState.QUEUED.value
+        begun = case((jobs.c.backend.in_(sorted(waiting)), JobState.RUNNING.value), else_=JobState.DISPATCHED.value)
         values = {
             "state": case((queued, begun), else_=jobs.c.state),
             "attempt": jobs.c.attempt + case((queued, 1), else_=0),
@@ -323,17 +323,17 @@ class JobStore:
         return Job.of({**_fields(job), **freeze(whole)})
 
 
-def _event(job_id: str, at: str, step: Step) -> dict[str, Any]:
+def _event(job_id: str, at: str, step: JobStep) -> dict[str, Any]:
     event, state = step.event or step.to.value, step.to.value
     return {"job_id": job_id, "created_at": at, "event": event, "state": state, "details": dict(step.details)}
 
 
 def _begun(job: Job, at: str) -> list[dict[str, Any]]:
     """What is told of a job that was claimed: nothing of one that its provider has already."""
-    if job.state is not State.DISPATCHED and (job.state is not State.RUNNING or job.reference is not None):
+    if job.state is not JobState.DISPATCHED and (job.state is not JobState.RUNNING or job.reference is not None):
         return []
-    ways = (State.DISPATCHED,) if job.state is State.DISPATCHED else (State.DISPATCHED, State.RUNNING)
-    return [_event(job.id, at, Step(to, details={"attempt": job.attempt})) for to in ways]
+    ways = (JobState.DISPATCHED,) if job.state is JobState.DISPATCHED else (JobState.DISPATCHED, JobState.RUNNING)
+    return [_event(job.id, at, JobStep(to, details={"attempt": job.attempt})) for to in ways]
 
 
 def _fields(job: Job) -> dict[str, Any]:

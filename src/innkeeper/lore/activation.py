@@ -24,7 +24,7 @@ from innkeeper.lore.verdict import Reason, Verdict
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.prompt.determinism import Stream
+from innkeeper.prompt.determinism import RandomStream
 from innkeeper.prompt.text import shorten
 
 
@@ -44,7 +44,7 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     sources: ScanSources
     budget: int
     length: int
-    random: Stream
+    random: RandomStream
     count: Callable[[str], int]
     count_part: Callable[[str], int] | None = None
     count_overhead: int = 0
@@ -128,7 +128,7 @@ class LoreResult:
         }
 
 
-class _Pass(Enum):
+class _ScanPass(Enum):
     FIRST = "first"
     RECURSION = "recursion"
     MIN_ACTIVATIONS = "min_activations"
@@ -163,7 +163,7 @@ class _Scan:
         self.fired: dict[int, Activated] = {}
         self.failed: set[int] = set()
         self.contents: dict[int, Activated] = {}
-        self.kind, self.loop = _Pass.FIRST, 0
+        self.kind, self.loop = _ScanPass.FIRST, 0
         self.level = lore.levels[0] if lore.levels else 0
         self.levels_left = list(lore.levels[1:])
         self._taken: dict[str, CompiledEntry] = {}
@@ -178,7 +178,7 @@ class _Scan:
         more = True
         while more and self.loop < MAX_LOOPS and not self._out_of_steps():
             self.loop += 1
-            self.keys.begin(recursion=self.kind is not _Pass.MIN_ACTIVATIONS)
+            self.keys.begin(recursion=self.kind is not _ScanPass.MIN_ACTIVATIONS)
             new = self._candidates()
             fresh = self._admit(new)
             more = self._next(fresh)
@@ -192,14 +192,14 @@ class _Scan:
     def _next(self, fresh: list[Activated]) -> bool:
         """Choose the next pass; whether there is one. A pass for minimum activations leaves recursion text unread."""
         spreading = [item for item in fresh if not item.compiled.entry.prevent_recursion]
-        unread = self.kind is _Pass.MIN_ACTIVATIONS and bool(self.text.recursion)
+        unread = self.kind is _ScanPass.MIN_ACTIVATIONS and bool(self.text.recursion)
         if self.settings.recursive and not self.budget.overflowed and (spreading or unread):
-            self.kind = _Pass.RECURSION
+            self.kind = _ScanPass.RECURSION
         elif not self.budget.overflowed and self._too_few() and not self._at_the_end():
-            self.kind = _Pass.MIN_ACTIVATIONS
+            self.kind = _ScanPass.MIN_ACTIVATIONS
             self.keys.skew += 1
         elif self.levels_left:
-            self.kind = _Pass.RECURSION
+            self.kind = _ScanPass.RECURSION
             self.level = self.levels_left.pop(0)
             self._open.update(self._held.pop(self.level, ()))
         else:
@@ -276,7 +276,7 @@ class _Scan:
         return None if sticky else self._waiting(entry)
 
     def _waiting(self, entry: CompiledEntry) -> Reason | None:
-        level, recursing = entry.entry.delay_until_recursion, self.kind is _Pass.RECURSION
+        level, recursing = entry.entry.delay_until_recursion, self.kind is _ScanPass.RECURSION
         if level and not recursing:
             return Reason.ONLY_RECURSION
         if level > self.level and recursing:

@@ -11,7 +11,7 @@ from typing import Final
 
 from innkeeper.content.entry import SelectiveLogic
 from innkeeper.lore.compiled import CompiledEntry, CompiledLore, selective
-from innkeeper.lore.matcher import Pattern, ScanText, Window, first_span
+from innkeeper.lore.matcher import Pattern, ScanText, ScanWindow, first_span
 from innkeeper.lore.patterns import KeyTest, key_tests, pattern_of
 from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.prompt.allowance import charge
@@ -43,7 +43,7 @@ class KeySearch:
         self.skew = 0
         self._regex = RegexRunner(report)
         self._recursion = True
-        self._windows: dict[tuple[int | None, tuple[str, ...]], Window] = {}
+        self._windows: dict[tuple[int | None, tuple[str, ...]], ScanWindow] = {}
         self._chat_hits: dict[int, frozenset[int]] = {}
         self._still_hits: dict[tuple[int, tuple[str, ...]], frozenset[int]] = {}
         self._spread_hits: set[int] = set()
@@ -59,13 +59,13 @@ class KeySearch:
         """How many messages an entry without a depth of its own looks at."""
         return self.settings.depth + self.skew
 
-    def window(self, entry: CompiledEntry) -> Window:
+    def window(self, entry: CompiledEntry) -> ScanWindow:
         """What the entry looks through in this pass."""
         key = (entry.entry.scan_depth, entry.sources)
         window = self._windows.get(key)
         if window is None:
             depth = self.depth if key[0] is None else key[0]
-            window = self._windows[key] = Window(min(depth, MAX_SCAN_DEPTH), entry.sources, self._recursion)
+            window = self._windows[key] = ScanWindow(min(depth, MAX_SCAN_DEPTH), entry.sources, self._recursion)
         return window
 
     def fresh_hits(self) -> set[int]:
@@ -77,13 +77,13 @@ class KeySearch:
         deepest = max(self.depth, self.lore.deepest)
         if deepest > self._deepest_reported:
             self._deepest_reported = deepest
-            fresh |= self._hits_beside_recursion(Window(deepest, tuple(self.text.sources.texts)))
+            fresh |= self._hits_beside_recursion(ScanWindow(deepest, tuple(self.text.sources.texts)))
         for text in self.text.recursion[self._spread_reported :]:
             fresh |= self.lore.index.hits(text)
         self._spread_reported = len(self.text.recursion)
         return fresh
 
-    def has(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
+    def has(self, test: KeyTest, entry: CompiledEntry, window: ScanWindow) -> bool:
         """Whether one key, its macros expanded anew, is in the window."""
         if not test.macro:
             if self.each:
@@ -93,7 +93,7 @@ class KeySearch:
         tests = key_tests(keys, exact_case=entry.exact_case, whole_words=entry.whole_words)
         return any(self.matches(expanded, entry, window) for expanded in tests)
 
-    def matches(self, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
+    def matches(self, test: KeyTest, entry: CompiledEntry, window: ScanWindow) -> bool:
         """Whether one key, as it is written, is in the window."""
         if test.number is not None:
             return self._holds(window, test.number)
@@ -102,13 +102,13 @@ class KeySearch:
             return possible and self._regex.matches(test.regex, self.text.joined(window))
         return self._is_in(window, self._pattern(test.text, entry))
 
-    def _is_in(self, window: Window, pattern: Pattern) -> bool:
+    def _is_in(self, window: ScanWindow, pattern: Pattern) -> bool:
         """Whether a pattern without a number is in the window."""
         parts = self.text.parts(window)
         charge("lore", 1 + sum(map(len, parts)) // _CHARACTERS_A_STEP)
         return any(first_span(pattern, part) is not None for part in parts)
 
-    def agrees(self, entry: CompiledEntry, window: Window) -> bool:
+    def agrees(self, entry: CompiledEntry, window: ScanWindow) -> bool:
         """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
         logic, secondary = selective(entry.entry), entry.secondary
         if logic is None:
@@ -141,7 +141,7 @@ class KeySearch:
         window, rest = self.window(entry), iter(tests)
         return sum(not key or self._matches_as_written(key, next(rest), entry, window) for key in keys)
 
-    def _matches_as_written(self, key: str, test: KeyTest, entry: CompiledEntry, window: Window) -> bool:
+    def _matches_as_written(self, key: str, test: KeyTest, entry: CompiledEntry, window: ScanWindow) -> bool:
         if window.depth <= 0:
             return False
         if key == test.text:
@@ -149,7 +149,7 @@ class KeySearch:
         pattern = Pattern(key if entry.exact_case else key.lower(), entry.exact_case)
         return self._is_in(window, pattern)
 
-    def locate(self, key: str, entry: CompiledEntry, window: Window) -> tuple[str, tuple[int, int] | None]:
+    def locate(self, key: str, entry: CompiledEntry, window: ScanWindow) -> tuple[str, tuple[int, int] | None]:
         """Where in the window a key is first found: the part, in words, and the span in it, where it can be told."""
         pattern = self._pattern(key, entry)
         for index, part in enumerate(self.text.parts(window)):
@@ -162,7 +162,7 @@ class KeySearch:
         words = self.settings.unicode_words
         return pattern_of(text.strip(), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
 
-    def _holds(self, window: Window, number: int) -> bool:
+    def _holds(self, window: ScanWindow, number: int) -> bool:
         """Whether a numbered pattern is in the window."""
         if window.depth <= 0:
             return False
@@ -177,12 +177,12 @@ class KeySearch:
         self._spread_read = len(self.text.recursion)
         return self._spread_hits
 
-    def _hits_beside_recursion(self, window: Window) -> frozenset[int]:
+    def _hits_beside_recursion(self, window: ScanWindow) -> frozenset[int]:
         """The patterns in everything else a window shows, which is the same in each pass."""
         key = (window.depth, window.sources)
         hits = self._still_hits.get(key)
         if hits is None:
-            texts = self.text.beside(Window(window.depth, window.sources))
+            texts = self.text.beside(ScanWindow(window.depth, window.sources))
             hits = self._hits_of_chat(window.depth).union(*map(self.lore.index.hits, texts))
             self._still_hits[key] = hits
         return hits

@@ -37,7 +37,7 @@ def lint_book(
     """
     rules = settings or LoreSettings()
     findings = [finding for finding in book.findings if finding.rule not in RESTATED]
-    trial = _Trial()
+    trial = _PatternTrial()
     for entry in book.entries:
         if entry.enabled:
             findings += _entry(entry, rules)
@@ -87,7 +87,7 @@ def _logic(entry: LorebookEntry) -> Iterator[Finding]:
         yield _finding(entry, "dead-entry", "an empty secondary key is never found, and all must be", "keysecondary")
 
 
-def _keys(entry: LorebookEntry, trial: _Trial, rules: LoreSettings) -> Iterator[Finding]:
+def _keys(entry: LorebookEntry, trial: _PatternTrial, rules: LoreSettings) -> Iterator[Finding]:
     whole = rules.match_whole_words if entry.match_whole_words is None else entry.match_whole_words
     seen: set[str] = set()
     for index, text in enumerate(entry.keys):
@@ -109,7 +109,7 @@ def _keys(entry: LorebookEntry, trial: _Trial, rules: LoreSettings) -> Iterator[
         seen.add(text.strip().lower())
 
 
-def _regex(entry: LorebookEntry, key: RegexKey, index: int, trial: _Trial) -> Iterator[Finding]:
+def _regex(entry: LorebookEntry, key: RegexKey, index: int, trial: _PatternTrial) -> Iterator[Finding]:
     is_valid = trial.runner.valid(key)
     if not is_valid:
         yield _finding(entry, "plain-regex", f"/{key.pattern}/ is not valid: it is searched as text", "key", index)
@@ -121,7 +121,7 @@ def _regex(entry: LorebookEntry, key: RegexKey, index: int, trial: _Trial) -> It
         yield _finding(entry, "slow-regex", message, "key", index)
 
 
-class _Trial:
+class _PatternTrial:
     """The expressions of one book on texts made to be hard, within the time that a runner has for all of them."""
 
     def __init__(self) -> None:

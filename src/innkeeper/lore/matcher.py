@@ -1,7 +1,7 @@
 """Keys and the text they are searched in: which keys of a set of books a text holds, and where.
 
 A `Key` is plain text or a JavaScript regular expression. A `KeyIndex` finds every plain key in one pass and remembers the
-texts it has seen. A `Window` is what an entry looks through: the newest ``depth`` messages, then the sources the entry
+texts it has seen. A `ScanWindow` is what an entry looks through: the newest ``depth`` messages, then the sources the entry
 asks for, then injections, then the text of entries that fired in earlier passes. Joined (for regular expressions), each
 part is preceded by U+0001 and parted by a newline, newest message first, as SillyTavern does (`sillytavern.md` 22); parts
 never run together, so plain keys are found part by part.
@@ -104,7 +104,7 @@ class ScanSources(msgspec.Struct, frozen=True, kw_only=True):
     injections: tuple[str, ...] = ()
 
 
-class Window(msgspec.Struct, frozen=True, gc=False):
+class ScanWindow(msgspec.Struct, frozen=True, gc=False):
     """What one entry looks through: so many messages, these sources, with the recursion text or without."""
 
     depth: int
@@ -119,20 +119,20 @@ class ScanText:
         self.messages = tuple(messages)
         self.sources = sources
         self.recursion: list[str] = []
-        self._joined: dict[Window, str] = {}
+        self._joined: dict[ScanWindow, str] = {}
         self._joined_with = 0
 
-    def parts(self, window: Window) -> list[str]:
+    def parts(self, window: ScanWindow) -> list[str]:
         """The texts a window shows, in order."""
         return [*self.messages[: window.depth], *self.beside(window)] if window.depth > 0 else []
 
-    def beside(self, window: Window) -> list[str]:
+    def beside(self, window: ScanWindow) -> list[str]:
         """What a window shows besides messages, in order."""
         parts = [text for name in window.sources if (text := self.sources.texts.get(name))]
         parts += self.sources.injections
         return parts + self.recursion if window.recursion else parts
 
-    def joined(self, window: Window) -> str:
+    def joined(self, window: ScanWindow) -> str:
         """The window as one text."""
         if self._joined_with != len(self.recursion):
             self._joined.clear()
@@ -142,7 +142,7 @@ class ScanText:
             charge("lore", 1 + len(self._joined[window]) // _CHARACTERS_A_STEP)
         return self._joined[window]
 
-    def place(self, window: Window, index: int) -> str:
+    def place(self, window: ScanWindow, index: int) -> str:
         """What part ``index`` of a window is, in words for explanations."""
         count = len(self.messages[: window.depth])
         if index < count:

@@ -19,7 +19,7 @@ from innkeeper.lore.compiled import CompiledEntry
 from innkeeper.lore.timed import TimedEffects
 from innkeeper.lore.verdict import Reason
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.determinism import Stream
+from innkeeper.prompt.determinism import RandomStream
 
 
 class GroupRules(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class GroupRules(msgspec.Struct, frozen=True):
     """
 
     timed: TimedEffects
-    random: Stream
+    random: RandomStream
     score: Callable[[CompiledEntry], int]
     lost: Callable[[CompiledEntry, Reason, dict[str, Any]], None]
     scoring: bool = False
@@ -119,7 +119,7 @@ def _keep_winner(name: str, members: list[CompiledEntry], staying: _Staying, rul
             _remove(staying, member, rules, Reason.GROUP_LOST, group=name, winner=_title(winner), how=how)
 
 
-def _drawn(members: list[CompiledEntry], random: Stream) -> tuple[CompiledEntry, str]:
+def _drawn(members: list[CompiledEntry], random: RandomStream) -> tuple[CompiledEntry, str]:
     total = sum(member.entry.group_weight for member in members)
     roll = random.random() * total
     reached = 0.0

@@ -70,7 +70,7 @@ def _parse(text: str) -> datetime:
 _MASK = 0xFFFFFFFF
 
 
-class Stream(Protocol):
+class RandomStream(Protocol):
     """A source of uniform numbers in [0, 1), in draw order."""
 
     def random(self) -> float:
@@ -97,7 +97,7 @@ class Mulberry32:
         return ((t ^ (t >> 14)) & _MASK) / 4294967296
 
 
-def _named(seed: int, name: str) -> Stream:
+def _named(seed: int, name: str) -> RandomStream:
     digest = hashlib.blake2b(f"{seed}\0{name}".encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return Mulberry32(int.from_bytes(digest, "big"))
 
@@ -111,10 +111,10 @@ class Randomness:
 
     __slots__ = ("_make", "_streams", "seed")
 
-    def __init__(self, seed: int = 0, make: Callable[[int, str], Stream] = _named) -> None:
+    def __init__(self, seed: int = 0, make: Callable[[int, str], RandomStream] = _named) -> None:
         self.seed = seed
         self._make = make
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, RandomStream] = {}
 
     @classmethod
     def shared(cls, seed: int) -> Randomness:
@@ -122,7 +122,7 @@ class Randomness:
         stream = Mulberry32(seed)
         return cls(seed, lambda _seed, _name: stream)
 
-    def stream(self, name: str) -> Stream:
+    def stream(self, name: str) -> RandomStream:
         """The stream called ``name``; the same object for the same name."""
         if name not in self._streams:
             self._streams[name] = self._make(self.seed, name)
@@ -178,7 +178,7 @@ class _NoticedStream:
 
     __slots__ = ("_seen", "_stream")
 
-    def __init__(self, stream: Stream, seen: Noticed) -> None:
+    def __init__(self, stream: RandomStream, seen: Noticed) -> None:
         self._stream, self._seen = stream, seen
 
     def random(self) -> float:

@@ -28,7 +28,7 @@ _STORED_KEYS: Final = frozenset({"type"})
 """Keys whose values are words of a format, not content."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class SentinelSource(msgspec.Struct, frozen=True):
     """What a token stands for: a text in pieces, and the blocks (by index) it may come from."""
 
     text: str
@@ -58,7 +58,7 @@ class Sentinels:
         self._spaces = not self._occurs(_EDGE)
         blank = rf"|{_EDGE}([{_DIGITS}]+){_EDGE}" if self._spaces else ""
         self._token = re.compile(rf"Zq{self._salt}x([0-9]+)xqZ{blank}")
-        self._sources: list[Source] = []
+        self._sources: list[SentinelSource] = []
         self._by_value: dict[str, int] = {}
         self._holders: dict[int, list[int]] = {}
         self.blocks = tuple(self._replaced(index, block) for index, block in enumerate(blocks))
@@ -66,14 +66,14 @@ class Sentinels:
             self._sources[number] = msgspec.structs.replace(self._sources[number], blocks=frozenset(holders))
         self._by_text = {source.text.strip(): source for source in self._sources if source.pieces}
 
-    def content(self, text: str) -> Source | None:
+    def content(self, text: str) -> SentinelSource | None:
         """The content of which ``text`` is the whole, white space at its ends aside."""
         return self._by_text.get(text.strip())
 
     def _occurs(self, text: str) -> bool:
         return any(text in other for other in self._taken)
 
-    def split(self, text: str) -> tuple[list[str], list[Source]]:
+    def split(self, text: str) -> tuple[list[str], list[SentinelSource]]:
         """The literal texts around the tokens (one more than tokens), and what the tokens stand for."""
         literals, sources, end = [], [], 0
         for match in self._token.finditer(text):
@@ -98,7 +98,7 @@ class Sentinels:
         if blank and not self._spaces:
             return block.content
         text = scalar_text(block.content)
-        self._sources.append(Source(text, frozenset((index,)), _pieces(block, text)))
+        self._sources.append(SentinelSource(text, frozenset((index,)), _pieces(block, text)))
         return self._spelt(len(self._sources) - 1, blank=blank)
 
     def _spelt(self, number: int, *, blank: bool) -> str:
@@ -112,7 +112,7 @@ class Sentinels:
         number = self._by_value.get(value)
         if number is None:
             number = self._by_value[value] = len(self._sources)
-            self._sources.append(Source(scalar_text(value), frozenset((index,)), field=field))
+            self._sources.append(SentinelSource(scalar_text(value), frozenset((index,)), field=field))
         self._holders.setdefault(number, []).append(index)
         return self._spelt(number, blank=False)
 

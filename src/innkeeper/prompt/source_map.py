@@ -16,7 +16,7 @@ import msgspec
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.dialect import known_options
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
-from innkeeper.prompt.sentinels import Sentinels, Source, strings
+from innkeeper.prompt.sentinels import Sentinels, SentinelSource, strings
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
@@ -86,11 +86,11 @@ class SourceMap(msgspec.Struct, frozen=True):
         return facts
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _StringRun(msgspec.Struct, frozen=True):
     """A run of one string while it is being read: by which source, from which character of it."""
 
     text: str
-    source: Source | None = None
+    source: SentinelSource | None = None
     offset: int = 0
     exact: bool = True
 
@@ -143,7 +143,7 @@ def _escaped(key: str) -> str:
 
 def _walk(
     real: Any, shadow: Any, marks: Sentinels, blocks: Sequence[Block], pointer: str = ""
-) -> Iterator[tuple[str, list[_Part]]]:
+) -> Iterator[tuple[str, list[_StringRun]]]:
     """Each string of the payload with its parts."""
     if isinstance(real, str) and isinstance(shadow, str):
         yield pointer, _read(real, *marks.split(shadow)) or _laid(real, marks.split(shadow)[1], marks)
@@ -158,21 +158,21 @@ def _walk(
         yield leaf, _laid(text, near, marks)
 
 
-def _all_sources(blocks: Sequence[Block]) -> list[Source]:
+def _all_sources(blocks: Sequence[Block]) -> list[SentinelSource]:
     return [
-        Source(block.content, frozenset((index,)), block.ranges())
+        SentinelSource(block.content, frozenset((index,)), block.ranges())
         for index, block in enumerate(blocks)
         if block.content.strip()
     ]
 
 
-class _Reading(msgspec.Struct, frozen=True):
+class _StringReading(msgspec.Struct, frozen=True):
     """A way to read a string up to some character: the last step, and the reading before it."""
 
-    parts: tuple[_Part, ...]
-    before: _Reading | None = None
+    parts: tuple[_StringRun, ...]
+    before: _StringReading | None = None
 
-    def unrolled(self) -> list[_Part]:
+    def unrolled(self) -> list[_StringRun]:
         steps, step = [], self
         while step.before is not None:
             steps.append(step.parts)
@@ -181,19 +181,19 @@ class _Reading(msgspec.Struct, frozen=True):
         return [part for parts in reversed(steps) for part in parts]
 
 
-def _read(real: str, literals: list[str], sources: list[Source]) -> list[_Part]:
+def _read(real: str, literals: list[str], sources: list[SentinelSource]) -> list[_StringRun]:
     """``real`` as literals and sources in turn, when they rebuild it; else nothing."""
     first = literals[0]
     if not sources and real == first:
-        return [_Part(real)]
-    readings = {len(first): _Reading((_Part(first),))} if real.startswith(first) else {}
+        return [_StringRun(real)]
+    readings = {len(first): _StringReading((_StringRun(first),))} if real.startswith(first) else {}
     for source, literal in zip(sources, literals[1:], strict=True):
-        further: dict[int, _Reading] = {}
+        further: dict[int, _StringReading] = {}
         for start, reading in readings.items():
             for offset, text in _variants(source.text):
                 middle = start + len(text)
                 if real.startswith(text, start) and real.startswith(literal, middle):
-                    step = _Reading((_Part(text, source, offset), _Part(literal)), reading)
+                    step = _StringReading((_StringRun(text, source, offset), _StringRun(literal)), reading)
                     further.setdefault(middle + len(literal), step)
         readings = dict(list(further.items())[:_READINGS])
     return readings[len(real)].unrolled() if sources and len(real) in readings else []
@@ -206,7 +206,7 @@ def _variants(text: str) -> list[tuple[int, str]]:
     return [(offset, each) for each, offset in variants.items() if each]
 
 
-def _laid(text: str, sources: list[Source], marks: Sentinels) -> list[_Part]:
+def _laid(text: str, sources: list[SentinelSource], marks: Sentinels) -> list[_StringRun]:
     """``text`` laid to its sources as well as can be told: to the content it equals, to the only one, or by search."""
     same = marks.content(text)
     if same is not None:
@@ -215,20 +215,20 @@ def _laid(text: str, sources: list[Source], marks: Sentinels) -> list[_Part]:
     if len(blocks) == 1:
         only = sources[0]
         pieces = (Piece(text, only.pieces[0].origin),) if only.pieces else ()
-        return [_Part(text, Source(text, only.blocks, pieces, only.field), exact=False)]
+        return [_StringRun(text, SentinelSource(text, only.blocks, pieces, only.field), exact=False)]
     parts, end = [], 0
     for source in sources:
         stripped = source.text.strip()
         start = text.find(stripped, end) if stripped else -1
         if start >= 0:
             offset = source.text.find(stripped)
-            parts += [_Part(text[end:start], exact=False), _Part(stripped, source, offset, exact=False)]
+            parts += [_StringRun(text[end:start], exact=False), _StringRun(stripped, source, offset, exact=False)]
             end = start + len(stripped)
-    return [*parts, _Part(text[end:], exact=False)]
+    return [*parts, _StringRun(text[end:], exact=False)]
 
 
 def _ranges(
-    strings_read: list[tuple[str, list[_Part]]], plan: Plan, origins: Mapping[str, Origin]
+    strings_read: list[tuple[str, list[_StringRun]]], plan: Plan, origins: Mapping[str, Origin]
 ) -> Iterator[SourceRange]:
     """The parts as ranges, each with its block and origin."""
     near = _blocks_near(strings_read)
@@ -243,7 +243,7 @@ def _ranges(
 
 
 def _origins(
-    part: _Part, pointer: str, parts: list[_Part], blocks: Sequence[Block], near: Mapping[str, set[int]]
+    part: _StringRun, pointer: str, parts: list[_StringRun], blocks: Sequence[Block], near: Mapping[str, set[int]]
 ) -> Iterator[tuple[Origin, str | None, str]]:
     source = part.source
     if not part.text:
@@ -269,7 +269,7 @@ def _clipped(pieces: Sequence[Piece], offset: int, length: int) -> Iterator[tupl
             yield piece.origin, text
 
 
-def _owner(source: Source, pointer: str, parts: list[_Part], near: Mapping[str, set[int]]) -> int:
+def _owner(source: SentinelSource, pointer: str, parts: list[_StringRun], near: Mapping[str, set[int]]) -> int:
     """Of the blocks that hold a value, the one whose text is nearest: in the same string, else in the same object."""
     if len(source.blocks) == 1:
         return min(source.blocks)
@@ -282,7 +282,7 @@ def _owner(source: Source, pointer: str, parts: list[_Part], near: Mapping[str, 
         beside = near.get(pointer, set())
 
 
-def _blocks_near(strings_read: list[tuple[str, list[_Part]]]) -> dict[str, set[int]]:
+def _blocks_near(strings_read: list[tuple[str, list[_StringRun]]]) -> dict[str, set[int]]:
     """The blocks that certainly have text under each pointer."""
     near: dict[str, set[int]] = {}
     for pointer, parts in strings_read:

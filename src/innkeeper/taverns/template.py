@@ -78,7 +78,7 @@ INPUTS: Final = InputRules(
 """What has no effect here, and why."""
 
 
-class _Part(msgspec.Struct, frozen=True):
+class _TemplatePart(msgspec.Struct, frozen=True):
     kind: Literal["memory", "scene", "voice"]
     text: str
 
@@ -88,7 +88,7 @@ class _Settings(msgspec.Struct, frozen=True):
 
     ranges: tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], str, str | None], ...] = ()
     client_msg_id: str = ""
-    parts: tuple[_Part, ...] = ()
+    parts: tuple[_TemplatePart, ...] = ()
 
 
 def _assemble(state: State, _config: NoConfig) -> None:

@@ -47,12 +47,12 @@ def needs_of(pattern: str, flags: str) -> tuple[str, ...]:
     charge("patterns", len(pattern) * _STEPS_A_CHARACTER)
     try:
         need, end = _Reader(pattern, flags).alternatives(0, 0)
-    except (_UnsureError, IndexError):
+    except (_UnclearError, IndexError):
         return ()
     return need if need is not None and end == len(pattern) else ()
 
 
-class _UnsureError(Exception):
+class _UnclearError(Exception):
     """Something whose meaning is not clear from here."""
 
 
@@ -72,7 +72,7 @@ class _Reader:
     def alternatives(self, at: int, depth: int) -> tuple[Need, int]:
         """What alternatives need together, and where they end: behind the pattern, or at a bracket."""
         if depth > _DEEPEST:
-            raise _UnsureError
+            raise _UnclearError
         texts: list[str] | None = []
         while True:
             need, at = self._sequence(at, depth)
@@ -120,7 +120,7 @@ class _Reader:
         if char == ".":
             return _Atom(at + 1)
         if char in "*+?":
-            raise _UnsureError
+            raise _UnclearError
         return self._letter(char, at + 1)
 
     def _letter(self, char: str, end: int) -> _Atom:
@@ -145,15 +145,15 @@ class _Reader:
         return self._unsure() if char.isalnum() else self._letter(char, at + 1)
 
     def _unsure(self) -> _Atom:
-        raise _UnsureError
+        raise _UnclearError
 
     def _group(self, at: int, depth: int) -> _Atom:
         match = _GROUP.match(self.pattern, at)
         if match is None and self.pattern[at] == "?":
-            raise _UnsureError
+            raise _UnclearError
         need, end = self.alternatives(match.end() if match else at, depth + 1)
         if self.pattern[end] != ")":
-            raise _UnsureError
+            raise _UnclearError
         return _Atom(end + 1, width=False) if match and match[1] else _Atom(end + 1, needs=need)
 
     def _class(self, at: int) -> _Atom:

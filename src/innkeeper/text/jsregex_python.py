@@ -59,7 +59,7 @@ class _UnsureError(Exception):
     """Something that is not sure to mean the same."""
 
 
-class _Part(NamedTuple):
+class _TranslatedPart(NamedTuple):
     """A part translated; where it ends, whether it can match nothing, whether it has groups, whether it only looks."""
 
     text: str
@@ -76,7 +76,7 @@ class _Translator:
         self.stop = rf"(?=[{_LINE_ENDS}]|\Z)" if "m" in flags else r"\Z"
         self.dot = _ANYTHING if "s" in flags else f"[^{_LINE_ENDS}]"
 
-    def alternatives(self, at: int, depth: int) -> _Part:
+    def alternatives(self, at: int, depth: int) -> _TranslatedPart:
         """Alternatives up to a closing bracket or the end."""
         if depth > _DEEPEST:
             raise _UnsureError
@@ -86,18 +86,18 @@ class _Translator:
             texts.append(branch.text)
             nullable, groups, at = nullable or branch.is_nullable, groups or branch.has_groups, branch.end
             if at >= len(self.pattern) or self.pattern[at] == ")":
-                return _Part("|".join(texts), at, nullable, groups)
+                return _TranslatedPart("|".join(texts), at, nullable, groups)
             at += 1
 
-    def _sequence(self, at: int, depth: int) -> _Part:
+    def _sequence(self, at: int, depth: int) -> _TranslatedPart:
         texts, nullable, groups = [], True, False
         while at < len(self.pattern) and self.pattern[at] not in "|)":
             part = self._quantified(self._atom(at, depth))
             texts.append(part.text)
             nullable, groups, at = nullable and part.is_nullable, groups or part.has_groups, part.end
-        return _Part("".join(texts), at, nullable, groups)
+        return _TranslatedPart("".join(texts), at, nullable, groups)
 
-    def _quantified(self, part: _Part) -> _Part:
+    def _quantified(self, part: _TranslatedPart) -> _TranslatedPart:
         match = _QUANTIFIER.match(self.pattern, part.end)
         if match is None:
             return part
@@ -107,9 +107,9 @@ class _Translator:
         self.repeats *= max(least, int(match[2] or 0), 1)
         if self.repeats > _MOST_REPEATS:
             raise _UnsureError
-        return _Part(part.text + match[0], match.end(), least == 0)
+        return _TranslatedPart(part.text + match[0], match.end(), least == 0)
 
-    def _atom(self, at: int, depth: int) -> _Part:
+    def _atom(self, at: int, depth: int) -> _TranslatedPart:
         char = self.pattern[at]
         if char == "(":
             return self._group(at + 1, depth)
@@ -118,12 +118,12 @@ class _Translator:
         if char == "\\":
             return self._escape(at + 1)
         if char in "^$":
-            return _Part(self.start if char == "^" else self.stop, at + 1, is_nullable=True, looks=True)
+            return _TranslatedPart(self.start if char == "^" else self.stop, at + 1, is_nullable=True, looks=True)
         if char == ".":
-            return _Part(self.dot, at + 1)
+            return _TranslatedPart(self.dot, at + 1)
         if char in "*+?" or _QUANTIFIER.match(self.pattern, at):
             raise _UnsureError
-        return _Part(self._letter(ord(char)), at + 1)
+        return _TranslatedPart(self._letter(ord(char)), at + 1)
 
     def _letter(self, code: int) -> str:
         """A character that stands for itself."""
@@ -132,14 +132,14 @@ class _Translator:
         char = chr(code)
         return char if char.isalnum() or code > _LAST_ASCII else f"\\x{code:02x}"
 
-    def _escape(self, at: int) -> _Part:
+    def _escape(self, at: int) -> _TranslatedPart:
         char = self.pattern[at]
         if char in "bB":
-            return _Part(f"\\{char}", at + 1, is_nullable=True, looks=True)
+            return _TranslatedPart(f"\\{char}", at + 1, is_nullable=True, looks=True)
         if char.lower() in _CLASSES:
-            return _Part(f"[{'^' * char.isupper()}{_CLASSES[char.lower()]}]", at + 1)
+            return _TranslatedPart(f"[{'^' * char.isupper()}{_CLASSES[char.lower()]}]", at + 1)
         code, end = self._code(at)
-        return _Part(self._letter(code), end)
+        return _TranslatedPart(self._letter(code), end)
 
     def _code(self, at: int) -> tuple[int, int]:
         """The character that an escape stands for, and where the escape ends."""
@@ -152,7 +152,7 @@ class _Translator:
             raise _UnsureError
         return ord(char), at + 1
 
-    def _group(self, at: int, depth: int) -> _Part:
+    def _group(self, at: int, depth: int) -> _TranslatedPart:
         opening, looks, captures = "(", False, True
         if self.pattern.startswith("?:", at):
             opening, captures = "(?:", False
@@ -167,21 +167,21 @@ class _Translator:
         if self.pattern[inner.end] != ")" or (looks and inner.has_groups):
             raise _UnsureError
         text, end = f"{opening}{inner.text})", inner.end + 1
-        return _Part(text, end, looks or inner.is_nullable, captures or inner.has_groups, looks)
+        return _TranslatedPart(text, end, looks or inner.is_nullable, captures or inner.has_groups, looks)
 
-    def _class(self, at: int) -> _Part:
+    def _class(self, at: int) -> _TranslatedPart:
         negated = self.pattern[at] == "^"
         at += negated
         close = self._class_end(at)
         if self.pattern[at:close] in _ALL and not negated:
-            return _Part(_ANYTHING, close + 1)
+            return _TranslatedPart(_ANYTHING, close + 1)
         items = []
         while at < close:
             item, at = self._item(at)
             items.append(item)
         if not items:
             raise _UnsureError
-        return _Part(f"[{'^' * negated}{''.join(items)}]", close + 1)
+        return _TranslatedPart(f"[{'^' * negated}{''.join(items)}]", close + 1)
 
     def _class_end(self, at: int) -> int:
         while self.pattern[at] != "]":

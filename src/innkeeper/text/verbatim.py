@@ -84,7 +84,7 @@ _INDENT: Final = 3
 def mask(text: str, zones: Iterable[Zone] = ALL_ZONES, escape: Escape = Escape.HTML_ENTITY) -> Masked:
     """The text with its zones behind placeholders, which no text contains by accident. Linear in the text's length."""
     zone_set = frozenset(zones)
-    finder = _Finder(text)
+    finder = _ZoneFinder(text)
     stem = _stem(text)
     parts: list[str] = []
     spans: list[tuple[str, str]] = []
@@ -120,7 +120,7 @@ def _stem(text: str) -> str:
     return f"\0v{number}:"
 
 
-class _Finder:
+class _ZoneFinder:
     """Finds where a zone ends. Remembers what it looked for in vain, so that all searches together stay linear."""
 
     def __init__(self, text: str) -> None:

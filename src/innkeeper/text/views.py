@@ -58,7 +58,7 @@ _STEPS_A_CHARACTER: Final = 2
 
 
 @dataclass(frozen=True)
-class View:
+class TextView:
     """A folded form of a text.
 
     ``loose``: its words run together, so that a find needs no borders. ``merged``: ``l`` is written ``i`` in it.
@@ -82,7 +82,7 @@ class View:
         return (last, first + 1) if 0 <= last < first else (first, last + 1)  # written from its end to its beginning
 
 
-def views_of(text: str) -> Iterator[View]:
+def views_of(text: str) -> Iterator[TextView]:
     """Every form in which a text is compared, the plain one first. OffsetMap a view gives are places of ``text``."""
     yield from _views(text, SAME)
     before: OffsetMap = SAME
@@ -99,12 +99,12 @@ def views_of(text: str) -> Iterator[View]:
         yield from _views(text, before)
 
 
-def turned_views(text: str, *, back: bool = False) -> Iterator[View]:
+def turned_views(text: str, *, back: bool = False) -> Iterator[TextView]:
     """The forms of a text with each letter thirteen further on, or written from its end to its beginning."""
     yield from _views(text[::-1], Turned(SAME, len(text))) if back else _views(rot13(text), SAME)
 
 
-def _views(text: str, before: OffsetMap) -> Iterator[View]:
+def _views(text: str, before: OffsetMap) -> Iterator[TextView]:
     text = with_plain_signs(text)
     folded, offsets = (text.lower(), before) if is_plain(text) else _fold(text, before)
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
@@ -119,7 +119,7 @@ def _views(text: str, before: OffsetMap) -> Iterator[View]:
             yield replace(_words(*short, merged=merged), shortened=True)
 
 
-def _forms(base: str, offsets: OffsetMap, plain: View) -> Iterator[View]:
+def _forms(base: str, offsets: OffsetMap, plain: TextView) -> Iterator[TextView]:
     """The words of a text; its spelled-out words; and its words without the signs inside them."""
     yield plain
     if (spelled := _spelled_out(plain)) is not None:
@@ -134,7 +134,7 @@ def _forms(base: str, offsets: OffsetMap, plain: View) -> Iterator[View]:
         yield _words(*joined, merged=plain.merged)
 
 
-def respelled(view: View, words: list[str], right: Mapping[str, str]) -> View:
+def respelled(view: TextView, words: list[str], right: Mapping[str, str]) -> TextView:
     """The passages of a view around some of its ``words``, with others in their place; passages are parted by a sign.
 
     A place in a word that was put right is one in the word that stood there.
@@ -198,13 +198,13 @@ def _fold(text: str, before: OffsetMap) -> tuple[str, OffsetMap]:
     return text.translate(FOLDS), Folded(text, before)
 
 
-def _words(text: str, offsets: OffsetMap, *, merged: bool = False) -> View:
+def _words(text: str, offsets: OffsetMap, *, merged: bool = False) -> TextView:
     """The words of a text with single spaces between them."""
     spaced = with_spaces(text)
     words = spaced.split()
     joined = " ".join(words)
-    view = View(joined, Words(joined, spaced, offsets), merged=merged)
-    view.__dict__["words"] = words or [""]  # known already: `View.words` need not split again
+    view = TextView(joined, Words(joined, spaced, offsets), merged=merged)
+    view.__dict__["words"] = words or [""]  # known already: `TextView.words` need not split again
     return view
 
 
@@ -289,7 +289,7 @@ def _shortened(
     return "".join((*pieces, text[at:])), SelectedRuns([*starts, length], [*olds, at], before)
 
 
-def _spelled_out(plain: View) -> View | None:
+def _spelled_out(plain: TextView) -> TextView | None:
     """The single letters of a view that stand in a row, joined; rows are parted by a space."""
     words = plain.words
     if not _has_rows(plain.text):
@@ -306,10 +306,10 @@ def _spelled_out(plain: View) -> View | None:
         at += len(word) + 1
     text = "".join(" " if place < 0 else plain.text[place] for place in indices)
     starts = SelectedRuns(list(range(len(indices))), indices, plain._starts)  # noqa: SLF001 - a view of a view
-    return View(text, starts, loose=True, merged=plain.merged) if indices else None
+    return TextView(text, starts, loose=True, merged=plain.merged) if indices else None
 
 
-def _rows_joined(plain: View) -> View:
+def _rows_joined(plain: TextView) -> TextView:
     """A view in which the single letters that stand in a row are one word among the others."""
     spans: list[tuple[int, int]] = []
     for match in _ROW.finditer(plain.text):

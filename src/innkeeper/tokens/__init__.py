@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from innkeeper.prompt.errors import FormatError as FormatError
     from innkeeper.prompt.memo import Memo as Memo
     from innkeeper.tokens.counter import SHARED_MEMO as SHARED_MEMO
-    from innkeeper.tokens.counter import Choice as Choice
     from innkeeper.tokens.counter import Counter as Counter
+    from innkeeper.tokens.counter import EngineChoice as EngineChoice
     from innkeeper.tokens.counter import Preloaded as Preloaded
     from innkeeper.tokens.counter import default_counter as default_counter
     from innkeeper.tokens.engines.engine import Engine as Engine
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from innkeeper.tokens.sillytavern import SillyTavernTokenizer as SillyTavernTokenizer
     from innkeeper.tokens.sillytavern import sillytavern_tokenizer as sillytavern_tokenizer
     from innkeeper.tokens.table.calibration import PROFILES as PROFILES
-    from innkeeper.tokens.table.calibration import Profile as Profile
+    from innkeeper.tokens.table.calibration import HeuristicProfile as HeuristicProfile
     from innkeeper.tokens.table.models import FAMILIES as FAMILIES
     from innkeeper.tokens.table.models import MODELS as MODELS
     from innkeeper.tokens.table.models import Family as Family
@@ -73,7 +73,7 @@ _HOMES: Final = {
     "AskServer": "engines.server",
     "Carrier": "table.vocabulary",
     "CharsPerToken": "engines.heuristic",
-    "Choice": "counter",
+    "EngineChoice": "counter",
     "Counter": "counter",
     "Engine": "engines.engine",
     "Entry": "registry",
@@ -95,7 +95,7 @@ _HOMES: Final = {
     "OPENAI": "framing",
     "PROFILES": "table.calibration",
     "Preloaded": "counter",
-    "Profile": "table.calibration",
+    "HeuristicProfile": "table.calibration",
     "SERVER_RULES": "engines.server",
     "SHARED_MEMO": "counter",
     "SILLYTAVERN_TOKENIZERS": "sillytavern",

@@ -71,7 +71,7 @@ _LONGEST_MODEL: Final = 200
 _LAST: Final = Way("heuristic:generic", PROFILES["generic"].error)
 
 
-class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+class EngineChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a model is counted, before anything goes wrong: the engine, how good it is, and where that is known from.
 
     ``error_percent`` is 0 for the model's own vocabulary, else the ± of the estimate; None where nobody knows (a user's
@@ -140,7 +140,7 @@ class Counter:
         self.default = default
         self.memo = memo
         self._lookup = lookup_of(registry)
-        self._choices: dict[str | None, Choice] = {}
+        self._choices: dict[str | None, EngineChoice] = {}
 
     # ------------------------------------------------------------------------------------------------- counting
 
@@ -201,7 +201,7 @@ class Counter:
 
     # ------------------------------------------------------------------------------------------------- choosing
 
-    def choose(self, model: str | None = None) -> Choice:
+    def choose(self, model: str | None = None) -> EngineChoice:
         """How ``model`` is counted."""
         choice = self._choices.get(model)
         if choice is None:
@@ -213,13 +213,13 @@ class Counter:
                 self._choices[model] = choice
         return choice
 
-    def _choose(self, model: str | None) -> Choice:
+    def _choose(self, model: str | None) -> EngineChoice:
         name = _text(model) if model else ""
         entry = self._lookup(name) or self._lookup(canonical_model_hint(name))
         if isinstance(entry, Entry):
             return self._by_entry(name, entry)
         if entry is not None:
-            return Choice(model, entry, "registry", getattr(entry, "error_percent", None), "registry")
+            return EngineChoice(model, entry, "registry", getattr(entry, "error_percent", None), "registry")
         if not name:
             return self._first(None, self._default, source="default")
         match = self.models.find(name)
@@ -227,20 +227,20 @@ class Counter:
             return self._first(name, self.models.family("unknown"), source="default")
         return self._first(name, match.family, source="table", pattern=match.pattern)
 
-    def _by_entry(self, model: str, entry: Entry) -> Choice:
+    def _by_entry(self, model: str, entry: Entry) -> EngineChoice:
         """A user's entry: its file, its heuristic, a tokenizer or family by name, or the default."""
         family = entry.tokenizer_family.replace("_", "-")
         if entry.wants_file:
             tokenizer = _reason(partial(file_tokenizer, entry.tokenizer_path))
             if not isinstance(tokenizer, str):
-                return Choice(model, tokenizer, "file", entry.error, "registry", entry=entry)
+                return EngineChoice(model, tokenizer, "file", entry.error, "registry", entry=entry)
             choice = self._first(model, self._known(model), source="registry")
             return msgspec.structs.replace(
                 choice, entry=entry, skipped=((entry.tokenizer_path, tokenizer), *choice.skipped)
             )
         if family == "heuristic" and entry.chars_per_token is not None:
             engine = CharsPerToken(entry.chars_per_token)
-            return Choice(model, engine, "heuristic", entry.error, "registry", entry=entry)
+            return EngineChoice(model, engine, "heuristic", entry.error, "registry", entry=entry)
         if family == "heuristic":
             profile = self._known(model).ways[-1]
             way = profile if profile.tokenizer.startswith("heuristic:") else _LAST
@@ -269,7 +269,7 @@ class Counter:
     def _default(self) -> Family:
         return Family("default", (Way(self.default, 45.0),), "no model is named; vocabularies differ by this much")
 
-    def _first(self, model: str | None, family: Family, *, source: str, pattern: str = "") -> Choice:
+    def _first(self, model: str | None, family: Family, *, source: str, pattern: str = "") -> EngineChoice:
         """The first way of a family that is available, then the default, then the generic estimate."""
         skipped: list[tuple[str, str]] = []
         for way in (*family.ways, *self._default.ways, _LAST):
@@ -280,7 +280,7 @@ class Counter:
         else:  # pragma: no cover - the generic estimate is always there
             engine, way = CharsPerToken(), _LAST
         basis = family.basis if way in family.ways and way.error else ""
-        return Choice(
+        return EngineChoice(
             model, engine, family.name, way.error, source, pattern=pattern, basis=basis, skipped=tuple(skipped)
         )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.cli.prompt.assets import Assets, setting
+from innkeeper.cli.prompt.assets import AssetFiles, setting
 from innkeeper.content.errors import LIMITS
 from innkeeper.prompt import BuildRequest, InnkeeperError, UsageError
 from innkeeper.prompt.errors import LimitError
@@ -20,9 +20,9 @@ from tests.shared import ROOT
 EXAMPLES = ROOT / "examples"
 
 
-def assets(*names: str, stdin: bytes = b"") -> Assets:
+def assets(*names: str, stdin: bytes = b"") -> AssetFiles:
     """The assets of these files."""
-    found = Assets(io.BytesIO(stdin))
+    found = AssetFiles(io.BytesIO(stdin))
     for name in names:
         found.add(name if name == "-" or name.startswith("/") else str(EXAMPLES / name))
     return found
@@ -124,17 +124,17 @@ def test_settings(text: str, expected: tuple[list[str], Any]) -> None:
 def test_any_setting(text: str) -> None:
     """Any text is a setting or a usage error, and so is its effect on a request."""
     try:
-        Assets().request({}, [text])
+        AssetFiles().request({}, [text])
     except InnkeeperError as error:
         assert error.exit_code in {2, 65}  # noqa: PT017 - which of the two depends on the text
 
 
 def test_settings_reach_deep() -> None:
     """A setting changes one field and leaves its neighbours."""
-    request = Assets().request(
+    request = AssetFiles().request(
         {"options": {"top_p": 1}}, ['options.stop=["x"]', "settings.power_user.pin_examples=true"]
     )
     assert request.options == {"top_p": 1, "stop": ("x",)}
     assert request.settings == {"power_user": {"pin_examples": True}}
     with pytest.raises(UsageError, match="no field 'nothing'"):
-        Assets().request({}, ["nothing=1"])
+        AssetFiles().request({}, ["nothing=1"])

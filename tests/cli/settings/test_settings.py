@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.settings.settings import MAX_CONFIG_BYTES, PROVIDERS, SETTINGS, Settings, Value
+from innkeeper.cli.settings.settings import MAX_CONFIG_BYTES, PROVIDERS, SETTINGS, Settings, SettingValue
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, LimitError, UnknownNameError
 
 
@@ -121,7 +121,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, case: Case) -> None:
 def test_no_file(tmp_path: Path) -> None:
     """Without a file all settings have their defaults."""
     read = Settings.read({}, tmp_path / "none" / "config.toml")
-    assert list(read.values()) == [Value(name, setting.default, "default") for name, setting in SETTINGS.items()]
+    assert list(read.values()) == [SettingValue(name, setting.default, "default") for name, setting in SETTINGS.items()]
 
 
 def test_tables(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from innkeeper.inference.errors import DecodeError, HttpError
 from innkeeper.jobs.backend import (
-    Call,
+    BackendCall,
     RefusedByProviderError,
     Submitted,
     WebhookRefusedError,
@@ -55,9 +55,11 @@ class Server:
         return json.loads(self.asked[place].content)
 
 
-def call(model: str = "fal-ai/flux/dev", **more: Any) -> Call:
+def call(model: str = "fal-ai/flux/dev", **more: Any) -> BackendCall:
     """A call of a model."""
-    return Call(**{"job_id": "job-1", "model": model, "body": {"prompt": "a barn", "seed": 0}, "key": KEY, **more})
+    return BackendCall(
+        **{"job_id": "job-1", "model": model, "body": {"prompt": "a barn", "seed": 0}, "key": KEY, **more}
+    )
 
 
 QUEUE = "/fal-ai/flux/requests/req-1"

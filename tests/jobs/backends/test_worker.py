@@ -13,7 +13,7 @@ from innkeeper.inference.client.egress import Egress
 from innkeeper.jobs.assets import FolderAssets
 from innkeeper.jobs.backends.tiny_seed_picture import TinySeedPicture, drawn
 from innkeeper.jobs.backends.wire import MediaWire
-from innkeeper.jobs.job import Job, Mode, State
+from innkeeper.jobs.job import Job, JobState, Mode
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.runner import Runner
@@ -92,7 +92,7 @@ def test_by_lease(yard: Yard) -> None:
     yard.enrol("10.0.0.1")
     yard.enrol("10.0.0.2", state=WorkerState.DRAINING)
     job = yard.done(yard.jobs.submit(WANTED))
-    assert (job.state, job.backend, job.error_message) == (State.SUCCEEDED, "worker", None)
+    assert (job.state, job.backend, job.error_message) == (JobState.SUCCEEDED, "worker", None)
     step = job.to_dict()["route_trace"]["steps"][0]
     assert (step["worker"], step["outcome"]) == (yard.store.list()[0].id, "answered")
     assert yard.jobs.assets.get(job.results[0].name) == drawn("a red barn\0", 0, (64, 64))
@@ -100,7 +100,7 @@ def test_by_lease(yard: Yard) -> None:
         prompt="in snow", seed=1, width=64, height=64, mode=Mode.I2I, image=f"asset:{job.results[0].name}"
     )
     other = yard.done(yard.jobs.submit(started))
-    assert (other.state, set(yard.asked)) == (State.SUCCEEDED, {"10.0.0.1"})
+    assert (other.state, set(yard.asked)) == (JobState.SUCCEEDED, {"10.0.0.1"})
     assert other.results[0].sha256 != job.results[0].sha256
 
 
@@ -109,7 +109,7 @@ def test_kinds(yard: Yard) -> None:
     yard.enrol("10.0.0.1", kind="video")
     assert yard.jobs.submit(MediaRequest(prompt="a barn")).backend == "tiny-seed-picture"
     moving = yard.done(yard.jobs.submit(MediaRequest(prompt="waves", mode=Mode.T2V, width=64, height=64)))
-    assert (moving.backend, moving.state) == ("worker", State.SUCCEEDED)
+    assert (moving.backend, moving.state) == ("worker", JobState.SUCCEEDED)
 
 
 @pytest.mark.parametrize("what", ["hash", "nothing", "damaged"])
@@ -124,7 +124,7 @@ def test_tampered(yard: Yard, what: str) -> None:
     first = yard.jobs.submit(WANTED)
     good = yard.enrol("10.0.0.2")
     job = yard.done(first)
-    assert (job.state, yard.state(good)) == (State.SUCCEEDED, "ready")
+    assert (job.state, yard.state(good)) == (JobState.SUCCEEDED, "ready")
     outcomes = [step["outcome"] for step in job.to_dict()["route_trace"]["steps"]]
     expected = {
         "hash": ("tampered", "quarantined"),
@@ -143,7 +143,7 @@ def test_lease_over(yard: Yard) -> None:
     Runner(yard.jobs, steps=Steps(yard.jobs, first=0.001)).drain(0.2)
     assert (yard.jobs.get(job.id).ended, yard.asked) == (False, [])
     yard.enrol("10.0.0.2")
-    assert (yard.done(job).state, yard.asked) == (State.SUCCEEDED, ["10.0.0.2"])
+    assert (yard.done(job).state, yard.asked) == (JobState.SUCCEEDED, ["10.0.0.2"])
 
 
 def test_addresses(yard: Yard) -> None:
@@ -158,7 +158,7 @@ def test_addresses(yard: Yard) -> None:
     yard.jobs.routes._read = -1e9
     job = yard.jobs.submit(WANTED)
     Runner(yard.jobs, steps=Steps(yard.jobs, first=0.001)).drain(0.2)
-    assert (yard.asked, yard.jobs.get(job.id).state is State.SUCCEEDED) == ([], False)
+    assert (yard.asked, yard.jobs.get(job.id).state is JobState.SUCCEEDED) == ([], False)
 
 
 def test_catalogue_counts(yard: Yard) -> None:

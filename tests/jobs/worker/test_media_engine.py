@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.inference.routing.models import ModelNotFoundError
-from innkeeper.jobs.backend import Call, Failure, Progress, RefusedByProviderError, Submitted
+from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, RefusedByProviderError, Submitted
 from innkeeper.jobs.backends.tiny_seed_picture import TinySeedPicture, drawn
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.worker import media_engine
@@ -36,23 +36,23 @@ class Queue:
 
     answers: list[Progress] = field(default_factory=lambda: [Progress("running"), Progress("done", outputs=(_url(),))])
     file: bytes = PICTURE
-    calls: list[Call] = field(default_factory=list)
+    calls: list[BackendCall] = field(default_factory=list)
     cancelled: int = 0
     name: str = "queue"
     repeatable: bool = True
     waits: bool = False
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         self.calls.append(call)
         return Submitted(reference={"id": "1"})
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         self.cancelled += 1
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         return self.file
 
     def webhook(self, *_: Any) -> Any:
@@ -129,8 +129,8 @@ class Bad:
 
 
 BAD = [
-    Bad("failed", Progress("failed", failure=Failure("provider_failed", "out of memory")), ProviderError),
-    Bad("refused", Progress("failed", failure=Failure("provider_policy_refusal", "no")), RefusedByProviderError),
+    Bad("failed", Progress("failed", failure=JobFailure("provider_failed", "out of memory")), ProviderError),
+    Bad("refused", Progress("failed", failure=JobFailure("provider_policy_refusal", "no")), RefusedByProviderError),
     Bad("lost", Progress("lost"), ProviderError),
     Bad("nothing", Progress("done"), ProviderError),
     Bad("partial", Progress("done", outputs=(_url(),)), FormatError, PICTURE[:-20]),

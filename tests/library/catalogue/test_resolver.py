@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.catalogue.resolver import Execution, Outcome, Resolution, ResolveRequest, resolve
+from innkeeper.library.catalogue.resolver import Execution, LevelOutcome, Resolution, ResolveRequest, resolve
 from innkeeper.library.errors import TemplateNotFoundError
 from innkeeper.library.templates.template import Labelled, MatchLevel
 from innkeeper.library.tier import Tier
@@ -20,7 +20,7 @@ from tests.library.making import catalogue, made, rows_of
 from tests.shared import ROOT
 
 NOTHING = Catalogue(source=AnswerSource.BUILTIN)
-MARKS = {"+": Outcome.FOUND, "-": Outcome.NOTHING, ".": Outcome.SKIPPED}
+MARKS = {"+": LevelOutcome.FOUND, "-": LevelOutcome.NOTHING, ".": LevelOutcome.SKIPPED}
 LETTERS = dict(zip("eafuLBPX", MatchLevel, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Turns of writers: first come, first served, among processes, whoever dies, and never a reason to wait for good."""
+"""WriteQueue of writers: first come, first served, among processes, whoever dies, and never a reason to wait for good."""
 
 import fcntl
 import multiprocessing
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.turns import SUFFIX, Turns
+from innkeeper.library.db.turns import SUFFIX, WriteQueue
 from innkeeper.library.log.logs import LogStore
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody keeps the order")
@@ -56,7 +56,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
 def test_numbers_are_drawn_in_order(tmp_path: Path) -> None:
     """Who comes second waits for the first; afterwards nobody waits."""
     path = tmp_path / "a.db"
-    with closing(Turns(path)) as one, closing(Turns(path)) as other:
+    with closing(WriteQueue(path)) as one, closing(WriteQueue(path)) as other:
         with one.turn(1):
             started = time.monotonic()
             with other.turn(0.1):  # gives up, and goes on: it is a matter of order alone
@@ -72,8 +72,8 @@ def test_who_dies_lets_go(tmp_path: Path) -> None:
     """A process that is killed in its turn holds up nobody."""
     path = tmp_path / "a.db"
     code = (
-        "import sys, time; from pathlib import Path; from innkeeper.library.db.turns import Turns\n"
-        "with Turns(Path(sys.argv[1])).turn(1): print('in', flush=True); time.sleep(60)"
+        "import sys, time; from pathlib import Path; from innkeeper.library.db.turns import WriteQueue\n"
+        "with WriteQueue(Path(sys.argv[1])).turn(1): print('in', flush=True); time.sleep(60)"
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -81,7 +81,7 @@ def test_who_dies_lets_go(tmp_path: Path) -> None:
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    with closing(Turns(path)) as mine, mine.turn(60):
+    with closing(WriteQueue(path)) as mine, mine.turn(60):
         pass
 
 
@@ -98,7 +98,7 @@ def test_where_no_order_can_be_kept_work_goes_on(tmp_path: Path, what: str, monk
     if what == "a file that is no counter":
         Path(f"{path}{SUFFIX}").write_bytes(b"\xff" * 100)
     done = 0
-    with closing(Turns(path)) as mine:
+    with closing(WriteQueue(path)) as mine:
         for _ in range(2):
             with mine.turn(1):
                 done += 1

@@ -17,13 +17,13 @@ from innkeeper.library.errors import FieldError
 from innkeeper.library.library import Library
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.log.metrics import Metrics
-from innkeeper.library.log.queue import LogFigures, LogQueue, LogRow
+from innkeeper.library.log.queue import LogFigures, LogQueue, QueuedRow
 from tests.library.opening import ask, logged, opened, published
 
 
-def row(name: str, chars: int = 0) -> LogRow:
+def row(name: str, chars: int = 0) -> QueuedRow:
     """A row of the log."""
-    return LogRow(lambda db: LogStore(db).add({"request_id": name}), chars=chars)
+    return QueuedRow(lambda db: LogStore(db).add({"request_id": name}), chars=chars)
 
 
 def names(db: Database) -> list[str]:
@@ -53,7 +53,7 @@ def test_a_row_that_cannot_be_written_takes_no_other_along(db: Database, queue: 
     def fail(_db: Database) -> None:
         raise FieldError("no")
 
-    for one in (row("a"), LogRow(fail), LogRow(lambda _db: 1 // 0), row("b")):
+    for one in (row("a"), QueuedRow(fail), QueuedRow(lambda _db: 1 // 0), row("b")):
         assert queue.put(one) == ""
     assert queue.flush()
     assert names(db) == ["a", "b"]

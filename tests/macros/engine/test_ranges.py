@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.ranges import Edit, MacroRange, edited, made_pieces
+from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited, made_pieces
 from innkeeper.prompt.block import Origin
 
 LENGTH = 24
@@ -38,7 +38,7 @@ def test_ranges_move_with_the_text(
 ) -> None:
     """Characters that stay keep their macro. New ones are of the macro around the edit, or else of the edit's own."""
     edits = [
-        Edit(start, end, data.draw(st.integers(0, 5)), data.draw(st.sampled_from([None, "new"])))
+        RangeEdit(start, end, data.draw(st.integers(0, 5)), data.draw(st.sampled_from([None, "new"])))
         for start, end in changed
     ]
     before = makers(ranges, LENGTH)
@@ -80,6 +80,6 @@ def test_ranges_move_as_if_each_were_looked_at_alone(gaps: list[int], cuts: list
     ]
     edits, place = [], 0
     for gap, length in cuts:
-        edits.append(Edit(place + gap, place + gap + 2, length))
+        edits.append(RangeEdit(place + gap, place + gap + 2, length))
         place += gap + 2
     assert edited(ranges, edits) == [moved for one in ranges for moved in edited([one], edits)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from innkeeper.macros.engine.errors import CACHED_CHARS, MAX_NESTING
-from innkeeper.macros.engine.syntax import Grammar, Head, Run, Shorthand, Tag, marks_of, parse
+from innkeeper.macros.engine.syntax import Grammar, MacroTag, Run, Shorthand, TagHead, marks_of, parse
 from innkeeper.macros.silly.modern import GRAMMAR
 from tests.macros.macro_texts import HOSTILE
 
@@ -19,29 +19,29 @@ class Case:
 
     id: str
     text: str
-    head: Head | None
+    head: TagHead | None
 
 
 CASES = [
-    Case("bare name", "char}}", Head("char", "", 4, None, bare=True)),
-    Case("blank space", " char }}", Head("char", "", 6, None, bare=True)),
-    Case("split arguments", "setvar::a::b}}", Head("setvar", "", 8, "::")),
-    Case("one argument", "roll:1d6}}", Head("roll", "", 5, None)),
-    Case("argument after a space", "roll 1d6}}", Head("roll", "", 5, None)),
-    Case("flags", "!# char}}", Head("char", "!#", 7, None, bare=True)),
-    Case("closing", "/if}}", Head("if", "/", 3, None, bare=True, closing=True)),
-    Case("comment", "// x}}", Head("//", "", 3, None)),
-    Case("end of a comment", "///}}", Head("//", "/", 3, None, bare=True, closing=True)),
-    Case("what follows a name is dropped", "char;x}}", Head("char", "", 6, None, bare=True)),
-    Case("a bar begins the argument", "char|x}}", Head("char", "", 4, None)),
+    Case("bare name", "char}}", TagHead("char", "", 4, None, bare=True)),
+    Case("blank space", " char }}", TagHead("char", "", 6, None, bare=True)),
+    Case("split arguments", "setvar::a::b}}", TagHead("setvar", "", 8, "::")),
+    Case("one argument", "roll:1d6}}", TagHead("roll", "", 5, None)),
+    Case("argument after a space", "roll 1d6}}", TagHead("roll", "", 5, None)),
+    Case("flags", "!# char}}", TagHead("char", "!#", 7, None, bare=True)),
+    Case("closing", "/if}}", TagHead("if", "/", 3, None, bare=True, closing=True)),
+    Case("comment", "// x}}", TagHead("//", "", 3, None)),
+    Case("end of a comment", "///}}", TagHead("//", "/", 3, None, bare=True, closing=True)),
+    Case("what follows a name is dropped", "char;x}}", TagHead("char", "", 6, None, bare=True)),
+    Case("a bar begins the argument", "char|x}}", TagHead("char", "", 4, None)),
     Case("no name", "1char}}", None),
     Case("empty", "}}", None),
-    Case("variable", ".hp}}", Head("", "", 5, None, bare=True, shorthand=Shorthand(".", "hp", ""), whole=5)),
-    Case("operator with a value", ".hp += 1}}", Head("", "", 6, None, shorthand=Shorthand(".", "hp", "+="))),
+    Case("variable", ".hp}}", TagHead("", "", 5, None, bare=True, shorthand=Shorthand(".", "hp", ""), whole=5)),
+    Case("operator with a value", ".hp += 1}}", TagHead("", "", 6, None, shorthand=Shorthand(".", "hp", "+="))),
     Case(
         "hyphens in a variable",
         "$a-b--}}",
-        Head("", "", 8, None, bare=True, shorthand=Shorthand("$", "a-b", "--"), whole=8),
+        TagHead("", "", 8, None, bare=True, shorthand=Shorthand("$", "a-b", "--"), whole=8),
     ),
     Case("junk in a variable", ".hp * 2}}", None),
 ]
@@ -62,7 +62,7 @@ def test_a_grammar_is_data() -> None:
     """Other delimiters and separators make another language."""
     grammar = Grammar(title="angles", open="<<", close=">>", separator="|", single=",")
     assert grammar.next_open("a {{b}} <<c>>", 0) == 8
-    assert grammar.head("c|d>>", 0) == Head("c", "", 2, "|")
+    assert grammar.head("c|d>>", 0) == TagHead("c", "", 2, "|")
     assert grammar.next_mark("d|e>>", 0, split=True) == (1, "|")
 
 
@@ -106,7 +106,7 @@ def test_spans_nest(text: str) -> None:
     check(tree.run, text)
 
 
-def names(tags: tuple[Tag, ...]) -> list[str]:
+def names(tags: tuple[MacroTag, ...]) -> list[str]:
     """What the tags are called."""
     return [tag.key for tag in tags]
 

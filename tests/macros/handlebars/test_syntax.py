@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError
 from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS, parse
 from innkeeper.macros.handlebars.tree import (
+    BlockProgram,
     BlockStatement,
     Content,
     Fragment,
     Literal,
     MustacheStatement,
     Path,
-    Program,
     SubExpression,
 )
 
@@ -165,7 +165,7 @@ _PIECES = st.sampled_from(
 def test_any_text_is_read_or_refused(template: str) -> None:
     """Whatever the text: a tree, or a typed error with a place."""
     try:
-        read = isinstance(parse(template), Program)
+        read = isinstance(parse(template), BlockProgram)
     except MacroSyntaxError as error:
         read = error.where is not None
     assert read

@@ -9,19 +9,19 @@ import pytest
 
 from innkeeper.macros.handlebars.syntax import parse
 from innkeeper.macros.handlebars.tree import (
+    BlockProgram,
     BlockStatement,
     Content,
     Literal,
     MustacheStatement,
     Path,
-    Program,
     Strip,
     SubExpression,
     strip_blanks,
 )
 
 
-def contents(program: Program | None) -> Iterator[str]:
+def contents(program: BlockProgram | None) -> Iterator[str]:
     """What is left of every content, in order."""
     for node in program.body if program else ():
         if isinstance(node, Content):
@@ -65,7 +65,9 @@ def test_blanks(case: Case) -> None:
 def test_stripping_is_done_in_place() -> None:
     """The program's own contents are cut, and what they were written as is kept."""
     before, after = Content("a ", "a "), Content(" b", " b")
-    strip_blanks(Program([before, MustacheStatement(SubExpression(Path(("x",))), Strip(left=True, right=True)), after]))
+    strip_blanks(
+        BlockProgram([before, MustacheStatement(SubExpression(Path(("x",))), Strip(left=True, right=True)), after])
+    )
     assert [(node.original, node.value) for node in (before, after)] == [("a ", "a"), (" b", "b")]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart.pieces import Value, first_word, inner_of
+from innkeeper.macros.smart.pieces import MacroValue, first_word, inner_of
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,10 @@ from innkeeper.macros.smart.pieces import Value, first_word, inner_of
         (["a" * 10, "b"], ("a" * 10 + "b", "?")),
         ([" ", ":x"], ("", ":")),
         ([""], ("", "")),
-        (["us", Value("er")], ("us", "?")),
-        (["user", Value(""), ":x"], ("user", ":")),
-        ([" ", Value("user")], ("", "?")),
-        (["user:", Value("x")], ("user", ":")),
+        (["us", MacroValue("er")], ("us", "?")),
+        (["user", MacroValue(""), ":x"], ("user", ":")),
+        ([" ", MacroValue("user")], ("", "?")),
+        (["user:", MacroValue("x")], ("user", ":")),
     ],
     ids=str,
 )
@@ -42,7 +42,7 @@ def test_pieces_read_as_one_text(pieces: list[str], longest: int) -> None:
 
 def test_values_are_veiled() -> None:
     """Structure is looked for outside of values, and cut out of the whole text."""
-    inner = inner_of([" a:", Value("b::c"), "::d "])
+    inner = inner_of([" a:", MacroValue("b::c"), "::d "])
     found = inner.cut("::")
     assert inner.text == "a:b::c::d"
     assert found is not None
@@ -52,5 +52,5 @@ def test_values_are_veiled() -> None:
 
 def test_blank_space_of_values_is_cut_as_well() -> None:
     """The text begins and ends where it does with its values in it."""
-    inner = inner_of([Value("  "), "a", Value(" \n")])
+    inner = inner_of([MacroValue("  "), "a", MacroValue(" \n")])
     assert (inner.text, inner.plain) == ("a", "a")

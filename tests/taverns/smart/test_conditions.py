@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innkeeper.lore import Verdict
 from innkeeper.taverns.smart import SmartOptions, construct
-from innkeeper.taverns.smart.conditions import Conditions, KeywordSearch, Rule, SmartLore, shown
+from innkeeper.taverns.smart.conditions import ConditionRule, Conditions, KeywordSearch, SmartLore, shown
 
 STANDING = {"role": "system", "depth": 0, "order": 100}
 
@@ -18,29 +18,29 @@ STANDING = {"role": "system", "depth": 0, "order": 100}
 @pytest.mark.parametrize(
     ("reason", "facts", "text"),
     [
-        (Rule.KEPT, STANDING, "at depth 0, order 100, as system"),
+        (ConditionRule.KEPT, STANDING, "at depth 0, order 100, as system"),
         (
-            Rule.KEPT,
+            ConditionRule.KEPT,
             {**STANDING, "condition": "<<x>>", "value": "true"},
             "at depth 0, order 100, as system; its condition holds: '<<x>>' came to 'true'",
         ),
-        (Rule.FRAMED, {"found": "before_char"}, "at before_char"),
-        (Rule.CONDITION, {"condition": "no", "value": "no"}, "its condition does not hold: 'no' came to 'no'"),
-        (Rule.POSITION, {"found": "'{x}'"}, "its position '{x}' is not in the chat"),
-        (Rule.NOT_AN_OBJECT, {}, "it is not an object"),
+        (ConditionRule.FRAMED, {"found": "before_char"}, "at before_char"),
+        (ConditionRule.CONDITION, {"condition": "no", "value": "no"}, "its condition does not hold: 'no' came to 'no'"),
+        (ConditionRule.POSITION, {"found": "'{x}'"}, "its position '{x}' is not in the chat"),
+        (ConditionRule.NOT_AN_OBJECT, {}, "it is not an object"),
     ],
-    ids=lambda value: value.value if isinstance(value, Rule) else "",
+    ids=lambda value: value.value if isinstance(value, ConditionRule) else "",
 )
-def test_sentences(reason: Rule, facts: dict[str, Any], text: str) -> None:
+def test_sentences(reason: ConditionRule, facts: dict[str, Any], text: str) -> None:
     """A verdict reads as the rule and what it saw, and is data with the same sentence."""
     verdict = Verdict("", "x", "", reason, facts)
     assert str(verdict) == text
-    assert verdict.fired is (reason in (Rule.KEPT, Rule.FRAMED))
+    assert verdict.fired is (reason in (ConditionRule.KEPT, ConditionRule.FRAMED))
     assert SmartLore((verdict,)).to_dict()["verdicts"][0]["text"] == text
 
 
-@pytest.mark.parametrize("rule", Rule)
-def test_every_rule_has_a_sentence(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", ConditionRule)
+def test_every_rule_has_a_sentence(rule: ConditionRule) -> None:
     """Also where the facts are not known."""
     assert rule.sentence({})
 

@@ -122,7 +122,7 @@ MESSAGE_CHARS: Final = 500
 """How much of an unexpected exception's text is shown, in characters."""
 
 
-class Failure(NamedTuple):
+class FailedRun(NamedTuple):
     """A failed run: its exit code, the text for people and the facts for machines."""
 
     exit_code: int
@@ -156,36 +156,36 @@ def report(error: BaseException, settings: CliSettings) -> int:
     return failure.exit_code
 
 
-def describe(error: BaseException) -> Failure:
+def describe(error: BaseException) -> FailedRun:
     """Put any exception into words: ours by their own account, click's by theirs, a missing library, or a defect."""
     # Imported here since a run that succeeds has no use for it.
     from innkeeper.prompt.errors import InnkeeperError
 
     if isinstance(error, InnkeeperError):
-        return Failure(error.exit_code, error.render(), error.to_dict())
+        return FailedRun(error.exit_code, error.render(), error.to_dict())
     if isinstance(error, click.ClickException):
         return _usage(error)
     if isinstance(error, ModuleNotFoundError) and not (error.name or "innkeeper").startswith("innkeeper"):
         return _missing(error.name or "")
     if isinstance(error, OSError) and error.errno is not None:
         message = f"the system refuses: {error}"[:MESSAGE_CHARS]
-        return Failure(UNAVAILABLE, message, {"kind": "unavailable", "message": message})
+        return FailedRun(UNAVAILABLE, message, {"kind": "unavailable", "message": message})
     message = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS]
     hint = "this is a defect of Innkeeper; --debug before the command shows where"
-    return Failure(INTERNAL, f"internal error: {message}\nhint: {hint}", {"kind": "internal", "message": message})
+    return FailedRun(INTERNAL, f"internal error: {message}\nhint: {hint}", {"kind": "internal", "message": message})
 
 
-def _usage(error: click.ClickException) -> Failure:
+def _usage(error: click.ClickException) -> FailedRun:
     message, context = error.format_message(), getattr(error, "ctx", None)
     hint = f"try '{context.command_path} --help'" if context else ""
     facts = {"kind": "usage", "message": message} | ({"hint": hint} if hint else {})
-    return Failure(error.exit_code, message + (f"\nhint: {hint}" if hint else ""), facts)
+    return FailedRun(error.exit_code, message + (f"\nhint: {hint}" if hint else ""), facts)
 
 
-def _missing(module: str) -> Failure:
+def _missing(module: str) -> FailedRun:
     message, hint = missing_library(module)
     facts = {"kind": "unavailable", "message": message, "hint": hint}
-    return Failure(UNAVAILABLE, f"{message}\nhint: {hint}", facts)
+    return FailedRun(UNAVAILABLE, f"{message}\nhint: {hint}", facts)
 
 
 def _flushes() -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from innkeeper.cli.prompt.assets import Assets
+from innkeeper.cli.prompt.assets import AssetFiles
 from innkeeper.prompt import InnkeeperError, LimitError, UnavailableError, UsageError, Where
 from innkeeper.taverns.profiles.files import FolderFiles
 
@@ -59,18 +59,18 @@ class Folder:
                 files.append({"file": path.relative_to(self.path).as_posix(), "bytes": path.stat().st_size})
         return {"files": files, "more": False}
 
-    def assets(self, names: Iterable[str]) -> FolderAssets:
+    def assets(self, names: Iterable[str]) -> CallAssets:
         """What files hold, as the fields of one request. Raises what `read` and the readers of content raise."""
-        assets = FolderAssets(self, _Taken())
+        assets = CallAssets(self, _Taken())
         for name in names:
             assets.add(name)
         return assets
 
-    def each(self, names: Iterable[str]) -> Iterator[tuple[str, FolderAssets]]:
+    def each(self, names: Iterable[str]) -> Iterator[tuple[str, CallAssets]]:
         """What each file holds, by itself. Raises as `assets`."""
         taken = _Taken()
         for name in names:
-            assets = FolderAssets(self, taken)
+            assets = CallAssets(self, taken)
             assets.add(name)
             yield name, assets
 
@@ -94,8 +94,8 @@ class _Taken:
         return data
 
 
-class FolderAssets(Assets):
-    """Assets of one call, out of a `Folder`; ``located`` are their findings, each with its file."""
+class CallAssets(AssetFiles):
+    """AssetFiles of one call, out of a `Folder`; ``located`` are their findings, each with its file."""
 
     def __init__(self, folder: Folder, taken: _Taken) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class FolderAssets(Assets):
         self._taken = taken
 
     def add(self, name: str) -> None:
-        """Add a file by what its content shows it to be. Raises as `Assets.add`, always with the file's name."""
+        """Add a file by what its content shows it to be. Raises as `AssetFiles.add`, always with the file's name."""
         known = len(self.findings)
         try:
             super().add(name)

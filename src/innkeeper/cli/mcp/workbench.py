@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from innkeeper.cli.mcp.folder import Folder, FolderAssets
+from innkeeper.cli.mcp.folder import CallAssets, Folder
 from innkeeper.prompt import (
     BuildLimits,
     BuildRequest,
@@ -278,7 +278,7 @@ class Workbench:
     @contextmanager
     def _planned(
         self, files: Sequence[str], inputs: dict[str, Any], reserve: int | None, greeting: int | None
-    ) -> Iterator[tuple[Plan, FolderAssets]]:
+    ) -> Iterator[tuple[Plan, CallAssets]]:
         """A plan of files, and the work with it, within one allowance."""
         from innkeeper.cli.prompt.build import begun
         from innkeeper.taverns import build as build_plan

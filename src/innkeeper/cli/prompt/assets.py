@@ -1,4 +1,4 @@
-"""Assets of a command line: files, each told by its content, become the fields of a build request."""
+"""AssetFiles of a command line: files, each told by its content, become the fields of a build request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_COMMAND_SECONDS: Final = 1.5
 """Seconds of the processor for a command that builds, with reading files and showing the prompt (`AllowanceError`)."""
 
 
-class Assets(AssetFields):
+class AssetFiles(AssetFields):
     """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them.
 
     ``chat_file`` is the name of the file with the chat, where there is one.
@@ -46,7 +46,7 @@ class Assets(AssetFields):
     @classmethod
     def of(
         cls, files: Iterable[str], options: Mapping[str, Any], *, chat_only: bool = False, several: bool = False
-    ) -> Assets:
+    ) -> AssetFiles:
         """The files of a command line, and after them those that its options name, as `asset_options` call them.
 
         ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on. ``several`` cards

@@ -21,7 +21,7 @@ from innkeeper.cli.settings import completion
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from innkeeper.cli.prompt.assets import Assets
+    from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.content.finding import Finding
     from innkeeper.parity import Outcome
     from innkeeper.prompt import BuildRequest, Plan, Ports
@@ -63,13 +63,13 @@ def build(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with what is selected there;
     without --character and --group, in the chat that was open last.
     """
-    from innkeeper.cli.prompt.assets import Assets, command_limits, request_fields
+    from innkeeper.cli.prompt.assets import AssetFiles, command_limits, request_fields
     from innkeeper.prompt import Ports
     from innkeeper.prompt.allowance import allowed
     from innkeeper.taverns import build as build_plan
 
     since = thread_time()
-    assets = Assets.of(files, options)
+    assets = AssetFiles.of(files, options)
     _check_options(assets, options)
     fields = request_fields(options, "message", "greeting", "dialect")
     fields["model"] = _model(assets, options["model"])
@@ -92,7 +92,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
         _deliver(shown.encode("utf-8", "replace"), options["out"], force=options["force"])
 
 
-def begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
+def begun(assets: AssetFiles, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
     """The request with a chat that a greeting of the character begins, where none is given: as SillyTavern begins one.
 
     Raises `UsageError` for a greeting that the chat is too late for.
@@ -108,7 +108,7 @@ def begun(assets: Assets, request: BuildRequest, ports: Ports, greeting: int | N
     return request.with_(history=(Message("assistant", text),)) if text else request
 
 
-def _model(assets: Assets, model: str | None) -> str | None:
+def _model(assets: AssetFiles, model: str | None) -> str | None:
     """The model that the prompt is for: what is said may be an alias; without a word, the one that is settled."""
     from innkeeper.cli.settings.model_choice import named_model
 
@@ -117,7 +117,7 @@ def _model(assets: Assets, model: str | None) -> str | None:
     return None if settings is None else named_model(settings, model)
 
 
-def _check_options(assets: Assets, options: dict[str, Any]) -> None:
+def _check_options(assets: AssetFiles, options: dict[str, Any]) -> None:
     """Refuse to build a prompt of nothing but a preset's own words. Raises `UsageError`."""
     if not assets.fields and not options["settings"] and options["message"] is None:
         from innkeeper.prompt import UsageError

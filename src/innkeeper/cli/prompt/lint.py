@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from innkeeper.cli.app.commands import json_option
-from innkeeper.cli.prompt.assets import Assets, command_limits
+from innkeeper.cli.prompt.assets import AssetFiles, command_limits
 from innkeeper.prompt.allowance import BuildLimits, allowed
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
 
     settings = Settings.read()
     for name in files:
-        assets = Assets(settings=settings)
+        assets = AssetFiles(settings=settings)
         assets.add(name)
         yield name, assets
 
@@ -110,7 +110,7 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
     BOOKS are lorebooks, or cards with one inside; "-" is the standard input.
     """
     since = thread_time()
-    request = lore_request(Assets.of(books, options), options)
+    request = lore_request(AssetFiles.of(books, options), options)
     with allowed(command_limits(request), since=since):
         result = lore_scan(request)
         verdicts = [verdict for verdict in result.verdicts if verdict.fired or not only_fired]
@@ -120,7 +120,7 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
     _show(result, verdicts)
 
 
-def lore_request(assets: Assets, options: Mapping[str, Any]) -> BuildRequest:
+def lore_request(assets: AssetFiles, options: Mapping[str, Any]) -> BuildRequest:
     """The request of a scan: of these assets, with the ``depth``, the ``budget`` and the like of the options."""
     assets.fields.setdefault("character", {"name": NOBODY, "description": ""})
     settings = {"depth": options["depth"], "recursive": options["recursive"], "budget": options["budget"]}

@@ -176,7 +176,7 @@ def _whole(name: str) -> OpenProfile:
     return named_profile(str(path))
 
 
-class Report(NamedTuple):
+class ProfileCheck(NamedTuple):
     """What a check finds. ``warnings`` want to be mended; ``notes`` are worth knowing."""
 
     name: str
@@ -334,7 +334,7 @@ def _missing(folder: Path) -> Iterator[InnkeeperError]:
             yield error
 
 
-def _checked(opened: OpenProfile, message: str) -> Report:
+def _checked(opened: OpenProfile, message: str) -> ProfileCheck:
     from innkeeper.budget import accounting
     from innkeeper.cli.app.render import note_lines
     from innkeeper.prompt import utc_now
@@ -344,7 +344,7 @@ def _checked(opened: OpenProfile, message: str) -> Report:
     turn = profile_turn(opened, turn_input)
     figures = accounting(turn.plan)
     warnings = [f"{name}: {finding}" for name, finding in opened.findings if finding.level != "info"]
-    return Report(
+    return ProfileCheck(
         opened.name,
         opened.profile.model_name,
         len(turn.plan.sent_blocks()),

@@ -158,10 +158,10 @@ def job() -> None:
 @database_options
 def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> None:
     """List the newest jobs."""
-    from innkeeper.jobs.job import State
+    from innkeeper.jobs.job import JobState
 
-    if state is not None and state not in set(State):
-        raise click.UsageError(f"{state!r} is no state; states: {', '.join(State)}")
+    if state is not None and state not in set(JobState):
+        raise click.UsageError(f"{state!r} is no state; states: {', '.join(JobState)}")
     with _jobs(url) as jobs:
         rows = jobs.store.list(state=state, limit=limit)
     if as_json:

@@ -12,7 +12,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import setting_names, setting_values
-from innkeeper.cli.settings.settings import SETTINGS, Settings, Value, parse, reader_of
+from innkeeper.cli.settings.settings import SETTINGS, Settings, SettingValue, parse, reader_of
 from innkeeper.prompt.errors import ConfigError, FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import config_file
 
@@ -153,7 +153,7 @@ def _check_known(name: str, value: Any, path: Path | None = None) -> None:
         Settings.read().address(value)
 
 
-def _facts(value: Value) -> dict[str, Any]:
+def _facts(value: SettingValue) -> dict[str, Any]:
     plain = str(value.value) if isinstance(value.value, Path) else value.value
     return {**value._asdict(), "value": plain}
 
@@ -162,7 +162,7 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _origin(value: Value) -> str:
+def _origin(value: SettingValue) -> str:
     return f"{value.source}: {value.place}" if value.place else value.source
 
 

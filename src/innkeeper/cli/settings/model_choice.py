@@ -8,7 +8,7 @@ from innkeeper.cli.settings.settings import PROVIDERS
 from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings, Value
+    from innkeeper.cli.settings.settings import Settings, SettingValue
     from innkeeper.inference.routing.route import Route
 
 
@@ -25,7 +25,7 @@ class ModelChoice(NamedTuple):
 
     name: str
     address: str | None
-    said: Value
+    said: SettingValue
     provider: str = ""
 
     @property

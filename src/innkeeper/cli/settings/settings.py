@@ -48,7 +48,7 @@ class Setting(NamedTuple):
         return "INNKEEPER_" + self.name.replace(".", "_").upper()
 
 
-class Value(NamedTuple):
+class SettingValue(NamedTuple):
     """A value and where it comes from: ``place`` is the file's path or the variable's name, empty for the others."""
 
     name: str
@@ -169,7 +169,7 @@ class Settings:
         where = path or config_file(environ)
         return cls(parse(content(where), where), where, environ)
 
-    def value(self, name: str, option: Any = None) -> Value:
+    def value(self, name: str, option: Any = None) -> SettingValue:
         """The value of a setting: what ``option`` says unless that is None or empty, else the rule of this module.
 
         Raises:
@@ -178,13 +178,15 @@ class Settings:
         """
         setting = setting_of(name)
         if option is not None and option != ():
-            return Value(name, option, "option")
+            return SettingValue(name, option, "option")
         text = self.environ.get(setting.variable, "")
         if text:
-            return Value(name, self._read(setting.read, text, setting.variable, ""), "environment", setting.variable)
+            return SettingValue(
+                name, self._read(setting.read, text, setting.variable, ""), "environment", setting.variable
+            )
         if name in self.entries:
-            return Value(name, self._own(setting.read, name), "file", str(self.path))
-        return Value(name, setting.default, "default")
+            return SettingValue(name, self._own(setting.read, name), "file", str(self.path))
+        return SettingValue(name, setting.default, "default")
 
     def get(self, name: str, option: Any = None) -> Any:
         """The value alone; see `value`."""
@@ -196,13 +198,13 @@ class Settings:
         names = [entry for entry in self.entries if entry.startswith(start)]
         return {entry.removeprefix(start): self._own(TABLES[name], entry) for entry in names}
 
-    def values(self) -> Iterator[Value]:
+    def values(self) -> Iterator[SettingValue]:
         """All settings in their order, then what the tables hold."""
         for name in SETTINGS:
             yield self.value(name)
         for table in TABLES:
             for name, value in self.table(table).items():
-                yield Value(f"{table}.{name}", value, "file", str(self.path))
+                yield SettingValue(f"{table}.{name}", value, "file", str(self.path))
 
     def address(self, name: str) -> str:
         """The address that a provider's name stands for; an address is one already. Raises `UnknownNameError`."""

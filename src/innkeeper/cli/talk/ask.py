@@ -17,7 +17,7 @@ from innkeeper.cli.talk.options import log_options, talk_options, tool_options
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import Conversation
     from innkeeper.cli.talk.opening import Opening
-    from innkeeper.cli.talk.recorder import Turn
+    from innkeeper.cli.talk.recorder import RecordedTurn
 
 
 @click.command(
@@ -102,7 +102,7 @@ def _write(piece: str) -> None:
     sys.stdout.flush()
 
 
-def _facts(talk: Conversation, turn: Turn) -> dict[str, Any]:
+def _facts(talk: Conversation, turn: RecordedTurn) -> dict[str, Any]:
     kept, figures = talk.listener, talk.figures(turn.plan)
     return {
         "reply": turn.reply,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.budget import accounting
 from innkeeper.cli.talk.answering import ModelHandle
-from innkeeper.cli.talk.recorder import Listener, Turn
+from innkeeper.cli.talk.recorder import Listener, RecordedTurn
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
@@ -51,7 +51,7 @@ class Conversation:
     ) -> None:
         self.base = base
         self.listener = listener
-        self.last: Turn | None = None
+        self.last: RecordedTurn | None = None
         self.chat = chat
         self.plan: Plan | None = None
         self.members = members_of(base.group)
@@ -258,11 +258,11 @@ class Conversation:
                 raise
             reply, end = "".join(heard), "stopped"
         except InnkeeperError as error:
-            self._told(Turn(plan, said, "".join(heard), error.kind, None, self.character_name))
+            self._told(RecordedTurn(plan, said, "".join(heard), error.kind, None, self.character_name))
             raise
         self._remember(plan)
         reply = self._kept(plan, reply)
-        self._told(Turn(plan, said, reply.strip(), end, usage, self.character_name))
+        self._told(RecordedTurn(plan, said, reply.strip(), end, usage, self.character_name))
         return reply
 
     def _offered(self, generation: str) -> list[dict[str, Any]]:
@@ -283,7 +283,7 @@ class Conversation:
         chat = self.chat.without(-1) if replaced and self._has_reply() else self.chat
         return tuple(chat.to_messages(hidden=self.base.tavern == SILLY))
 
-    def _told(self, turn: Turn) -> None:
+    def _told(self, turn: RecordedTurn) -> None:
         self.last = turn
         if self.listener is not None:
             self.listener.turn(self, turn)

@@ -67,9 +67,9 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
 
 def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
     """The request that the demo builds, and the files it is made of."""
-    from innkeeper.cli.prompt.assets import Assets
+    from innkeeper.cli.prompt.assets import AssetFiles
 
-    place, assets = examples_dir(folder), Assets()
+    place, assets = examples_dir(folder), AssetFiles()
     files = [CARD, "ansel.persona.json", "larks.lorebook.json", "wenna.chat.jsonl"]
     for name in files:
         assets.add(str(place / name))

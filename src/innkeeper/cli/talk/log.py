@@ -22,7 +22,7 @@ from innkeeper.prompt.machine import home, utc_now
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import Conversation
-    from innkeeper.cli.talk.recorder import Turn
+    from innkeeper.cli.talk.recorder import RecordedTurn
     from innkeeper.prompt import BuildRequest, ReplayBundle
 
 
@@ -46,7 +46,7 @@ CREATE TABLE parts (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 """
 
 
-class Line(NamedTuple):
+class LoggedCall(NamedTuple):
     """One call of a model, as the log has it. ``usage`` are the provider's figures, ``ended`` why the reply did."""
 
     id: int
@@ -111,7 +111,7 @@ class TalkLog:
             query = "INSERT INTO chats (begun, updated, kind, character, user, model, address, path, base, messages)"
             return int(db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid or 0)
 
-    def keep(self, chat: int, talk: Conversation, turn: Turn) -> int:
+    def keep(self, chat: int, talk: Conversation, turn: RecordedTurn) -> int:
         """One more line of a conversation; returns its number."""
         from innkeeper.version import VERSION
 
@@ -180,7 +180,7 @@ class TalkLog:
                 raise _no("conversation", number, db and db.execute("SELECT id FROM chats ORDER BY id DESC LIMIT 40"))
         return LoggedChat(*row)
 
-    def line(self, number: int | None = None) -> Line:
+    def line(self, number: int | None = None) -> LoggedCall:
         """A line; without a number the last. Raises `UnknownNameError`, `UnavailableError`."""
         with self._open() as db:
             row = _row(db, _LINE, number, "id DESC")
@@ -188,16 +188,16 @@ class TalkLog:
                 raise _no("line", number, db and db.execute("SELECT id FROM lines ORDER BY id DESC LIMIT 40"))
         return _line(row)
 
-    def lines(self, chat: int) -> list[Line]:
+    def lines(self, chat: int) -> list[LoggedCall]:
         """The lines of a conversation, in their order."""
         with self._open() as db:
             rows = [] if db is None else db.execute(f"{_LINE} WHERE chat = ? ORDER BY id", (chat,)).fetchall()
         return [_line(row) for row in rows]
 
-    def search(self, words: Sequence[str], limit: int = 20) -> list[Line]:
+    def search(self, words: Sequence[str], limit: int = 20) -> list[LoggedCall]:
         """The newest lines that have all words, in any script and in any case."""
         wanted = [word.casefold() for word in words]
-        found: list[Line] = []
+        found: list[LoggedCall] = []
         with self._open() as db:
             for row in () if db is None else db.execute(f"{_LINE} ORDER BY id DESC"):
                 line = _line(row)
@@ -276,8 +276,8 @@ def _row(db: Any, query: str, number: int | None, order: str) -> Any:
     return db and db.execute(f"{query} {where} ORDER BY {order} LIMIT 1", values).fetchone()
 
 
-def _line(row: Sequence[Any]) -> Line:
-    return Line._make((*row[:-1], msgspec.json.decode(row[-1])))
+def _line(row: Sequence[Any]) -> LoggedCall:
+    return LoggedCall._make((*row[:-1], msgspec.json.decode(row[-1])))
 
 
 def _no(what: str, number: int | None, ids: Any) -> UnavailableError | UnknownNameError:

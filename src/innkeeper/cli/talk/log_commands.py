@@ -11,7 +11,7 @@ import click
 from innkeeper.cli.app.commands import examples, json_option
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.log import Line, LoggedChat
+    from innkeeper.cli.talk.log import LoggedCall, LoggedChat
     from innkeeper.prompt import Plan, ReplayBundle
 
 
@@ -107,7 +107,7 @@ def path() -> None:
     click.echo(str(log_path()))
 
 
-def _print_lines(lines: Iterable[Line], user: str) -> None:
+def _print_lines(lines: Iterable[LoggedCall], user: str) -> None:
     for line in lines:
         end = "" if line.ended in (None, "stop") else f"  ({line.ended})"
         click.echo()

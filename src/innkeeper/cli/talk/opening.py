@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from innkeeper.cli.prompt.asset_options import STDIN
-from innkeeper.cli.prompt.assets import Assets, request_fields
+from innkeeper.cli.prompt.assets import AssetFiles, request_fields
 from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
-from innkeeper.cli.settings.settings import SETTINGS, Settings, Value
+from innkeeper.cli.settings.settings import SETTINGS, Settings, SettingValue
 from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ class Opening:
     settings: Settings
     options: Mapping[str, Any]
     kind: str
-    assets: Assets | None = None
+    assets: AssetFiles | None = None
     kept: Kept | None = None
 
     @classmethod
     def of(cls, files: tuple[str, ...], options: Mapping[str, Any], *, kind: str) -> Opening:
-        """The opening of these files and options. Raises what `Assets.of` and the log do, and `UsageError`."""
+        """The opening of these files and options. Raises what `AssetFiles.of` and the log do, and `UsageError`."""
         if not (options["resume"] or options["conversation"]):
             folder = options["sillytavern"]
             chat = options.get("path") if folder else None
-            assets = Assets.of(files, {**options, "chat": chat}, chat_only=True, several=kind == "chat")
+            assets = AssetFiles.of(files, {**options, "chat": chat}, chat_only=True, several=kind == "chat")
             return cls(assets.settings or Settings.read(), options, kind, assets=assets)
         given = [
             *files,
@@ -65,7 +65,7 @@ class Opening:
             return choose_model(self.settings, model, base_url)
         chat = self.kept.chat
         name = chat.model if chat.address else f"local:{chat.model}"
-        value = Value("model", name, "option")
+        value = SettingValue("model", name, "option")
         if chat.address is None or "://" in chat.address:
             return ModelChoice(name, chat.address, value)
         return ModelChoice(name, self.settings.address(chat.address), value, chat.address)
@@ -73,7 +73,7 @@ class Opening:
     @cached_property
     def request(self) -> BuildRequest:
         """The request that all turns have in common."""
-        assets = self.assets or Assets()
+        assets = self.assets or AssetFiles()
         if self.kept is not None:
             assets.fields["request"] = self.kept.base
         return assets.request(request_fields(self.options), self.options["settings"])
@@ -187,7 +187,7 @@ class Opening:
         stored = {key.name: key.place for key in KeyStore().list()}
         return next((f"{n}: {stored[n]}" for n in key_names(self.choice.address, self.settings) if n in stored), None)
 
-    def values(self) -> Iterator[Value]:
+    def values(self) -> Iterator[SettingValue]:
         """The settings as this command line has them, with where each comes from."""
         limits = {
             f"limits.{name}": value for name, _, value in (text.partition("=") for text in self.options["limits"])
@@ -196,9 +196,9 @@ class Opening:
         for name in SETTINGS:
             profile = None if self.assets is None else self.assets.profile
             if profile is not None and profile.profile.model_name and name in choice and self.options[name] is None:
-                yield Value(name, choice[name], "profile", profile.name)
+                yield SettingValue(name, choice[name], "profile", profile.name)
             elif self.kept is not None and name in choice and self.options[name] is None:
-                yield Value(name, choice[name], "log", f"conversation {self.kept.chat.id}")
+                yield SettingValue(name, choice[name], "log", f"conversation {self.kept.chat.id}")
             else:
                 yield self.settings.value(name, limits.get(name, self.options.get(name)))
 

@@ -1,4 +1,4 @@
-"""Recorder: writes the turns of a conversation into the log while it goes on.
+"""TurnRecorder: writes the turns of a conversation into the log while it goes on.
 
 A log that fails is told of once, and the talk goes on.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Plan
 
 
-class Turn(NamedTuple):
+class RecordedTurn(NamedTuple):
     """One call of a model: what the user said (nothing where it was asked again), what came, and what it took.
 
     ``end`` is the provider's reason, ``stopped`` after Ctrl-C, else the kind of the error.
@@ -37,7 +37,7 @@ class Turn(NamedTuple):
 class Listener(Protocol):
     """Who is told of a conversation: the log."""
 
-    def turn(self, talk: Conversation, turn: Turn) -> None:
+    def turn(self, talk: Conversation, turn: RecordedTurn) -> None:
         """A model was asked."""
         ...
 
@@ -46,7 +46,7 @@ class Listener(Protocol):
         ...
 
 
-class Recorder:
+class TurnRecorder:
     """Keeps turns, and what the conversation goes on from. A conversation is in the log from its first turn on."""
 
     def __init__(self, kind: str, chat: int | None = None) -> None:
@@ -62,7 +62,7 @@ class Recorder:
 
         return TalkLog()
 
-    def turn(self, talk: Conversation, turn: Turn) -> None:
+    def turn(self, talk: Conversation, turn: RecordedTurn) -> None:
         """Keep a turn."""
         if self._failed:
             return
@@ -87,6 +87,6 @@ class Recorder:
         click.echo(f"innkeeper: nothing more is kept: {error.render()}", err=True)
 
 
-def recorder(settings: Settings, kind: str, *, off: bool = False, chat: int | None = None) -> Recorder | None:
+def recorder(settings: Settings, kind: str, *, off: bool = False, chat: int | None = None) -> TurnRecorder | None:
     """What keeps a conversation in the log; None where the settings or the command line say not to."""
-    return None if off or not settings.get("logging") else Recorder(kind, chat)
+    return None if off or not settings.get("logging") else TurnRecorder(kind, chat)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.content.card_versions import Asset, CardVersion, asset_folder
+from innkeeper.content.card_versions import CardAsset, CardVersion, asset_folder
 from innkeeper.content.character import Character, read_character
 from innkeeper.content.files.format import CardFile, Format, OpenFile
 from innkeeper.content.finding import Finding, Level
@@ -70,13 +70,13 @@ def _with_embedded_assets(card: CardFile) -> tuple[Character, dict[str, bytes]]:
     return (character.replace(assets=assets) if changed else character), files
 
 
-def _embed(asset: Asset, data: bytes, files: dict[str, bytes]) -> Asset:
+def _embed(asset: CardAsset, data: bytes, files: dict[str, bytes]) -> CardAsset:
     """An asset with its bytes in the archive, under a name that is free."""
     ext = asset.ext if asset.ext.isalnum() else "unknown"
     stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in asset.name) or "asset"
     name = _free(f"{asset_folder(asset.type, ext)}/{stem}", ext, files)
     files[name] = data
-    return Asset(asset.type, f"embeded://{name}", asset.name, ext)
+    return CardAsset(asset.type, f"embeded://{name}", asset.name, ext)
 
 
 def _free(stem: str, ext: str, taken: Mapping[str, bytes]) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.content.card_versions import Asset
+from innkeeper.content.card_versions import CardAsset
 from innkeeper.content.character import Character
 from innkeeper.content.errors import WrongKindError
 from innkeeper.content.files.archive import Archive, find_directory
@@ -57,7 +57,7 @@ class CardFile:
             raise UsageError(f"the card file has no file {name!r} inside", hint=f"it has {len(self.names)} files")
         return self._read(name)
 
-    def read_asset(self, asset: Asset) -> bytes | None:
+    def read_asset(self, asset: CardAsset) -> bytes | None:
         """The bytes of an asset that came along, or ``None`` where it is elsewhere."""
         if asset.is_default:
             return self.image

@@ -15,7 +15,7 @@ from innkeeper.content.json.record import FindingCollector, as_flag
 from innkeeper.content.spellings.reading import as_keys, split_keys
 
 
-class Program(NamedTuple):
+class ForeignProgram(NamedTuple):
     """How another program writes lorebooks.
 
     ``entries`` gives the entries of a book of its own, ``None`` for any other book; ``translate`` writes one of them in the
@@ -132,9 +132,9 @@ def _from_smart(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 PROGRAMS: Final = (
-    Program(Spelling.NOVELAI, _listed("entries", lambda book: "lorebookVersion" in book), _from_novelai),
-    Program(Spelling.AGNAI, _listed("entries", lambda book: book.get("kind") == "memory"), _from_agnai),
-    Program(Spelling.RISU, _listed("data", lambda book: book.get("type") == "risu"), _from_risu),
-    Program(Spelling.SMART, _listed("entries", _is_smart), _from_smart),
+    ForeignProgram(Spelling.NOVELAI, _listed("entries", lambda book: "lorebookVersion" in book), _from_novelai),
+    ForeignProgram(Spelling.AGNAI, _listed("entries", lambda book: book.get("kind") == "memory"), _from_agnai),
+    ForeignProgram(Spelling.RISU, _listed("data", lambda book: book.get("type") == "risu"), _from_risu),
+    ForeignProgram(Spelling.SMART, _listed("entries", _is_smart), _from_smart),
 )
 """The programs whose lorebooks are read. The first one that a book is of counts."""

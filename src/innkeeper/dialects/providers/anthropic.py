@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say, system_text
+from innkeeper.dialects.conversation import Rules, TurnSequence, filler, nothing_to_say, system_text
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.report import Report, jsonable
@@ -124,19 +124,19 @@ class Anthropic(BaseDialect):
     def __init__(self, name: str = "anthropic") -> None:
         super().__init__(name)
 
-    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> Conversation:
+    def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> TurnSequence:
         """With how the answer is to begin as the last message, which is what it is here, unless one is there to go on with."""
         prefill = scalar_text(str(options.get("assistant_prefill") or ""))
         if prefill and not (messages and messages[-1].role == ASSISTANT):
             messages = [*messages, Message(ASSISTANT, prefill)]
         return super()._conversation(messages, options, report)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         talk = _limited_marks(talk, report)
         return {"system": _system(talk), "messages": _messages(talk, report)}
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         made = self._messages(talk, options, report)
         system = {"system": made["system"]} if made["system"] else {}
@@ -158,7 +158,7 @@ def _definition(tool: Tool) -> dict[str, Any]:
     return {"name": scalar_text(tool.name), **described, "input_schema": schema(tool), **strict}
 
 
-def _limited_marks(talk: Conversation, report: Report) -> Conversation:
+def _limited_marks(talk: TurnSequence, report: Report) -> TurnSequence:
     """Without cache marks beyond the number that is allowed: the last ones reach furthest and stay."""
     marked = [turn for turn in (*talk.system, *talk.turns) if turn.cache]
     surplus = {id(turn) for turn in marked[:-MAX_CACHE_MARKS]}
@@ -170,10 +170,10 @@ def _limited_marks(talk: Conversation, report: Report) -> Conversation:
     def kept(turn: Turn) -> Turn:
         return replace(turn, cache=None) if id(turn) in surplus else turn
 
-    return Conversation(tuple(map(kept, talk.system)), [kept(turn) for turn in talk.turns], talk.style)
+    return TurnSequence(tuple(map(kept, talk.system)), [kept(turn) for turn in talk.turns], talk.style)
 
 
-def _system(talk: Conversation) -> str | list[dict[str, Any]]:
+def _system(talk: TurnSequence) -> str | list[dict[str, Any]]:
     text = system_text(talk)
     if not any(turn.cache for turn in talk.system):
         return text
@@ -181,7 +181,7 @@ def _system(talk: Conversation) -> str | list[dict[str, Any]]:
     return [_marked([{"type": "text", "text": turn.text}], turn)[0] for turn in system_turns]
 
 
-def _messages(talk: Conversation, report: Report) -> list[dict[str, Any]]:
+def _messages(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
     turns, repair = talk.turns, talk.style.repair
     if repair and turns and turns[-1].role == ASSISTANT:
         turns = [*turns[:-1], _without_trailing_space(turns[-1], report)]

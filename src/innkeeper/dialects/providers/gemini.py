@@ -1,4 +1,4 @@
-"""Google's Gemini, ``generateContent``: ``{system_instruction?, contents: [{role, parts}]}``; also called ``google``.
+"""Google's GeminiDialect, ``generateContent``: ``{system_instruction?, contents: [{role, parts}]}``; also called ``google``.
 
 Users and models speak in turn. Tool calls are ``functionCall`` parts, results ``functionResponse`` parts of a user's turn;
 a thought signature stands beside the part it belongs to. The model's name and streaming are in the address of a request,
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules, filler, nothing_to_say
+from innkeeper.dialects.conversation import Rules, TurnSequence, filler, nothing_to_say
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, put, stops
 from innkeeper.dialects.report import Report, jsonable, object_of
@@ -67,7 +67,7 @@ def _config(**names: str) -> Table:
     return {name: put("generationConfig", native) for name, native in names.items()}
 
 
-class Gemini(BaseDialect):
+class GeminiDialect(BaseDialect):
     """The ``generateContent`` request."""
 
     rules: ClassVar[Rules] = Rules(
@@ -101,12 +101,12 @@ class Gemini(BaseDialect):
     def __init__(self, name: str = "gemini") -> None:
         super().__init__(name)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         system = _system(talk)
         return {**({"system_instruction": {"parts": system}} if system else {}), "contents": _contents(talk, report)}
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         return self._messages(talk, options, report)
 
@@ -121,11 +121,11 @@ def _definition(tool: Tool) -> dict[str, Any]:
     return {"name": scalar_text(tool.name), **described, "parametersJsonSchema": schema(tool)}
 
 
-def _system(talk: Conversation) -> list[dict[str, Any]]:
+def _system(talk: TurnSequence) -> list[dict[str, Any]]:
     return [{"text": turn.text} for turn in talk.system if turn.text.strip()]
 
 
-def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
+def _contents(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
     contents: list[dict[str, Any]] = []
     before: Turn | None = None
     for turn in talk.turns:
@@ -146,7 +146,7 @@ def _contents(talk: Conversation, report: Report) -> list[dict[str, Any]]:
     return _begun(contents, talk, report) if talk.style.repair else contents
 
 
-def _begun(contents: list[dict[str, Any]], talk: Conversation, report: Report) -> list[dict[str, Any]]:
+def _begun(contents: list[dict[str, Any]], talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
     """Contents in which somebody speaks, and a user before any tool is called."""
     if not contents:
         return [{"role": "user", "parts": [{"text": filler(talk, report)}]}]

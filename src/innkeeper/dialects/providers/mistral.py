@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from innkeeper.dialects.conversation import Conversation, Rules, Style
+from innkeeper.dialects.conversation import Rules, Style, TurnSequence
 from innkeeper.dialects.media import Media
 from innkeeper.dialects.options import Table, as_is, put, stops
 from innkeeper.dialects.providers.openai import OpenAI, audio_part, image_part, response_format
@@ -63,9 +63,9 @@ class Mistral(OpenAI):
     def _part(self, media: Media) -> dict[str, Any] | str:
         return part(media)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
         turns = _in_order(talk.turns, report) if talk.style.repair else talk.turns
-        messages = super()._messages(Conversation(talk.system, turns, talk.style), options, report)
+        messages = super()._messages(TurnSequence(talk.system, turns, talk.style), options, report)
         if messages and messages[-1]["role"] == ASSISTANT and not messages[-1].get("tool_calls"):
             messages[-1]["prefix"] = True
         return messages

@@ -1,4 +1,4 @@
-"""Ollama's ``/api/chat``: ``{model, messages, tools?, format?, options?}``.
+"""OllamaDialect's ``/api/chat``: ``{model, messages, tools?, format?, options?}``.
 
 A message's ``content`` is text, its pictures are base64 beside it, in ``images``; calls have their arguments as an object, and
 results name their tool. How the model samples is in ``options``.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules, merged, with_system
+from innkeeper.dialects.conversation import Rules, TurnSequence, merged, with_system
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.providers.openai import definition
@@ -54,8 +54,8 @@ def _sampling(**names: str) -> Table:
     return {name: put("options", native) for name, native in names.items()}
 
 
-class Ollama(BaseDialect):
-    """The request of Ollama's chat."""
+class OllamaDialect(BaseDialect):
+    """The request of OllamaDialect's chat."""
 
     rules: ClassVar[Rules] = Rules(merge=True, prefill=True, reasoning=True, media=frozenset({USER, TOOL}))
     table: ClassVar[Table] = {
@@ -74,14 +74,14 @@ class Ollama(BaseDialect):
     def __init__(self, name: str = "ollama") -> None:
         super().__init__(name)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
         turns = with_system(talk, report)
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
         return [_message(turn, report) if turn.rich else {"role": turn.role, "content": turn.text} for turn in turns]
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         named = {"model": model} if model else {}
         return {**named, "messages": self._messages(talk, options, report)}

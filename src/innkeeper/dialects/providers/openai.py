@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules, Style, merged, with_system
+from innkeeper.dialects.conversation import Rules, Style, TurnSequence, merged, with_system
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.report import Report, jsonable, option_error
@@ -150,7 +150,7 @@ class OpenAI(BaseDialect):
     def __init__(self, name: str = "openai") -> None:
         super().__init__(name)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
         turns = with_system(talk, report)
         if talk.style.repair and self.rules.merge:
             turns = merged(turns, talk.style, report)
@@ -161,7 +161,7 @@ class OpenAI(BaseDialect):
         return _transformed(_processed(messages, talk.style, options, report), options, report)
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         named = {"model": model} if model else {}
         return {**named, "messages": self._messages(talk, options, report)}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Conversation, Rules, merged, system_text
+from innkeeper.dialects.conversation import Rules, TurnSequence, merged, system_text
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put
 from innkeeper.dialects.report import Report, jsonable
@@ -66,7 +66,7 @@ class Responses(BaseDialect):
     def __init__(self, name: str = "responses") -> None:
         super().__init__(name)
 
-    def _messages(self, talk: Conversation, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         text, turns = _instructions(talk)
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
@@ -79,7 +79,7 @@ class Responses(BaseDialect):
         return {**({"instructions": text} if text else {}), "input": items}
 
     def _body(
-        self, model: str | None, talk: Conversation, options: Mapping[str, Any], report: Report
+        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         named = {"model": model} if model else {}
         return {**named, **self._messages(talk, options, report)}
@@ -88,12 +88,12 @@ class Responses(BaseDialect):
         body["tools"] = [_definition(tool) for tool in tools]
 
 
-def _instructions(talk: Conversation) -> tuple[str, list[Turn]]:
+def _instructions(talk: TurnSequence) -> tuple[str, list[Turn]]:
     """The text at the top, and the turns without it."""
     if talk.style.system != "keep":
         return system_text(talk), talk.turns
     first = next((index for index, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
-    top = Conversation(tuple(talk.turns[:first]), [], talk.style)
+    top = TurnSequence(tuple(talk.turns[:first]), [], talk.style)
     return system_text(top), talk.turns[first:]
 
 

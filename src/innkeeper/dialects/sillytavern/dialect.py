@@ -104,12 +104,12 @@ class SillyTavern:
 
     def _prepared(
         self, messages: Sequence[Message], model: str | None, options: Mapping[str, Any], tools: Sequence[Tool]
-    ) -> _Prepared:
+    ) -> _PreparedBody:
         given = {**SAMPLING, **neutral(options)}
         given = {**(given.get("settings") or {}), **given}
         chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
         request = _request(chat.body, model, given, tools, Report(self.name))
-        return _Prepared(given, request, _body(request), chat.notes)
+        return _PreparedBody(given, request, _body(request), chat.notes)
 
 
 def _known(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def _known(options: Mapping[str, Any]) -> tuple[str, ...]:
     return (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *PLACES, "response_format", *(options.get("settings") or ()))
 
 
-class _Prepared(msgspec.Struct, frozen=True):
+class _PreparedBody(msgspec.Struct, frozen=True):
     """The options that count, the page's request, the body, and the notes of the messages."""
 
     given: Mapping[str, Any]

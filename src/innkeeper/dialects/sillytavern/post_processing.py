@@ -31,7 +31,7 @@ _CALL_KEYS: Final = ("tool_calls", "tool_call_id")
 Item = str | dict[str, Any]
 
 
-class Mode(msgspec.Struct, frozen=True, kw_only=True):
+class MergeMode(msgspec.Struct, frozen=True, kw_only=True):
     """What is done besides merging."""
 
     name: str
@@ -49,14 +49,14 @@ MODES: Final = MappingProxyType(
     {
         mode.name: mode
         for mode in (
-            Mode(name="merge"),
-            Mode(name="claude"),
-            Mode(name="merge_tools", tools=True),
-            Mode(name="semi", one_system=True),
-            Mode(name="semi_tools", one_system=True, tools=True),
-            Mode(name="strict", one_system=True, user_first=True),
-            Mode(name="strict_tools", one_system=True, user_first=True, tools=True),
-            Mode(name="single", one_system=True, one_voice=True),
+            MergeMode(name="merge"),
+            MergeMode(name="claude"),
+            MergeMode(name="merge_tools", tools=True),
+            MergeMode(name="semi", one_system=True),
+            MergeMode(name="semi_tools", one_system=True, tools=True),
+            MergeMode(name="strict", one_system=True, user_first=True),
+            MergeMode(name="strict_tools", one_system=True, user_first=True, tools=True),
+            MergeMode(name="single", one_system=True, one_voice=True),
         )
     }
 )
@@ -66,7 +66,7 @@ TOOLLESS_TYPES: Final = ("impersonate", "quiet", "continue")
 """Generations that no tool call may break into."""
 
 
-def mode_named(name: str, dialect: str = "openai") -> Mode:
+def mode_named(name: str, dialect: str = "openai") -> MergeMode:
     """The mode called ``name``. Raises `ConfigError`."""
     try:
         return MODES[name]
@@ -93,7 +93,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 def post_process(
     messages: Sequence[Mapping[str, Any]],
-    mode: Mode,
+    mode: MergeMode,
     speakers: Speakers | None = None,
     *,
     placeholder: str = PLACEHOLDER,
@@ -114,7 +114,7 @@ def post_process(
     return [line.message() for line in lines]
 
 
-def _line(message: dict[str, Any], index: int, mode: Mode, speakers: Speakers, report: Report) -> _Line:
+def _line(message: dict[str, Any], index: int, mode: MergeMode, speakers: Speakers, report: Report) -> _Line:
     role, items = message["role"], _items(message["content"], index, report)
     rest = {key: value for key, value in message.items() if key not in ("role", "content", "name")}
     if not mode.tools:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from innkeeper.inference.errors import DecodeError, HttpError
-from innkeeper.jobs.backend import Call, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.backends.outputs import of_data
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
@@ -38,7 +38,7 @@ class A1111:
     def __init__(self, wire: MediaWire) -> None:
         self._wire = wire
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Ask, and wait."""
         body = {_NAMES.get(name, name): value for name, value in call.body.items()}
         pictures = [body.pop(name) for name in ("image", "image_url", "init_image") if name in body]
@@ -57,11 +57,11 @@ class A1111:
         expected = int(body.get("batch_size", 1)) * int(body.get("n_iter", 1))
         return Submitted(outputs=tuple(Output(data=of_data(str(one))) for one in listed[: min(expected, MAX_OUTPUTS)]))
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Never asked: the answer comes with the call."""
         return Progress("lost")
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Have it stop what it does."""
         try:
             self._wire.call("POST", f"{self._base(call)}/sdapi/v1/interrupt", json={}, headers=_headers(call))
@@ -69,18 +69,18 @@ class A1111:
             if error.status != 404:  # noqa: PLR2004 - a server without it
                 raise
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """The bytes, which came with the answer."""
         return output.data
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """It sends none."""
         raise WebhookRefusedError("this server sends no webhooks")
 
     @staticmethod
-    def _base(call: Call) -> str:
+    def _base(call: BackendCall) -> str:
         return call.base_url or _BASE
 
 
-def _headers(call: Call) -> FrozenDict:
+def _headers(call: BackendCall) -> FrozenDict:
     return FrozenDict({"authorization": f"Bearer {call.key.reveal()}"} if call.key else {})

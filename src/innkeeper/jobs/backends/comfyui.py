@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from innkeeper.inference.errors import DecodeError
-from innkeeper.jobs.backend import Call, Failure, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.limits import MAX_OUTPUTS
@@ -33,7 +33,7 @@ class ComfyUI:
     def __init__(self, wire: MediaWire) -> None:
         self._wire = wire
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Put the workflow in its queue."""
         answer = self._wire.call(
             "POST", f"{_base(call)}/prompt", json={"prompt": filled(call), "client_id": call.job_id}
@@ -44,7 +44,7 @@ class ComfyUI:
             raise DecodeError("the server gave no prompt_id")
         return Submitted(FrozenDict({"id": str(answer["prompt_id"])}))
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Look at what is done, and else at the queue."""
         identifier = str(reference["id"])
         history = self._wire.call("GET", f"{_base(call)}/history/{identifier}")
@@ -58,21 +58,21 @@ class ComfyUI:
                 return Progress("running" if stage == "running" else "queued")
         return Progress("lost")
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Take it out of the queue, and stop it where it runs."""
         self._wire.call("POST", f"{_base(call)}/queue", json={"delete": [reference["id"]]})
         self._wire.call("POST", f"{_base(call)}/interrupt", json={"prompt_id": reference["id"]})
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """A result from the server itself."""
         return self._wire.fetch(output.url, guarded=False)
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """It sends none."""
         raise WebhookRefusedError("this server sends no webhooks")
 
 
-def filled(call: Call) -> dict[str, Any]:
+def filled(call: BackendCall) -> dict[str, Any]:
     """The workflow of a call: its body holds it under ``workflow``, the places of values under ``inputs``.
 
     Raises `MediaRequestError` for a row without a workflow, or with a place that is not in it.
@@ -91,7 +91,7 @@ def filled(call: Call) -> dict[str, Any]:
     return workflow
 
 
-def _base(call: Call) -> str:
+def _base(call: BackendCall) -> str:
     return call.base_url or _BASE
 
 
@@ -100,7 +100,7 @@ def _ended(entry: Mapping[str, Any], base: str) -> Progress:
     if status.get("status_str") == "error":
         words = next((str(one[1].get("exception_message", "")) for one in status.get("messages", ()) if len(one) > 1
                       and one[0] == "execution_error" and isinstance(one[1], Mapping)), "")  # fmt: skip
-        return Progress("failed", failure=Failure("provider_failed", words[:300] or "the workflow failed"))
+        return Progress("failed", failure=JobFailure("provider_failed", words[:300] or "the workflow failed"))
     outputs = []
     for node in (entry.get("outputs") or {}).values():
         for kind in _KINDS:

@@ -14,8 +14,8 @@ from urllib.parse import quote, urlsplit
 from innkeeper.inference.errors import DecodeError, HttpError
 from innkeeper.inference.reasons import reason_of
 from innkeeper.jobs.backend import (
-    Call,
-    Failure,
+    BackendCall,
+    JobFailure,
     Progress,
     RefusedByProviderError,
     Submitted,
@@ -53,7 +53,7 @@ class Fal:
         self._keys: tuple[float, list[Mapping[str, Any]]] = (0.0, [])
         self._lock = threading.Lock()
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Put it in the queue, or wait for it."""
         if call.sync:
             base = call.base_url or _SYNC
@@ -66,7 +66,7 @@ class Fal:
         known = {name: self._ours(call, reply.get(f"{name}_url")) for name in ("status", "response", "cancel")}
         return Submitted(FrozenDict({"id": str(reply["request_id"]), **{k: v for k, v in known.items() if v}}))
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Look at the queue, and take the results once they are there."""
         request_url = self._request_url(call, reference)
         try:
@@ -86,10 +86,10 @@ class Fal:
         except ProviderError as error:
             failure = failure_of(error)
             if isinstance(error, HttpError) and reason_of(error) == "bad_request":
-                return Progress("failed", failure=Failure("invalid_request", error.message))
+                return Progress("failed", failure=JobFailure("invalid_request", error.message))
             return Progress("failed", failure=failure) if not failure.retryable else Progress("running")
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Take it out of the queue."""
         try:
             self._call("PUT", reference.get("cancel") or f"{self._request_url(call, reference)}/cancel", call)
@@ -97,11 +97,11 @@ class Fal:
             if error.status not in {400, 404}:  # it has ended already
                 raise
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """A result, which lies on fal's own network of files."""
         return self._wire.fetch(output.url)
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """A webhook that one of fal's keys signed; keys are fetched anew where none of those known did."""
         try:
             request = check_ed25519(headers, body, self._known_keys(fresh=False), now)
@@ -124,20 +124,20 @@ class Fal:
                 self._keys = (monotonic(), keys)
             return keys
 
-    def _call(self, method: str, url: str, call: Call, *, json: Any = None, seconds: float | None = None) -> Any:
+    def _call(self, method: str, url: str, call: BackendCall, *, json: Any = None, seconds: float | None = None) -> Any:
         key = {"authorization": f"Key {call.key.reveal()}"} if call.key else {}
         return self._wire.call(method, url, headers=key, json=json, seconds=seconds, key=call.key)
 
     @staticmethod
-    def _base(call: Call) -> str:
+    def _base(call: BackendCall) -> str:
         return call.base_url or _QUEUE
 
-    def _request_url(self, call: Call, reference: Mapping[str, Any]) -> str:
+    def _request_url(self, call: BackendCall, reference: Mapping[str, Any]) -> str:
         """Where a request stands: below the owner and the application, without what of the model comes behind them."""
         application = "/".join(call.model.split("/")[:_OWNER_AND_APP])
         return f"{self._base(call)}/{application}/requests/{quote(str(reference['id']), safe='')}"
 
-    def _ours(self, call: Call, url: Any) -> str | None:
+    def _ours(self, call: BackendCall, url: Any) -> str | None:
         """An address that the queue named, if it is one of the queue's: our key goes nowhere else."""
         same = isinstance(url, str) and urlsplit(url)[:2] == urlsplit(self._base(call))[:2]
         return url if same else None

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from innkeeper.inference.errors import DecodeError, HttpError
-from innkeeper.jobs.backend import Call, Failure, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.backends.outputs import outputs_in
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
@@ -39,7 +39,7 @@ class Replicate:
         self._wire = wire
         self._secret = secret
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Make a prediction: of a version where the model's row names one, else of the official model."""
         body: dict[str, Any] = {"input": dict(call.body)}
         if call.webhook_url:
@@ -53,7 +53,7 @@ class Replicate:
             raise DecodeError("the prediction has no id")
         return Submitted(FrozenDict({"id": str(prediction["id"])}))
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Look at the prediction."""
         try:
             prediction = self._call("GET", self._request_url(reference), call)
@@ -63,7 +63,7 @@ class Replicate:
             raise
         return _progress(prediction if isinstance(prediction, Mapping) else {})
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Cancel the prediction."""
         try:
             self._call("POST", f"{self._request_url(reference)}/cancel", call)
@@ -71,11 +71,11 @@ class Replicate:
             if error.status not in {404, 422}:  # it has ended already
                 raise
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """A result, which lies where everybody who knows the address may read it."""
         return self._wire.fetch(output.url)
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """A webhook that is signed with the secret of the account."""
         secret = self._secret()
         if not secret:
@@ -88,7 +88,7 @@ class Replicate:
         identifier = prediction.get("id") if isinstance(prediction, Mapping) else None
         return Webhook(delivery, FrozenDict({"id": str(identifier or "")}))
 
-    def _call(self, method: str, path: str, call: Call, *, json: Any = None) -> Any:
+    def _call(self, method: str, path: str, call: BackendCall, *, json: Any = None) -> Any:
         key = {"authorization": f"Bearer {call.key.reveal()}"} if call.key else {}
         base = call.base_url.removesuffix("/v1") or _BASE
         return self._wire.call(method, f"{base}{path}", headers=key, json=json, key=call.key)
@@ -108,7 +108,7 @@ def _progress(prediction: Mapping[str, Any]) -> Progress:
         words = str(prediction.get("error") or "the prediction failed")[:300]
         refused = _SAFETY.search(words) is not None
         kind = "provider_policy_refusal" if refused else "provider_failed"
-        return Progress("failed", failure=Failure(kind, words, retryable=not refused))
+        return Progress("failed", failure=JobFailure(kind, words, retryable=not refused))
     done = _PERCENT.findall(str(prediction.get("logs") or "")[-2_000:])
     share = min(int(done[-1]), 100) / 100 if done else None
     return Progress("queued" if status == "starting" else "running", share)

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from innkeeper.jobs.backend import Call, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.job import Output
 from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 
@@ -60,7 +60,7 @@ class TinySeedPicture:
     repeatable = True
     waits = True
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Draw it."""
         body = call.body
         from_picture = call.picture or str(body.get("image", "")).encode()
@@ -79,18 +79,18 @@ class TinySeedPicture:
         ]
         return Submitted(outputs=tuple(Output(data=one, media_type="image/png") for one in pictures), cost_usd=0.0)
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Never asked: it has no jobs of its own."""
         return Progress("lost")
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Nothing to stop."""
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """The bytes."""
         return output.data
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """It sends none."""
         raise WebhookRefusedError(f"{NAME} sends no webhooks")
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.inference.errors import DecodeError, ProviderConnectionError, TamperedError
-from innkeeper.jobs.backend import WORKER, Call, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import WORKER, BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.worker.media_protocol import MediaAnswer, work_sha256
@@ -31,7 +31,7 @@ class MediaWorkers:
     def __init__(self, wire: MediaWire) -> None:
         self._wire = wire
 
-    def submit(self, call: Call) -> Submitted:
+    def submit(self, call: BackendCall) -> Submitted:
         """Ask, and wait."""
         if not call.base_url:
             raise ProviderConnectionError("no worker that has this model holds a lease", opened=False)
@@ -61,17 +61,17 @@ class MediaWorkers:
         ]
         return Submitted(outputs=tuple(made))
 
-    def status(self, call: Call, reference: Mapping[str, Any]) -> Progress:
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Never asked: the answer comes with the call."""
         return Progress("lost")
 
-    def cancel(self, call: Call, reference: Mapping[str, Any]) -> None:
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Nothing to tell: who hangs up has it stopped."""
 
-    def fetch(self, call: Call, output: Output) -> bytes:
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
         """The bytes, which came with the answer."""
         return output.data
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: Call) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
         """It sends none."""
         raise WebhookRefusedError("workers send no webhooks")

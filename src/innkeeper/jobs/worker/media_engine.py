@@ -19,9 +19,9 @@ from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledErr
 from innkeeper.inference.requests.worker_protocol import PROTOCOL
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.jobs.assets import media_type_of, whole_or_refused
-from innkeeper.jobs.backend import Backend, Call, Failure, RefusedByProviderError
+from innkeeper.jobs.backend import Backend, BackendCall, JobFailure, RefusedByProviderError
 from innkeeper.jobs.job import Output
-from innkeeper.jobs.worker.media_protocol import Made, MediaAnswer, MediaWork, work_sha256
+from innkeeper.jobs.worker.media_protocol import MediaAnswer, MediaResult, MediaWork, work_sha256
 from innkeeper.jobs.worker.slots import WorkerSlots
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import WorkerReport
@@ -103,9 +103,9 @@ class MediaEngine(WorkerSlots):
         )
 
 
-def _call(model: MediaPlace, work: MediaWork) -> Call:
+def _call(model: MediaPlace, work: MediaWork) -> BackendCall:
     """What the backend is told: the input as it came, and nothing else."""
-    return Call(
+    return BackendCall(
         job_id=random_bytes(8).hex() if work.request_id is msgspec.UNSET else work.request_id,
         model=model.model,
         body=work.input,
@@ -114,7 +114,7 @@ def _call(model: MediaPlace, work: MediaWork) -> Call:
     )
 
 
-def _made(backend: Backend, call: Call, gone: threading.Event) -> list[Made]:
+def _made(backend: Backend, call: BackendCall, gone: threading.Event) -> list[MediaResult]:
     submitted = backend.submit(call)
     outputs = (
         submitted.outputs if submitted.outputs is not None else _waited(backend, call, submitted.reference or {}, gone)
@@ -124,7 +124,9 @@ def _made(backend: Backend, call: Call, gone: threading.Event) -> list[Made]:
     return [_result(output, output.data or backend.fetch(call, output)) for output in outputs]
 
 
-def _waited(backend: Backend, call: Call, reference: Mapping[str, Any], gone: threading.Event) -> tuple[Output, ...]:
+def _waited(
+    backend: Backend, call: BackendCall, reference: Mapping[str, Any], gone: threading.Event
+) -> tuple[Output, ...]:
     """The results of a backend that has a queue. Whoever does not want them any more has it stopped."""
     until = monotonic() + _LONGEST
     while monotonic() < until and not gone.is_set():
@@ -132,7 +134,7 @@ def _waited(backend: Backend, call: Call, reference: Mapping[str, Any], gone: th
         if stands.stage == "done":
             return stands.outputs
         if stands.stage in {"failed", "lost", "cancelled"}:
-            raise _error(stands.failure or Failure("unavailable", f"the backend's job is {stands.stage}"))
+            raise _error(stands.failure or JobFailure("unavailable", f"the backend's job is {stands.stage}"))
         sleep(_LOOK)
     backend.cancel(call, reference)
     if gone.is_set():
@@ -140,11 +142,11 @@ def _waited(backend: Backend, call: Call, reference: Mapping[str, Any], gone: th
     raise ProviderTimeoutError("the backend does not end", phase="total")
 
 
-def _error(failure: Failure) -> ProviderError:
+def _error(failure: JobFailure) -> ProviderError:
     refused = failure.kind == "provider_policy_refusal"
     return RefusedByProviderError(failure.message) if refused else ProviderError(failure.message)
 
 
-def _result(output: Output, data: bytes) -> Made:
+def _result(output: Output, data: bytes) -> MediaResult:
     whole_or_refused(data, sha256=output.sha256, size=output.size)
-    return Made(media_type_of(data)[0], hashlib.sha256(data).hexdigest(), len(data), data)
+    return MediaResult(media_type_of(data)[0], hashlib.sha256(data).hexdigest(), len(data), data)

@@ -32,7 +32,7 @@ class MediaWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     picture: bytes | UnsetType = UNSET
 
 
-class Made(msgspec.Struct, frozen=True):
+class MediaResult(msgspec.Struct, frozen=True):
     """One result: its bytes (base64), and by what they are known to be whole."""
 
     media_type: str
@@ -47,7 +47,7 @@ class MediaAnswer(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str
     model: str
     model_revision: str
-    results: list[Made]
+    results: list[MediaResult]
     input_sha256: str
     timings: dict[str, float]
     success: bool = True

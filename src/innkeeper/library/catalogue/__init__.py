@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from innkeeper.library.catalogue.database_source import Watcher as Watcher
     from innkeeper.library.catalogue.library_database import CacheView as CacheView
     from innkeeper.library.catalogue.resolver import Execution as Execution
-    from innkeeper.library.catalogue.resolver import Outcome as Outcome
+    from innkeeper.library.catalogue.resolver import LevelOutcome as LevelOutcome
     from innkeeper.library.catalogue.resolver import Resolution as Resolution
     from innkeeper.library.catalogue.resolver import ResolutionStep as ResolutionStep
     from innkeeper.library.catalogue.resolver import ResolveRequest as ResolveRequest
@@ -32,7 +32,7 @@ _HOMES: Final = {
     "DatabaseSource": "database_source",
     "Execution": "resolver",
     "Follower": "database_source",
-    "Outcome": "resolver",
+    "LevelOutcome": "resolver",
     "Resolution": "resolver",
     "ResolutionStep": "resolver",
     "ResolveRequest": "resolver",

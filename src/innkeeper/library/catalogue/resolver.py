@@ -31,7 +31,7 @@ class Execution(StrEnum):
     NONE = "none"
 
 
-class Outcome(StrEnum):
+class LevelOutcome(StrEnum):
     """What came of one level."""
 
     FOUND = "found"
@@ -69,7 +69,7 @@ class ResolutionStep(msgspec.Struct, frozen=True):
 
     level: MatchLevel
     tried: TemplateKey | None
-    outcome: Outcome
+    outcome: LevelOutcome
     reason: str
 
 
@@ -217,19 +217,19 @@ def _search(
         target = asked.wanted(level)
         if target is None and level is not MatchLevel.UNIVERSAL:
             reason = _NO_FAMILY if level is MatchLevel.FAMILY and asked.target is not None else _NO_TARGET
-            trace.append(_step(level, under, None, Outcome.SKIPPED, reason))
+            trace.append(_step(level, under, None, LevelOutcome.SKIPPED, reason))
             continue
         bucket = buckets.get(target)
         found = None if bucket is None else asked.pick(level, bucket)
         if found is not None:
-            trace.append(_step(level, under, asked.key(level, tier), Outcome.FOUND, _FOUND[level]))
+            trace.append(_step(level, under, asked.key(level, tier), LevelOutcome.FOUND, _FOUND[level]))
             return found, level
-        trace.append(_step(level, under, asked.key(level, tier), Outcome.NOTHING, _NOTHING[level]))
+        trace.append(_step(level, under, asked.key(level, tier), LevelOutcome.NOTHING, _NOTHING[level]))
     return None
 
 
 def _step(
-    level: MatchLevel, under: MatchLevel | None, tried: TemplateKey | None, outcome: Outcome, reason: str
+    level: MatchLevel, under: MatchLevel | None, tried: TemplateKey | None, outcome: LevelOutcome, reason: str
 ) -> ResolutionStep:
     if under is None:
         return ResolutionStep(level, tried, outcome, reason)
@@ -245,7 +245,7 @@ def _search_lower(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> _Hit | 
     tiers = list(_lower(asked.request.content_mode))
     if not tiers or not asked.request.lower_tier:
         reason = "a lower tier was not wanted" if tiers else "there is no lower tier"
-        trace.append(ResolutionStep(MatchLevel.LOWER_TIER, None, Outcome.SKIPPED, reason))
+        trace.append(ResolutionStep(MatchLevel.LOWER_TIER, None, LevelOutcome.SKIPPED, reason))
         return None
     hits = (_search(asked, catalogue, tier, trace, MatchLevel.LOWER_TIER) for tier in tiers)
     return next((hit for hit in hits if hit is not None), None)
@@ -255,11 +255,11 @@ def _search_builtin(asked: _Asked, shipped: Catalogue, trace: _Trace) -> _Hit | 
     request = asked.request
     if request.label != PRODUCTION:
         reason = f"what comes with Innkeeper is labelled {PRODUCTION}, never {request.label}"
-        trace.append(ResolutionStep(MatchLevel.BUILTIN, None, Outcome.SKIPPED, reason))
+        trace.append(ResolutionStep(MatchLevel.BUILTIN, None, LevelOutcome.SKIPPED, reason))
         return None
     if request.content_mode is not Tier.SFW and not request.lower_tier:
         reason = "what comes with Innkeeper is of the general tier, and a lower tier was not wanted"
-        trace.append(ResolutionStep(MatchLevel.BUILTIN, None, Outcome.SKIPPED, reason))
+        trace.append(ResolutionStep(MatchLevel.BUILTIN, None, LevelOutcome.SKIPPED, reason))
         return None
     return _search(asked, shipped, Tier.SFW, trace, MatchLevel.BUILTIN)
 
@@ -291,10 +291,12 @@ def _without(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> Resolution:
     passes = request.use_case == ENHANCEMENT and request.label == PRODUCTION
     level, reason = (MatchLevel.PASSTHROUGH, "passthrough") if passes else (MatchLevel.UNAVAILABLE, "not_found")
     if passes:
-        trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, Outcome.FOUND, "the text stays as it is"))
+        trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, LevelOutcome.FOUND, "the text stays as it is"))
     else:
-        trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, Outcome.SKIPPED, _no_passing(request)))
-        trace.append(ResolutionStep(MatchLevel.UNAVAILABLE, None, Outcome.NOTHING, "no template answers the request"))
+        trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, LevelOutcome.SKIPPED, _no_passing(request)))
+        trace.append(
+            ResolutionStep(MatchLevel.UNAVAILABLE, None, LevelOutcome.NOTHING, "no template answers the request")
+        )
     return Resolution(
         request=request,
         template=None,

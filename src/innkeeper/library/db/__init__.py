@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from innkeeper.library.db.backup import restore as restore
     from innkeeper.library.db.backup import verify as verify
     from innkeeper.library.db.connection import URL_VARIABLE as URL_VARIABLE
-    from innkeeper.library.db.connection import Target as Target
+    from innkeeper.library.db.connection import DatabaseTarget as DatabaseTarget
     from innkeeper.library.db.connection import find_target as find_target
     from innkeeper.library.db.engine import Database as Database
     from innkeeper.library.db.engine import Status as Status
@@ -25,7 +25,7 @@ _HOMES: Final = {
     "Database": "engine",
     "QueryResult": "queries",
     "Status": "engine",
-    "Target": "connection",
+    "DatabaseTarget": "connection",
     "URL_VARIABLE": "connection",
     "back_up": "backup",
     "find_target": "connection",

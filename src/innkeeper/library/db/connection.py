@@ -56,7 +56,7 @@ _POOL: Final = 16
 _RESTED: Final = 1.0
 
 
-class Target(msgspec.Struct, frozen=True):
+class DatabaseTarget(msgspec.Struct, frozen=True):
     """A database to open. ``place`` is how errors call it (without the password), ``path`` the file of a SQLite one."""
 
     url: str
@@ -69,7 +69,7 @@ class Target(msgspec.Struct, frozen=True):
         return self.path is not None
 
 
-def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str, str] = os.environ) -> Target:
+def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str, str] = os.environ) -> DatabaseTarget:
     """The database that ``url`` (or a plain path) names; else ``$INNKEEPER_DATABASE_URL``; else a file in `home`.
 
     Raises:
@@ -78,7 +78,7 @@ def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str,
     given = os.fspath(url) if url is not None else environ.get(URL_VARIABLE) or ""
     if "://" not in given:
         path = Path(given).expanduser() if given else home(environ) / FILE_NAME
-        return Target(url=f"sqlite:///{path}", place=str(path), path=path)
+        return DatabaseTarget(url=f"sqlite:///{path}", place=str(path), path=path)
     from sqlalchemy import exc, make_url
 
     try:
@@ -88,10 +88,10 @@ def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str,
     except (exc.ArgumentError, ValueError) as error:
         raise ConfigError("the database URL cannot be read", hint=_HINT) from error
     if backend == "sqlite" and parsed.database and parsed.database != ":memory:":
-        return Target(url=given, place=parsed.database, path=Path(parsed.database))
+        return DatabaseTarget(url=given, place=parsed.database, path=Path(parsed.database))
     if backend == "postgresql":
         socket = _with_socket(parsed)
-        return Target(
+        return DatabaseTarget(
             url=socket.render_as_string(hide_password=False), place=parsed.render_as_string(hide_password=True)
         )
     raise ConfigError(f"the library is not kept in {parsed.drivername}", hint=_HINT)
@@ -106,7 +106,7 @@ def _with_socket(url: URL) -> URL:
     return url.set(host=None, port=None, query={"unix_sock": socket})
 
 
-def make_engine(target: Target, *, timeout: float, read_only: ReadOnly, create: bool) -> Engine:
+def make_engine(target: DatabaseTarget, *, timeout: float, read_only: ReadOnly, create: bool) -> Engine:
     """An engine for a database; ``timeout`` is how long a locked or silent one is waited for, in seconds.
 
     Raises:
@@ -120,7 +120,7 @@ def make_engine(target: Target, *, timeout: float, read_only: ReadOnly, create: 
     return engine
 
 
-def _sqlite(target: Target, timeout: float, read_only: ReadOnly, create: bool) -> Engine:  # noqa: FBT001 - our own call only
+def _sqlite(target: DatabaseTarget, timeout: float, read_only: ReadOnly, create: bool) -> Engine:  # noqa: FBT001 - our own call only
     from sqlalchemy import create_engine, event
 
     path = target.path or Path()
@@ -167,7 +167,7 @@ def _note_end(context: Any) -> None:
         context.is_disconnect = True
 
 
-def _postgresql(target: Target, timeout: float, read_only: ReadOnly) -> Engine:
+def _postgresql(target: DatabaseTarget, timeout: float, read_only: ReadOnly) -> Engine:
     from sqlalchemy import create_engine, event, make_url
 
     url = make_url(target.url)

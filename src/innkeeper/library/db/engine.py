@@ -15,9 +15,9 @@ import msgspec
 
 from innkeeper.library.db import schema
 from innkeeper.library.db.columns import moment_text
-from innkeeper.library.db.connection import Target, find_target, make_engine, translated
+from innkeeper.library.db.connection import DatabaseTarget, find_target, make_engine, translated
 from innkeeper.library.db.sqlite_file import ReadOnly
-from innkeeper.library.db.turns import Turns
+from innkeeper.library.db.turns import WriteQueue
 from innkeeper.library.errors import (
     DatabaseCorruptError,
     DatabaseLockedError,
@@ -45,7 +45,9 @@ class Database:
     Make one with `Database.open`. ``place`` is how errors call it, ``dialect`` ``sqlite`` or ``postgresql``.
     """
 
-    def __init__(self, target: Target, engine: Engine, *, outside: Outside, timeout: float, read_only: bool) -> None:
+    def __init__(
+        self, target: DatabaseTarget, engine: Engine, *, outside: Outside, timeout: float, read_only: bool
+    ) -> None:
         self.target = target
         self.engine = engine
         self.outside = outside
@@ -54,7 +56,7 @@ class Database:
         self.read_only = read_only
         self._timeout = timeout
         self._turn = threading.Lock()
-        self._turns = None if target.path is None or read_only else Turns(target.path)
+        self._turns = None if target.path is None or read_only else WriteQueue(target.path)
         self._local = threading.local()
 
     @classmethod
@@ -262,7 +264,7 @@ class Database:
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
-        """Threads queue up here, and processes at `Turns`, rather than at the file, where nobody keeps the order."""
+        """Threads queue up here, and processes at `WriteQueue`, rather than at the file, where nobody keeps the order."""
         if self._turns is None:
             yield
             return

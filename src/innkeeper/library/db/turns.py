@@ -1,4 +1,4 @@
-"""Turns: the order in which processes write to one SQLite file, first come, first served.
+"""WriteQueue: the order in which processes write to one SQLite file, first come, first served.
 
 SQLite lets waiting writers try again at random, so that one may wait for seconds while others write again and again. Here each
 draws a number from a file beside the database, and waits for whoever has the number before. A number is a lock of the operating
@@ -38,7 +38,7 @@ _LATEST: Final = 0.002
 """Seconds between two looks whether the one before is done."""
 
 
-class Turns:
+class WriteQueue:
     """The turns of one database, for one opened `Database`, whose threads come here one at a time."""
 
     def __init__(self, path: Path) -> None:

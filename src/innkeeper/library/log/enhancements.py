@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.errors import TierBlockedError
-from innkeeper.library.log.queue import LogQueue, LogRow
+from innkeeper.library.log.queue import LogQueue, QueuedRow
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import TierDecision
@@ -155,7 +155,7 @@ class Recorder:
 
             AuditStore(db).append("tier.block", actor=actor, resource=("request", request_id), details=details, at=at)
 
-        self._put(LogRow(write, "audit"))
+        self._put(QueuedRow(write, "audit"))
 
     def row(self, row: Mapping[str, Any], contents: Mapping[str, str] = EMPTY) -> str:
         """Have a row written soon, with its texts where the operator has texts stored."""
@@ -165,9 +165,9 @@ class Recorder:
         def write(db: Database) -> None:
             EnhancementLog(db).add(dated, texts, days=days)
 
-        return self._put(LogRow(write, chars=sum(map(len, texts.values()))))
+        return self._put(QueuedRow(write, chars=sum(map(len, texts.values()))))
 
-    def _put(self, row: LogRow) -> str:
+    def _put(self, row: QueuedRow) -> str:
         if self._read_only:
             self._metrics.count(f"library_{row.kind}_failures_total")
             return "log_failed"

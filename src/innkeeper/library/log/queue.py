@@ -35,7 +35,7 @@ _CLOSING: Final = 10.0
 """Seconds that closing waits for what is not written yet."""
 
 
-class LogRow(msgspec.Struct, frozen=True):
+class QueuedRow(msgspec.Struct, frozen=True):
     """One row: how it is written, whole or not at all, which ``kind`` it is (``log``, ``audit``), and its characters."""
 
     write: Callable[[Database], object]
@@ -72,7 +72,7 @@ class LogQueue:
     ) -> None:
         self._database, self._metrics = database, metrics
         self._rows, self._chars = rows, chars
-        self._waiting: deque[LogRow] = deque()
+        self._waiting: deque[QueuedRow] = deque()
         self._size = self._written = self._dropped = self._held = self._tries = 0
         self._problem = ""
         self._hurried = self._ended = False
@@ -80,7 +80,7 @@ class LogQueue:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def put(self, row: LogRow) -> str:
+    def put(self, row: QueuedRow) -> str:
         """Add a row. Returns why it may not be written: ``log_dropped``, ``log_failed`` (the database refuses), or nothing."""
         with self._changed:
             full = len(self._waiting) + self._held >= self._rows or self._size + row.chars > self._chars
@@ -155,7 +155,7 @@ class LogQueue:
             self._ended = True
             self._changed.notify_all()
 
-    def _next(self) -> list[LogRow]:
+    def _next(self) -> list[QueuedRow]:
         """The next rows; none once the queue is closed and empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
@@ -165,9 +165,9 @@ class LogQueue:
             self._held = len(batch)
             return batch
 
-    def _write(self, batch: list[LogRow]) -> None:
+    def _write(self, batch: list[QueuedRow]) -> None:
         """All rows of a batch in one transaction. Raises `DatabaseError`, and none is written then."""
-        database, refused = self._database(), list[LogRow]()
+        database, refused = self._database(), list[QueuedRow]()
         with database.transaction():
             for row in batch:
                 try:
@@ -186,7 +186,7 @@ class LogQueue:
                 self._drop(row)
             self._changed.notify_all()
 
-    def _put_back(self, batch: list[LogRow], error: InnkeeperError) -> None:
+    def _put_back(self, batch: list[QueuedRow], error: InnkeeperError) -> None:
         with self._changed:
             self._problem, self._held, self._tries = error.kind, 0, self._tries + 1
             for kind in {row.kind for row in batch}:
@@ -201,6 +201,6 @@ class LogQueue:
             self._hurried = False
             return self._closed
 
-    def _drop(self, row: LogRow) -> None:
+    def _drop(self, row: QueuedRow) -> None:
         self._dropped += 1
         self._metrics.count("library_log_dropped_total", kind=row.kind)

@@ -98,7 +98,7 @@ def compress(segments: Iterable[Segment], budget: Budget | int, counter: Measure
         OverBudgetError: not even one word of each segment that must stay fits.
     """
     room = Budget(budget, budget) if isinstance(budget, int) else budget
-    work = _Work(tuple(segments), room, counter, joiner)
+    work = _Shrinking(tuple(segments), room, counter, joiner)
     for step in (_drop_roles, _cut_rest):
         if not work.fits():
             step(work)
@@ -146,7 +146,7 @@ def _repaired(ask: Callable[[Repair], str] | None, repair: Repair) -> tuple[str,
 _AS_THEY_ARE: Final[Mapping[int, str]] = {}
 
 
-class _Work:
+class _Shrinking:
     """Segments while they shrink: the texts that are left, and what went."""
 
     def __init__(self, segments: tuple[Segment, ...], budget: Budget, measure: Measure, joiner: str) -> None:
@@ -214,7 +214,7 @@ class _Work:
         return Compressed(text, self.measure.count(text), tuple(self.dropped), left)
 
 
-def _drop_roles(work: _Work) -> None:
+def _drop_roles(work: _Shrinking) -> None:
     """Let whole segments go, or their ends, role by role, until all fits."""
     order = [index for roles in DROP_ORDER for index in _least_worth(work, roles)]
     waiting: list[int] = []
@@ -228,7 +228,7 @@ def _drop_roles(work: _Work) -> None:
     _drop(work, waiting)
 
 
-def _drop(work: _Work, indexes: Sequence[int]) -> bool:
+def _drop(work: _Shrinking, indexes: Sequence[int]) -> bool:
     """Let as many of these segments go as is needed, from the first on. Tells whether all fits then."""
     hopeless = work.hopeless(dict.fromkeys(indexes, 1))
     count = len(indexes) + 1 if hopeless else work.needed([(index, "") for index in indexes])
@@ -241,7 +241,7 @@ def _drop(work: _Work, indexes: Sequence[int]) -> bool:
     return count <= len(indexes)
 
 
-def _keep_tail(work: _Work, index: int) -> bool:
+def _keep_tail(work: _Shrinking, index: int) -> bool:
     """Shorten a segment that keeps a minimum, where that makes all fit."""
     segment = work.segments[index]
     if work.hopeless({index: segment.min}):
@@ -253,13 +253,13 @@ def _keep_tail(work: _Work, index: int) -> bool:
     return True
 
 
-def _least_worth(work: _Work, roles: Sequence[Role]) -> list[int]:
+def _least_worth(work: _Shrinking, roles: Sequence[Role]) -> list[int]:
     indexes = [index for index, segment in enumerate(work.segments) if segment.role in roles and segment.may_go]
     filled = [index for index in indexes if work.texts[index]]
     return sorted(filled, key=lambda index: (work.segments[index].weight / max(1, work.size(index)), -index))
 
 
-def _cut_rest(work: _Work) -> None:
+def _cut_rest(work: _Shrinking) -> None:
     """Shorten what may not be dropped: the rest first, then actions, identity last; of one kind the longest first."""
     order = {Role.ACTION: 1, Role.IDENTITY: 2}
     filled = [index for index, text in enumerate(work.texts) if text]
@@ -274,6 +274,6 @@ def _cut_rest(work: _Work) -> None:
         _cut(work, index, kept if enough else least)
 
 
-def _cut(work: _Work, index: int, kept: str) -> None:
+def _cut(work: _Shrinking, index: int, kept: str) -> None:
     if len(kept) < len(work.texts[index]):
         work.take(index, kept, "cut")

@@ -57,7 +57,7 @@ class Composed:
 
 
 @dataclass(slots=True)
-class _Work:
+class _Composition:
     """One composition: the parts met so far, and how much of the limits is used up."""
 
     lookup: Lookup
@@ -97,7 +97,7 @@ def compose(version: TemplateVersion, lookup: Lookup = no_parts) -> Composed:
         MacroSyntaxError: a part that cannot be read, or text outside of blocks in one that extends another.
         MacroLimitError: too long, too deep, or too many parts.
     """
-    work = _Work(lookup)
+    work = _Composition(lookup)
     if version.syntax == "liquid":
         text = _liquid(version, work, (version,))
         nodes: tuple[Node, ...] = ()
@@ -113,7 +113,7 @@ _Chain = tuple[TemplateVersion, ...]
 """The templates that lead to a part, outermost first."""
 
 
-def _part(name: str, number: int, work: _Work, chain: _Chain) -> TemplateVersion:
+def _part(name: str, number: int, work: _Composition, chain: _Chain) -> TemplateVersion:
     by = chain[-1]
     if any(above.ref == (name, number) for above in chain):
         way = [*(above.name for above in chain), name]
@@ -135,7 +135,7 @@ def _part(name: str, number: int, work: _Work, chain: _Chain) -> TemplateVersion
     return version
 
 
-def _included(name: str, index: int, work: _Work, chain: _Chain) -> TemplateVersion:
+def _included(name: str, index: int, work: _Composition, chain: _Chain) -> TemplateVersion:
     """The partial of a ``{{>name}}`` in the last template of the chain."""
     by = chain[-1]
     work.inclusions += 1
@@ -163,7 +163,9 @@ _Blocks = Mapping[str, tuple[BlockTag, _Chain]]
 """Blocks that replace others, with the chain of the template that brings them."""
 
 
-def _body(version: TemplateVersion, work: _Work, chain: _Chain, blocks: _Blocks = EMPTY, depth: int = 0) -> list[Node]:
+def _body(
+    version: TemplateVersion, work: _Composition, chain: _Chain, blocks: _Blocks = EMPTY, depth: int = 0
+) -> list[Node]:
     """The tree of a version with ``blocks`` put in, or that of the one it extends with its own blocks."""
     work.take(version)
     nodes = work.tree(version)
@@ -193,7 +195,7 @@ def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[BlockT
     return blocks
 
 
-def _placed(nodes: Iterable[Node], work: _Work, chain: _Chain, blocks: _Blocks, depth: int) -> list[Node]:
+def _placed(nodes: Iterable[Node], work: _Composition, chain: _Chain, blocks: _Blocks, depth: int) -> list[Node]:
     """A tree without partials and blocks."""
     _within("the nesting of a template with its parts", "MAX_SECTION_DEPTH", MAX_SECTION_DEPTH, depth)
     done: list[Node] = []
@@ -229,7 +231,7 @@ def _merged(nodes: Iterable[Node]) -> list[Node]:
 # ----------------------------------------------------------------------------------------------------------------- Liquid
 
 
-def _liquid(version: TemplateVersion, work: _Work, chain: _Chain) -> str:
+def _liquid(version: TemplateVersion, work: _Composition, chain: _Chain) -> str:
     """The text of a Liquid template with its partials; one that extends another is that other."""
     check_size(version.system_prompt, version.name)
     work.take(version)

@@ -28,7 +28,7 @@ class Cast(NamedTuple):
     user: str = ""
 
 
-class Edit(NamedTuple):
+class TextEdit(NamedTuple):
     """What stands from ``start`` to ``end`` becomes ``text``."""
 
     start: int
@@ -36,11 +36,11 @@ class Edit(NamedTuple):
     text: str = ""
 
 
-Finder = Callable[[str, Cast, int], Iterable[Edit]]
+Finder = Callable[[str, Cast, int], Iterable[TextEdit]]
 """The edits of a text, in its order, none over another; the number is the step's ``most``."""
 
 
-class Step(NamedTuple):
+class ProcessingStep(NamedTuple):
     """A step: its version, what it finds, and how many of something it leaves where nothing else is said."""
 
     version: int
@@ -48,7 +48,7 @@ class Step(NamedTuple):
     most: int = 0
 
 
-class Difference(msgspec.Struct, frozen=True):
+class TextDifference(msgspec.Struct, frozen=True):
     """One change of a step: where in the text that it got, what stood there, what stands there now."""
 
     start: int
@@ -61,7 +61,7 @@ class StepReport(msgspec.Struct, frozen=True):
 
     step: str
     version: int
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[TextDifference, ...] = ()
     kept: bool = False
 
     @property
@@ -108,7 +108,7 @@ class PostProcessing(msgspec.Struct, frozen=True):
             edits = list(step.find(now, cast, most))
             after = _edited(now, edits)
             unchanged = not after.strip() and bool(now.strip())
-            differences = tuple([Difference(edit.start, now[edit.start : edit.end], edit.text) for edit in edits])
+            differences = tuple([TextDifference(edit.start, now[edit.start : edit.end], edit.text) for edit in edits])
             reports.append(StepReport(name, step.version, differences, unchanged))
             now = now if unchanged else after
         return Processed(now, text, tuple(reports))
@@ -134,7 +134,7 @@ def _read(value: Any) -> tuple[str, int]:
     return name, most or step.most
 
 
-def _edited(text: str, edits: Iterable[Edit]) -> str:
+def _edited(text: str, edits: Iterable[TextEdit]) -> str:
     parts, at = [], 0
     for edit in edits:
         parts += [text[at : edit.start], edit.text]
@@ -162,7 +162,7 @@ _ACTION: Final = re.compile(r"(?<!\*)\*(?!\*)[^*\n]+\*(?!\*)[ \t]*")
 _BLOCK: Final = re.compile(r"(?:^|\n[ \t]*\n)\s*(?=\S)")
 
 
-def _labels(text: str, cast: Cast, _most: int) -> Iterator[Edit]:
+def _labels(text: str, cast: Cast, _most: int) -> Iterator[TextEdit]:
     """The label of whoever speaks, in front of the whole answer: the character's name, or what programs call themselves."""
     start = len(text) - len(text.lstrip())
     match = _META.match(text, start)
@@ -170,84 +170,86 @@ def _labels(text: str, cast: Cast, _most: int) -> Iterator[Edit]:
         name = re.escape(cast.character.strip())
         match = re.compile(rf"{_BOLD}{name}{_BOLD}[ \t]*:{_BOLD}[ \t]*", re.IGNORECASE).match(text, start)
     if match is not None:
-        yield Edit(0, match.end())
+        yield TextEdit(0, match.end())
 
 
-def _meta_labels(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
+def _meta_labels(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
     """The labels of programs in front of lines."""
     for line in _LINE.finditer(text):
         if match := _META.match(text, line.start(), line.end()):
-            yield Edit(match.start(), match.end())
+            yield TextEdit(match.start(), match.end())
 
 
-def _user_lines(text: str, cast: Cast, _most: int) -> Iterator[Edit]:
+def _user_lines(text: str, cast: Cast, _most: int) -> Iterator[TextEdit]:
     """Lines in which the model speaks for the user."""
     names = ["You", "User", *([cast.user.strip()] if cast.user.strip() else [])]
     pattern = re.compile(rf"[ \t]*{_BOLD}(?:{'|'.join(map(re.escape, names))}){_BOLD}[ \t]*:", re.IGNORECASE)
     for line in _LINE.finditer(text):
         if pattern.match(text, line.start(), line.end()):
-            yield Edit(line.start(), min(line.end() + 1, len(text)))
+            yield TextEdit(line.start(), min(line.end() + 1, len(text)))
 
 
-def _asides(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
+def _asides(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
     """``(me waves)`` in front of a line becomes the narrator's."""
     for line in _LINE.finditer(text):
         if match := _ASIDE.match(text, line.start(), line.end()):
             rest = "\n" if match.end() < line.end() else ""
-            yield Edit(match.start(), match.end(), f"{_NARRATED}{match[1].strip()}{rest}")
+            yield TextEdit(match.start(), match.end(), f"{_NARRATED}{match[1].strip()}{rest}")
 
 
-def _narrator(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
+def _narrator(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
     """The narrator's label, in whatever form, becomes one form."""
     for line in _LINE.finditer(text):
         match = _NARRATOR.match(text, line.start(), line.end())
         if match is not None and match[0] != _NARRATED:
-            yield Edit(match.start(), match.end(), _NARRATED)
+            yield TextEdit(match.start(), match.end(), _NARRATED)
 
 
-def _speaker(text: str, cast: Cast, most: int) -> Iterator[Edit]:
+def _speaker(text: str, cast: Cast, most: int) -> Iterator[TextEdit]:
     """The first blocks, as many as ``most``, get the speaker's label where they have none."""
     for number, found in enumerate(_BLOCK.finditer(text, 0, len(text.rstrip()))):
         if number >= most or not cast.character.strip():
             return
         if not _LABEL.match(text, found.end()):
-            yield Edit(found.end(), found.end(), f"**{cast.character.strip()}:** ")
+            yield TextEdit(found.end(), found.end(), f"**{cast.character.strip()}:** ")
 
 
-def _emoji(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
+def _emoji(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
     """Emoji go."""
-    return (Edit(match.start(), match.end()) for match in _EMOJI.finditer(text))
+    return (TextEdit(match.start(), match.end()) for match in _EMOJI.finditer(text))
 
 
-def _blank_lines(text: str, _cast: Cast, _most: int) -> Iterator[Edit]:
+def _blank_lines(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
     """Blanks at the ends of lines go, and blank lines beyond one; paragraphs stay."""
-    return (Edit(match.start(), match.end()) for match in _BLANKS.finditer(text))
+    return (TextEdit(match.start(), match.end()) for match in _BLANKS.finditer(text))
 
 
-def _words(text: str, _cast: Cast, most: int) -> Iterator[Edit]:
+def _words(text: str, _cast: Cast, most: int) -> Iterator[TextEdit]:
     """What is beyond so many words goes, back to the end of a sentence where that keeps half of them."""
     end = next((match.end() for number, match in enumerate(_WORD.finditer(text), 1) if number == most), len(text))
     if text[end:].strip():
         ends = [match.end() for match in _SENTENCE.finditer(text, 0, end) if match.end() >= end // 2]
-        yield Edit(ends[-1] if ends else end, len(text))
+        yield TextEdit(ends[-1] if ends else end, len(text))
 
 
-def _actions(text: str, _cast: Cast, most: int) -> Iterator[Edit]:
+def _actions(text: str, _cast: Cast, most: int) -> Iterator[TextEdit]:
     """Of the ``*actions*`` the first stay, as many as ``most``."""
-    return (Edit(match.start(), match.end()) for number, match in enumerate(_ACTION.finditer(text)) if number >= most)
+    return (
+        TextEdit(match.start(), match.end()) for number, match in enumerate(_ACTION.finditer(text)) if number >= most
+    )
 
 
-STEPS: Final[Mapping[str, Step]] = {
-    "labels": Step(1, _labels),
-    "meta_labels": Step(1, _meta_labels),
-    "user_lines": Step(1, _user_lines),
-    "asides": Step(1, _asides),
-    "narrator": Step(1, _narrator),
-    "speaker": Step(1, _speaker, 1),
-    "emoji": Step(1, _emoji),
-    "blank_lines": Step(1, _blank_lines),
-    "words": Step(1, _words, 150),
-    "actions": Step(1, _actions, 4),
+STEPS: Final[Mapping[str, ProcessingStep]] = {
+    "labels": ProcessingStep(1, _labels),
+    "meta_labels": ProcessingStep(1, _meta_labels),
+    "user_lines": ProcessingStep(1, _user_lines),
+    "asides": ProcessingStep(1, _asides),
+    "narrator": ProcessingStep(1, _narrator),
+    "speaker": ProcessingStep(1, _speaker, 1),
+    "emoji": ProcessingStep(1, _emoji),
+    "blank_lines": ProcessingStep(1, _blank_lines),
+    "words": ProcessingStep(1, _words, 150),
+    "actions": ProcessingStep(1, _actions, 4),
 }
 """The steps that there are, by name."""
 

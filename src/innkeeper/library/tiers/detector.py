@@ -38,7 +38,7 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.text.pyregex import PatternLimitError
-from innkeeper.text.views import View, turned_views, views_of
+from innkeeper.text.views import TextView, turned_views, views_of
 
 DETECTOR_VERSION: Final = "10"
 """Raised whenever folding, matching or the reading of ages changes what is found."""
@@ -158,7 +158,7 @@ class Detector:
         turned: set[str] = set()
         seen = _Seen()
         mentions += [_mention(age, age.start, age.end) for age in read_signs(text)]
-        plain: View | None = None
+        plain: TextView | None = None
         for view in views_of(text):
             turned |= _read(view, text, mentions, seen)
             if self._matcher is not None:
@@ -175,7 +175,7 @@ class Detector:
                 _read(view, "", mentions, seen)
         return without_fondness(text, _with_families(plain, _each_once(mentions)))
 
-    def _listed(self, view: View, failed: list[str], *, first: bool) -> Iterator[Mention]:
+    def _listed(self, view: TextView, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""
         matcher = self._matcher
         if matcher is None:
@@ -242,7 +242,7 @@ _GUEST: Final = 0.4
 """From this score on, a guest's word for an age or a context counts."""
 
 
-def _read(view: View, text: str, mentions: list[Mention], seen: _Seen) -> set[str]:
+def _read(view: TextView, text: str, mentions: list[Mention], seen: _Seen) -> set[str]:
     """Put what the packaged lists find in a view to the finds; returns in which other ways the text seems to be written.
 
     A word that stands in this view as often as in another that was seen before is not placed again.
@@ -301,7 +301,7 @@ def _entry(kind: str) -> str:
     return f"age.{kind.partition('+')[0].replace(' ', '_')}"
 
 
-def _with_families(plain: View | None, mentions: list[Mention]) -> list[Mention]:
+def _with_families(plain: TextView | None, mentions: list[Mention]) -> list[Mention]:
     """The mentions, with those words of age set apart that only tell of a family."""
     if plain is None or not any(each.category in _WORDS_OF_AGE for each in mentions):
         return mentions

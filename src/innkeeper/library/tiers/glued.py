@@ -58,7 +58,7 @@ _VERB: Final = re.compile(r"(?!(?:nak|undress)ed\b)[^\W_]+(?:ed|te|(?:ss|ch|sh|i
 """What has the word before it for its subject."""
 
 
-class _Run(NamedTuple):
+class _GluedRun(NamedTuple):
     """Innocent words with nothing between them: where the first begins, where the last ends, and where each begins."""
 
     start: int
@@ -83,7 +83,7 @@ def glued_in(text: str, words: Iterable[tuple[int, int, float]], others: Iterabl
     return glued
 
 
-def _leads(text: str, run: _Run, begins: Container[int]) -> bool:
+def _leads(text: str, run: _GluedRun, begins: Container[int]) -> bool:
     """Whether a run begins a sentence, and a new phrase begins right behind it."""
     if text[run.end : run.end + 1] not in _BLANKS or (gap := _GAP.match(text, run.end)) is None:
         return False
@@ -97,7 +97,7 @@ def _leads(text: str, run: _Run, begins: Container[int]) -> bool:
     return _FIRST.search(text[max(0, run.start - _LOOKED_AT) : run.start]) is not None
 
 
-def _trails(text: str, run: _Run, ends: Container[int]) -> bool:
+def _trails(text: str, run: _GluedRun, ends: Container[int]) -> bool:
     """Whether a run ends a sentence, right behind one of the others."""
     if _LAST.match(text, run.end) is None:
         return False
@@ -105,8 +105,8 @@ def _trails(text: str, run: _Run, ends: Container[int]) -> bool:
     return before is not None and before.start() in ends
 
 
-def _runs(text: str, words: Iterable[tuple[int, int, float]]) -> Iterator[_Run]:
-    run: _Run | None = None
+def _runs(text: str, words: Iterable[tuple[int, int, float]]) -> Iterator[_GluedRun]:
+    run: _GluedRun | None = None
     for start, stop, weight in sorted(words):
         end = _ending(text, stop)
         verdict = weight >= _VERDICT and _NAMED.search(text, start, end) is None
@@ -116,7 +116,7 @@ def _runs(text: str, words: Iterable[tuple[int, int, float]]) -> Iterator[_Run]:
             continue
         if run is not None:
             yield run
-        run = _Run(start, end, [start], verdict)
+        run = _GluedRun(start, end, [start], verdict)
     if run is not None:
         yield run
 

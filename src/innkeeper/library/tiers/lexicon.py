@@ -22,7 +22,7 @@ from innkeeper.prompt.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.pyregex import Deadline, PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern
-from innkeeper.text.views import View
+from innkeeper.text.views import TextView
 
 
 class LexiconEntry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -172,7 +172,7 @@ _LOOSE_LETTERS: Final = 4
 """From so many letters on, a word counts where letters are spelled out one by one and its borders cannot be seen."""
 
 
-class Find(NamedTuple):
+class LexiconHit(NamedTuple):
     """A find in a view: the entry's number, and where."""
 
     entry: int
@@ -193,17 +193,17 @@ class Matcher:
             if entry.kind == "regex"
         )
 
-    def finds(self, view: View) -> list[Find]:
+    def finds(self, view: TextView) -> list[LexiconHit]:
         """The finds of words and phrases, those in an allowed context left out."""
         return self._words[view.merged].finds(view)
 
-    def matches(self, view: View) -> list[Find]:
+    def matches(self, view: TextView) -> list[LexiconHit]:
         """The finds of expressions. Raises `PatternLimitError` when they take longer than ``REGEX_SCAN_SECONDS`` together."""
         if not self._patterns:
             return []
         deadline = Deadline(REGEX_SCAN_SECONDS)
         entries = [
-            Find(number, *match.span())
+            LexiconHit(number, *match.span())
             for number, pattern in self._patterns
             for match in pattern.matches(view.text, deadline)
             if match.end() > match.start()
@@ -228,26 +228,26 @@ class _Words:
         folded = fold_word(text)
         self._owners.setdefault(folded.replace("l", "i") if merged else folded, ([], []))[role].append(number)
 
-    def finds(self, view: View) -> list[Find]:
+    def finds(self, view: TextView) -> list[LexiconHit]:
         hits = list(self._hits(view))
         if not hits:
             return []
         return _outside(self._of(hits, 0), self._of(hits, 1))
 
-    def contexts(self, view: View) -> list[Find]:
+    def contexts(self, view: TextView) -> list[LexiconHit]:
         return self._of(self._hits(view), 1)
 
-    def _of(self, hits: Iterable[tuple[str, int, int]], role: int) -> list[Find]:
-        return [Find(number, start, end) for text, start, end in hits for number in self._owners[text][role]]
+    def _of(self, hits: Iterable[tuple[str, int, int]], role: int) -> list[LexiconHit]:
+        return [LexiconHit(number, start, end) for text, start, end in hits for number in self._owners[text][role]]
 
-    def _hits(self, view: View) -> Iterator[tuple[str, int, int]]:
+    def _hits(self, view: TextView) -> Iterator[tuple[str, int, int]]:
         for index, start, end in self._automaton.find(view.text):
             text = self._texts[index]
             if (view.loose and len(text) >= _LOOSE_LETTERS) or _at_borders(view.text, start, end):
                 yield text, start, end
 
 
-def _outside(finds: list[Find], contexts: list[Find]) -> list[Find]:
+def _outside(finds: list[LexiconHit], contexts: list[LexiconHit]) -> list[LexiconHit]:
     """The finds that no context of their own entry covers."""
     if not contexts:
         return finds
@@ -260,7 +260,7 @@ def _outside(finds: list[Find], contexts: list[Find]) -> list[Find]:
     return [find for find in finds if not _covered(find, starts.get(find.entry, []), reach.get(find.entry, []))]
 
 
-def _covered(find: Find, starts: list[int], reach: list[int]) -> bool:
+def _covered(find: LexiconHit, starts: list[int], reach: list[int]) -> bool:
     before = bisect_right(starts, find.start)
     return before > 0 and reach[before - 1] >= find.end
 

@@ -16,7 +16,7 @@ from innkeeper.library.tiers.languages import Language, languages
 from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
-from innkeeper.text.views import View, respelled
+from innkeeper.text.views import TextView, respelled
 
 _DOUBLED: Final = 4
 _SWAPPED: Final = 5
@@ -160,7 +160,7 @@ def _shown(match: re.Match[str]) -> str:
     return _hidden().get(match[0].lower().translate(_AS_STARS), match[0])
 
 
-def put_right(view: View) -> View | None:
+def put_right(view: TextView) -> TextView | None:
     """A view with its misspelt words put right, or None where it has none."""
     slips = _slips()
     words = view.words

@@ -21,7 +21,7 @@ NEAR: Final = 1_000
 _FAR: Final = 2**31
 
 
-class Row(NamedTuple):
+class DecisionRow(NamedTuple):
     """A decision for kinds of age, a context in some states, up to a distance in characters."""
 
     ages: frozenset[str]
@@ -38,21 +38,21 @@ _DEPICTED, _DOUBTFUL, _GROWN = frozenset({"depicted"}), frozenset({"doubtful"}),
 _MARRIED: Final = frozenset({"married"})
 
 ROWS: Final = (
-    Row(_MINOR, "sexual", _DEPICTED, NEAR, Decision.BLOCK),
-    Row(_MINOR, "sexual", _DEPICTED, _FAR, Decision.HOLD),
-    Row(_MINOR, "sexual", _DOUBTFUL, NEAR, Decision.HOLD),
-    Row(_KIN | _FAMILY, "sexual", _DEPICTED, BESIDE, Decision.BLOCK),
-    Row(_KIN | _FAMILY, "sexual", _DEPICTED, NEAR, Decision.HOLD),
-    Row(_KIN | _FAMILY, "sexual", _DOUBTFUL, BESIDE, Decision.HOLD),
-    Row(_SETTING, "sexual", _DEPICTED, BESIDE, Decision.BLOCK),
-    Row(_SETTING, "sexual", _DEPICTED, NEAR, Decision.HOLD),
-    Row(_HINT, "sexual", _DEPICTED, BESIDE, Decision.HOLD),
-    Row(_MINOR, "romantic", _DEPICTED | _GROWN, BESIDE, Decision.BLOCK),
-    Row(_MINOR, "romantic", _DEPICTED | _GROWN, NEAR, Decision.HOLD),
-    Row(_SETTING, "romantic", _DEPICTED, BESIDE, Decision.BLOCK),
-    Row(_MINOR | _KIN | _FAMILY | _SETTING, "sexual", _DEPICTED | _DOUBTFUL, _FAR, Decision.REVIEW),
-    Row(_MINOR | _KIN | _FAMILY, "romantic", _DEPICTED | _GROWN | _MARRIED | _DOUBTFUL, _FAR, Decision.REVIEW),
-    Row(_SETTING, "romantic", _DEPICTED, _FAR, Decision.REVIEW),
+    DecisionRow(_MINOR, "sexual", _DEPICTED, NEAR, Decision.BLOCK),
+    DecisionRow(_MINOR, "sexual", _DEPICTED, _FAR, Decision.HOLD),
+    DecisionRow(_MINOR, "sexual", _DOUBTFUL, NEAR, Decision.HOLD),
+    DecisionRow(_KIN | _FAMILY, "sexual", _DEPICTED, BESIDE, Decision.BLOCK),
+    DecisionRow(_KIN | _FAMILY, "sexual", _DEPICTED, NEAR, Decision.HOLD),
+    DecisionRow(_KIN | _FAMILY, "sexual", _DOUBTFUL, BESIDE, Decision.HOLD),
+    DecisionRow(_SETTING, "sexual", _DEPICTED, BESIDE, Decision.BLOCK),
+    DecisionRow(_SETTING, "sexual", _DEPICTED, NEAR, Decision.HOLD),
+    DecisionRow(_HINT, "sexual", _DEPICTED, BESIDE, Decision.HOLD),
+    DecisionRow(_MINOR, "romantic", _DEPICTED | _GROWN, BESIDE, Decision.BLOCK),
+    DecisionRow(_MINOR, "romantic", _DEPICTED | _GROWN, NEAR, Decision.HOLD),
+    DecisionRow(_SETTING, "romantic", _DEPICTED, BESIDE, Decision.BLOCK),
+    DecisionRow(_MINOR | _KIN | _FAMILY | _SETTING, "sexual", _DEPICTED | _DOUBTFUL, _FAR, Decision.REVIEW),
+    DecisionRow(_MINOR | _KIN | _FAMILY, "romantic", _DEPICTED | _GROWN | _MARRIED | _DOUBTFUL, _FAR, Decision.REVIEW),
+    DecisionRow(_SETTING, "romantic", _DEPICTED, _FAR, Decision.REVIEW),
 )
 """The table, gravest rows first for each pair."""
 

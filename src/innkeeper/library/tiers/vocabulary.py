@@ -1,4 +1,4 @@
-"""Vocabulary: the words, numbers and cues of all languages in one automaton, and where each of them stands in a view of a text.
+"""TierVocabulary: the words, numbers and cues of all languages in one automaton, and where each stands in a view of a text.
 
 Four are made, each when it is first asked for and only once: with borders around words or without, for letters that were
 spelled out one by one, and with ``l`` written ``i`` or not.
@@ -16,7 +16,7 @@ from innkeeper.library.tiers.languages import Language, languages
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import rot13
-from innkeeper.text.views import View
+from innkeeper.text.views import TextView
 
 
 class Term(NamedTuple):
@@ -84,7 +84,7 @@ _ABOUT: Final = 5
 """How far from adulthood a limit still says something of it, in years."""
 
 
-class Vocabulary:
+class TierVocabulary:
     """All languages, compiled for one kind of view."""
 
     def __init__(self, *, loose: bool, merged: bool) -> None:
@@ -117,7 +117,7 @@ class Vocabulary:
             folded = folded.replace(" ", "")
         return folded.replace("l", "i") if self.merged else folded
 
-    def hits(self, view: View) -> Hits:
+    def hits(self, view: TextView) -> Hits:
         """Everything that stands in a view."""
         hits = Hits([], [], [], {}, [], set(), set(), {})
         lefts, patterns = hits.lefts, self._patterns
@@ -389,12 +389,12 @@ _BOTH_WAYS: Final = frozenset(
 """Words that are others when they are turned."""
 
 _MADE: Final = {
-    (loose, merged): once(partial(Vocabulary, loose=loose, merged=merged))
+    (loose, merged): once(partial(TierVocabulary, loose=loose, merged=merged))
     for loose in (False, True)
     for merged in (False, True)
 }
 
 
-def vocabulary_of(view: View) -> Vocabulary:
+def vocabulary_of(view: TextView) -> TierVocabulary:
     """The vocabulary for a kind of view."""
     return _MADE[view.loose, view.merged]()

@@ -101,7 +101,7 @@ def import_library(
     return msgspec.structs.replace(work.done, dry_run=dry_run)
 
 
-class _Known(msgspec.Struct):
+class _StoredTemplate(msgspec.Struct):
     """A template that is there: its id, its latest version, the hash of each version."""
 
     id: str
@@ -190,7 +190,9 @@ class _Import:
         draft = TemplateDraft(name=template.name, metadata=freeze(transferred.metadata), **fields)
         return draft.numbered(template_id, transferred.version, transferred.created_at or self.now)
 
-    def _compare(self, version: TemplateVersion, transferred: TransferredVersion, known: _Known | None) -> None:
+    def _compare(
+        self, version: TemplateVersion, transferred: TransferredVersion, known: _StoredTemplate | None
+    ) -> None:
         if transferred.content_sha256 and transferred.content_sha256 != version.content_sha256:
             raise TransferError(f"version {version.version} is not what its content_sha256 says")
         if known is None or version.version > known.latest:
@@ -387,9 +389,9 @@ _DRAFTED: Final = (
 _FRAGMENT: Final = ("model_type", "content_mode", "generation_mode", "negative_prompt")
 
 
-def _known_templates(connection: Connection) -> dict[str, _Known]:
+def _known_templates(connection: Connection) -> dict[str, _StoredTemplate]:
     query = select(templates.c.id, templates.c.name, templates.c.latest_version)
-    known = {row.id: (row.name, _Known(row.id, row.latest_version, {})) for row in connection.execute(query)}
+    known = {row.id: (row.name, _StoredTemplate(row.id, row.latest_version, {})) for row in connection.execute(query)}
     version = template_versions.c
     for row in connection.execute(select(version.template_id, version.version, version.content_sha256)):
         known[row.template_id][1].hashes[row.version] = row.content_sha256

@@ -10,7 +10,7 @@ import msgspec
 
 from innkeeper.macros.engine.spending import Spent
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, Stream
+from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, RandomStream
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
@@ -63,7 +63,7 @@ def _no_variables() -> StagedVariables:
     return StagedVariables(InMemoryVariables())
 
 
-def _fixed() -> Stream:
+def _fixed() -> RandomStream:
     return Mulberry32(0)
 
 
@@ -109,7 +109,7 @@ class MacroEnvironment:
     dynamic: Mapping[str, Any] = EMPTY
     variables: VariablesStore = field(default_factory=_no_variables)
     clock: Clock = field(default_factory=lambda: Clock(EPOCH))
-    random: Stream = field(default_factory=_fixed)
+    random: RandomStream = field(default_factory=_fixed)
     chat_id: str | None = ""
     chat_id_hash: int | str | None = None
     pick_seed: int | str | None = None

@@ -21,10 +21,20 @@ from innkeeper.macros.engine.errors import (
     MacroError,
     UnknownMacroError,
 )
-from innkeeper.macros.engine.macro import KEEP, Call, Macro, Pack, Span, arity_error, dedent, require_arguments, whole
+from innkeeper.macros.engine.macro import (
+    KEEP,
+    Call,
+    Macro,
+    Pack,
+    TagSpan,
+    arity_error,
+    dedent,
+    require_arguments,
+    whole,
+)
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.engine.spending import limit_error, report, stop, within_limits
-from innkeeper.macros.engine.syntax import Run, Shorthand, Tag, parse
+from innkeeper.macros.engine.syntax import MacroTag, Run, Shorthand, parse
 from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -37,10 +47,10 @@ MAX_STEPS: Final = 100_000
 """Marks looked at in one text for the closing tags of macros that take no block (no error: then those are taken for text)."""
 
 
-class _Base(msgspec.Struct, frozen=True):
+class _EvaluatorBase(msgspec.Struct, frozen=True):
     tag: int
     branch: int
-    outer: _Base | None
+    outer: _EvaluatorBase | None
 
 
 @dataclass(slots=True)
@@ -59,12 +69,12 @@ class Evaluation:
     trace: Trace | None = None
     depth: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
-    base: _Base | None = None
+    base: _EvaluatorBase | None = None
     offsets: Offsets | None = None
     steps: int = 0
     ranges: list[MacroRange] | None = None
     """Where to record what each macro of the text made; not those inside another's arguments or block."""
-    evaluated: Tag | None = None
+    evaluated: MacroTag | None = None
     """The tag that was last replaced by what it stands for."""
     macro: str = ""
     """What the macro of that tag is called, whatever other name it was written by; a variable's shorthand is its own."""
@@ -84,7 +94,7 @@ class Evaluation:
             self.warn(limit_error("the nesting of macros", "MAX_NESTING", MAX_NESTING), tree.too_deep)
         return self.span(whole(tree.run))
 
-    def span(self, span: Span) -> str:
+    def span(self, span: TagSpan) -> str:
         """The text of a span with its tags evaluated."""
         run, text = span.run, self.text
         if span.first == span.last:
@@ -94,14 +104,14 @@ class Evaluation:
             return text[span.start : span.end]
         self.depth += 1
         ranges = self.ranges if self.depth == 1 else None
-        tags, partners, taken = run.tags, run.partners, _Taken(span.last) if run.spare or run.marks else None
+        tags, partners, taken = run.tags, run.partners, _ServedTags(span.last) if run.spare or run.marks else None
         pieces, copied, index, length = [], span.start, span.first, 0
         while index < span.last:
             tag = tags[index]
             pieces.append(text[copied : tag.start])
             closer = partners.get(index, span.last)
             if closer < span.last:
-                body = Span(run, index + 1, closer, tag.end, tags[closer].start, block=True)
+                body = TagSpan(run, index + 1, closer, tag.end, tags[closer].start, block=True)
                 pieces.append(self._block(tag, body, tags[closer]))
                 index, copied = closer + 1, tags[closer].end
             else:
@@ -118,7 +128,7 @@ class Evaluation:
         self.depth -= 1
         return "".join(pieces)
 
-    def offset(self, tag: Tag) -> int:
+    def offset(self, tag: MacroTag) -> int:
         """Where a tag stands, in UTF-16 units."""
         if self.offsets is None:
             self.offsets = Offsets(self.text)
@@ -128,9 +138,9 @@ class Evaluation:
             base = base.outer
         return offset
 
-    def branch(self, tag: Tag, span: Span) -> str:
+    def branch(self, tag: MacroTag, span: TagSpan) -> str:
         """A lazy argument of ``tag``, as a finished text whose offsets count from the tag: so SillyTavern has it."""
-        self.base = _Base(tag.start, span.start, self.base)
+        self.base = _EvaluatorBase(tag.start, span.start, self.base)
         text = self.span(span)
         self.base = self.base.outer
         return self.pack.after(text)
@@ -151,14 +161,14 @@ class Evaluation:
         other = Evaluation(raw, text, self.pack, env, dynamic, None, self.depth, memory)
         return self.pack.after(other.run())
 
-    def stripped(self, span: Span) -> Span:
+    def stripped(self, span: TagSpan) -> TagSpan:
         """A span without the blank space at its ends; its tags are not touched."""
         text = self.text[span.start : span.end]
         start = span.end - len(strip(text + "x")) + 1
         body_text = strip(text[start - span.start :])
         return msgspec.structs.replace(span, start=start, end=start + len(body_text))
 
-    def _closed(self, run: Run, index: int, tag: Tag, taken: _Taken) -> bool:
+    def _closed(self, run: Run, index: int, tag: MacroTag, taken: _ServedTags) -> bool:
         """Whether there is a closing tag for a tag that takes no block; each serves one."""
         if tag.closing or tag.shorthand is not None:
             return False
@@ -171,7 +181,7 @@ class Evaluation:
         self.steps += steps
         return closes
 
-    def source(self, tag: Tag) -> str:
+    def source(self, tag: MacroTag) -> str:
         """A tag as it is written."""
         return self.text[tag.start : tag.end]
 
@@ -179,7 +189,7 @@ class Evaluation:
         """Report an error that leaves text as written; in a strict build this raises."""
         report(self.env, error, self.text, position)
 
-    def _tag(self, tag: Tag) -> str:
+    def _tag(self, tag: MacroTag) -> str:
         if tag.closing or not self._spend(tag):
             return self.source(tag)
         if tag.shorthand is not None:
@@ -191,14 +201,14 @@ class Evaluation:
             return self._lazy(macro, tag, tuple(whole(run) for run in tag.arguments))
         return self._call(macro, tag, self._arguments(tag))
 
-    def _variable(self, tag: Tag, written: Shorthand) -> str:
+    def _variable(self, tag: MacroTag, written: Shorthand) -> str:
         try:
             return self._done(tag, f"{written.scope}{written.name}", self.pack.variable(self, tag))
         except (MacroError, LimitError) as error:
             self.warn(error, tag.start)
             return self.source(tag)
 
-    def _block(self, tag: Tag, body: Span, closer: Tag) -> str:
+    def _block(self, tag: MacroTag, body: TagSpan, closer: MacroTag) -> str:
         if not self._spend(tag):
             return self.text[tag.start : closer.end]
         macro = None if tag.key in self.dynamic else self.pack.table.get(tag.key)
@@ -208,7 +218,7 @@ class Evaluation:
         content = self.span(body)
         return self._call(macro, tag, arguments, body, content if KEEP in tag.flags else dedent(content))
 
-    def _arguments(self, tag: Tag) -> list[tuple[Span, str]]:
+    def _arguments(self, tag: MacroTag) -> list[tuple[TagSpan, str]]:
         """A tag's arguments: each without the blank space written around it, and what it evaluates to."""
         if not tag.arguments:
             return []
@@ -218,9 +228,9 @@ class Evaluation:
     def _call(
         self,
         macro: Macro | None,
-        tag: Tag,
-        arguments: list[tuple[Span, str]],
-        body: Span | None = None,
+        tag: MacroTag,
+        arguments: list[tuple[TagSpan, str]],
+        body: TagSpan | None = None,
         content: str = "",
     ) -> str:
         values = tuple(text for _, text in arguments) + (() if body is None else (content,))
@@ -238,19 +248,21 @@ class Evaluation:
             self.warn(error, tag.start)
             return self._unresolved(tag, arguments, body, content)
 
-    def _lazy(self, macro: Macro, tag: Tag, spans: tuple[Span, ...]) -> str:
+    def _lazy(self, macro: Macro, tag: MacroTag, spans: tuple[TagSpan, ...]) -> str:
         if macro.least <= len(spans) <= macro.most:
             return self._done(tag, macro.name, macro.run(Call(self, tag, spans=spans, block=spans[-1].block)))
         self.warn(arity_error(macro, len(spans)), tag.start)
         return self.source(tag)
 
-    def _dynamic(self, tag: Tag) -> str:
+    def _dynamic(self, tag: MacroTag) -> str:
         value = self.dynamic[tag.key]
         if not tag.arguments and value is not None:
             return self._done(tag, tag.name, value)
         return self._call(None, tag, self._arguments(tag))
 
-    def _unresolved(self, tag: Tag, arguments: list[tuple[Span, str]], body: Span | None, content: str) -> str:
+    def _unresolved(
+        self, tag: MacroTag, arguments: list[tuple[TagSpan, str]], body: TagSpan | None, content: str
+    ) -> str:
         """A tag as it is written, its arguments evaluated; of a block also the content, and the braces of its end."""
         pieces, copied = [], tag.start
         for span, text in arguments:
@@ -261,18 +273,18 @@ class Evaluation:
             pieces += [content, self.pack.grammar.close]
         return "".join(pieces)
 
-    def _done(self, tag: Tag, macro: str, result: str) -> str:
+    def _done(self, tag: MacroTag, macro: str, result: str) -> str:
         self.env.spent.output += len(result)
         self.evaluated, self.macro = tag, macro
         if self.trace is not None:
             self.trace(tag.name or f"{tag.shorthand}", (tag.start, tag.end), result)
         return result
 
-    def _spend(self, tag: Tag) -> bool:
+    def _spend(self, tag: MacroTag) -> bool:
         return within_limits(self.env, self.text, tag.start)
 
 
-class _Taken:
+class _ServedTags:
     """The closing tags of a span that already serve an opening one."""
 
     __slots__ = ("_indexes", "_last", "_next")

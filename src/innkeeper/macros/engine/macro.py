@@ -12,7 +12,7 @@ import msgspec
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MAX_OUTPUT, MacroArgumentError, MacroError
 from innkeeper.macros.engine.spending import limit_error
-from innkeeper.macros.engine.syntax import Grammar, Run, Tag
+from innkeeper.macros.engine.syntax import Grammar, MacroTag, Run
 from innkeeper.text.javascript.values import strip
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Macro(msgspec.Struct, frozen=True):
     """One macro: its name, what it does, and the arguments it takes.
 
     It takes ``least`` to ``most`` arguments, with ``rest`` any number. Arguments numbered (from 0) in ``integers`` must be
-    whole numbers. A ``lazy`` macro gets its arguments as `Span` values, not evaluated. ``run`` returns the text it stands
+    whole numbers. A ``lazy`` macro gets its arguments as `TagSpan` values, not evaluated. ``run`` returns the text it stands
     for; a `MacroError` or `LimitError` it raises leaves the tag as written.
     """
 
@@ -45,7 +45,7 @@ class Macro(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
 
 
-class Span(msgspec.Struct, frozen=True):
+class TagSpan(msgspec.Struct, frozen=True):
     """A piece of a run: its tags ``first`` to ``last`` (exclusive) and the source from ``start`` to ``end``."""
 
     run: Run
@@ -56,9 +56,9 @@ class Span(msgspec.Struct, frozen=True):
     block: bool = False
 
 
-def whole(run: Run) -> Span:
+def whole(run: Run) -> TagSpan:
     """All of a run."""
-    return Span(run, 0, len(run.tags), run.start, run.end)
+    return TagSpan(run, 0, len(run.tags), run.start, run.end)
 
 
 class Call:
@@ -69,9 +69,9 @@ class Call:
     def __init__(
         self,
         evaluation: Evaluation,
-        tag: Tag,
+        tag: MacroTag,
         arguments: tuple[str, ...] = (),
-        spans: tuple[Span, ...] = (),
+        spans: tuple[TagSpan, ...] = (),
         *,
         block: bool = False,
     ) -> None:
@@ -120,7 +120,7 @@ class Pack:
     table: Mapping[str, Macro]
     before: Callable[[str], str]
     after: Callable[[str], str]
-    variable: Callable[[Evaluation, Tag], str]
+    variable: Callable[[Evaluation, MacroTag], str]
 
 
 def dedent(text: str) -> str:

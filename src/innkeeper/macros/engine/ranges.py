@@ -18,7 +18,7 @@ class MacroRange(msgspec.Struct, frozen=True, gc=False):
     macro: str
 
 
-class Edit(NamedTuple):
+class RangeEdit(NamedTuple):
     """The characters from ``start`` to ``end`` became ``length`` others, made by ``macro`` where it has a name."""
 
     start: int
@@ -27,7 +27,7 @@ class Edit(NamedTuple):
     macro: str | None = None
 
 
-def edited(ranges: Sequence[MacroRange], edits: Iterable[Edit]) -> list[MacroRange]:
+def edited(ranges: Sequence[MacroRange], edits: Iterable[RangeEdit]) -> list[MacroRange]:
     """The ranges after edits of the text; both are in order and do not overlap among themselves, and so is the result.
 
     A range around an edit grows or shrinks with it: what a macro stands for is its own, whatever is replaced in that later.

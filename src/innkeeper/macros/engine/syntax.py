@@ -32,7 +32,7 @@ class Shorthand(msgspec.Struct, frozen=True):
     operator: str
 
 
-class Head(msgspec.Struct, frozen=True):
+class TagHead(msgspec.Struct, frozen=True):
     """What follows an opener: flags and a name, then how its arguments begin.
 
     ``start`` is where the first argument begins. ``separator`` is what splits arguments (``None``: there is one argument, or
@@ -95,7 +95,7 @@ class Grammar:
         match = pattern.search(text, start)
         return (match.start(), match.group()) if match else (-1, "")
 
-    def head(self, text: str, start: int) -> Head | None:
+    def head(self, text: str, start: int) -> TagHead | None:
         """The head at ``start``, just behind an opener; ``None`` when no tag begins here."""
         match = self._patterns.head.match(text, start)
         if match is None:
@@ -106,7 +106,7 @@ class Grammar:
         name = match["name"] or match["comment"]
         return self._arguments(text, match.end(), name, flags, comment=match["comment"] is not None)
 
-    def _arguments(self, text: str, match: int, name: str, flags: str, *, comment: bool) -> Head:
+    def _arguments(self, text: str, match: int, name: str, flags: str, *, comment: bool) -> TagHead:
         closing = self.ends in flags
         if not comment:
             match = self._patterns.junk.match(text, match).end()  # type: ignore[union-attr]  # it matches the empty text
@@ -114,13 +114,13 @@ class Grammar:
         mark = begin["mark"] if begin else ""
         start = begin.end() if begin else match
         if mark:
-            return Head(
+            return TagHead(
                 name, flags, start, self.separator if mark == self.separator else None, bare=False, closing=closing
             )
         bare = text.startswith(self.close, start) or start >= len(text)
-        return Head(name, flags, start, None, bare, closing)
+        return TagHead(name, flags, start, None, bare, closing)
 
-    def _shorthand(self, text: str, index: int, flags: str, scope: str) -> Head | None:
+    def _shorthand(self, text: str, index: int, flags: str, scope: str) -> TagHead | None:
         match = self._patterns.shorthand.match(text, index) if self._patterns.shorthand else None
         if match is None:
             return None
@@ -128,12 +128,12 @@ class Grammar:
         operator = match["operator"] or "" if name else ""
         what: Shorthand | None = Shorthand(scope, name, operator)
         if operator in self.valued:
-            return Head("", flags, match.end(), None, shorthand=what)
+            return TagHead("", flags, match.end(), None, shorthand=what)
         end = self._patterns.rest.match(text, match.end()) if name else self._patterns.nameless.match(text, index)
         if end is None:
             # Stray flags and a word: text, with everything up to the closer, since the word takes that along.
             end, what = self._patterns.inert.match(text, match.end()) if name else None, None
-        return Head("", flags, end.end(), None, bare=True, shorthand=what, whole=end.end()) if end else None
+        return TagHead("", flags, end.end(), None, bare=True, shorthand=what, whole=end.end()) if end else None
 
 
 class _Patterns(msgspec.Struct, frozen=True):
@@ -196,7 +196,7 @@ def _compiled(grammar: Grammar) -> _Patterns:
     )
 
 
-class Tag(msgspec.Struct, frozen=True):
+class MacroTag(msgspec.Struct, frozen=True):
     """One tag. ``start`` and ``end`` span it with its delimiters; ``key`` is the name in lower case.
 
     ``loose`` counts the tags around it that were never closed: they are text, and what is in them moves up to their level.
@@ -223,7 +223,7 @@ class Run(msgspec.Struct, frozen=True):
 
     start: int
     end: int
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[MacroTag, ...] = ()
     partners: dict[int, int] = {}
     spare: dict[str, list[int]] = {}
     marks: dict[str, list[tuple[int, int]]] = {}
@@ -267,16 +267,16 @@ _MARK_STEPS: Final = 30
 """What a mark counts."""
 
 
-class _Frame:
+class _OpenTag:
     """A tag whose end has not been seen yet: its finished arguments, and the tags of the one being read."""
 
     __slots__ = ("arguments", "head", "start", "tags", "where")
 
-    def __init__(self, start: int, head: Head) -> None:
+    def __init__(self, start: int, head: TagHead) -> None:
         self.start = start
         self.head = head
         self.arguments: list[Run] = []
-        self.tags: list[Tag] = []
+        self.tags: list[MacroTag] = []
         self.where = head.start
 
 
@@ -286,8 +286,8 @@ class _Parser:
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.text = text
         self.grammar = grammar
-        self.tags: list[Tag] = []
-        self.stack: list[_Frame] = []
+        self.tags: list[MacroTag] = []
+        self.stack: list[_OpenTag] = []
         self.too_deep: int | None = None
 
     def parse(self) -> Tree:
@@ -332,19 +332,19 @@ class _Parser:
         if head is None:
             return behind
         if head.whole is not None:
-            self._add(Tag(start, head.whole, head.name, head.name.lower(), head.flags, shorthand=head.shorthand))
+            self._add(MacroTag(start, head.whole, head.name, head.name.lower(), head.flags, shorthand=head.shorthand))
             return head.whole
-        self.stack.append(_Frame(start, head))
+        self.stack.append(_OpenTag(start, head))
         return head.start
 
-    def _argument(self, frame: _Frame, end: int) -> None:
+    def _argument(self, frame: _OpenTag, end: int) -> None:
         if not (frame.head.bare and end == frame.where):
             frame.arguments.append(self._run(frame.where, end, frame.tags))
             frame.tags = []
 
-    def _tag(self, frame: _Frame, end: int) -> Tag:
+    def _tag(self, frame: _OpenTag, end: int) -> MacroTag:
         head = frame.head
-        return Tag(
+        return MacroTag(
             frame.start,
             end,
             head.name,
@@ -355,19 +355,19 @@ class _Parser:
             head.shorthand,
         )
 
-    def _add(self, tag: Tag) -> None:
+    def _add(self, tag: MacroTag) -> None:
         if len(self.stack) >= MAX_NESTING:
             self.too_deep = tag.start if self.too_deep is None else self.too_deep
             return
         (self.stack[-1].tags if self.stack else self.tags).append(tag)
 
-    def _run(self, start: int, end: int, tags: list[Tag]) -> Run:
+    def _run(self, start: int, end: int, tags: list[MacroTag]) -> Run:
         if not any(tag.closing for tag in tags):
             return Run(start, end, tuple(tags))
         return Run(start, end, tuple(tags), *self._partners(tags))
 
     def _partners(
-        self, tags: list[Tag]
+        self, tags: list[MacroTag]
     ) -> tuple[dict[int, int], dict[str, list[int]], dict[str, list[tuple[int, int]]]]:
         partners: dict[int, int] = {}
         waiting: dict[str, list[int]] = {}

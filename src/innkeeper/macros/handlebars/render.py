@@ -13,12 +13,12 @@ from typing import Any, Final
 from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, UnknownMacroError, place_in
 from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS, parse
 from innkeeper.macros.handlebars.tree import (
+    BlockProgram,
     BlockStatement,
     Content,
     Fragment,
     Literal,
     Path,
-    Program,
     SubExpression,
     Value,
 )
@@ -50,23 +50,25 @@ def render_handlebars(text: str, values: Mapping[str, Any], missing: Missing | N
     with allowed():
         renderer = _Renderer(text, missing or (lambda _name: ""))
         root: Any = values
-        made = renderer.program(parse(text), _Frame((root,), {"root": root}))
+        made = renderer.program(parse(text), _RenderFrame((root,), {"root": root}))
         charge("handlebars", renderer.steps % _SLICE * _NODE_STEPS)
         return made
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _RenderFrame:
     """Where an expression is evaluated: ``this`` and what is around it (nearest first), ``@`` data, block arguments."""
 
     stack: tuple[Any, ...]
     data: Mapping[str, Any]
     names: Mapping[str, Any] = field(default_factory=dict)
 
-    def into(self, value: Any, data: Mapping[str, Any] | None = None, names: Mapping[str, Any] | None = None) -> _Frame:
+    def into(
+        self, value: Any, data: Mapping[str, Any] | None = None, names: Mapping[str, Any] | None = None
+    ) -> _RenderFrame:
         """A block's frame; one with the same ``this`` adds no level."""
         stack = self.stack if value is self.stack[0] else (value, *self.stack)
-        return _Frame(stack, {**self.data, **(data or {})}, {**self.names, **(names or {})})
+        return _RenderFrame(stack, {**self.data, **(data or {})}, {**self.names, **(names or {})})
 
 
 class _Renderer:
@@ -75,10 +77,10 @@ class _Renderer:
     def __init__(self, text: str, missing: Missing) -> None:
         self.text, self.missing, self.steps, self.size = text, missing, 0, 0
 
-    def program(self, program: Program | None, frame: _Frame) -> str:
+    def program(self, program: BlockProgram | None, frame: _RenderFrame) -> str:
         return "".join(self.parts(program, frame)) if program is not None else ""
 
-    def parts(self, program: Program, frame: _Frame) -> Iterator[str]:
+    def parts(self, program: BlockProgram, frame: _RenderFrame) -> Iterator[str]:
         for node in program.body:
             self.step()
             if isinstance(node, Content):
@@ -110,7 +112,7 @@ class _Renderer:
             raise MacroLimitError("the template's output", limit="HANDLEBARS_LIMITS.output_chars", allowed=allowed)
         return text
 
-    def called(self, call: SubExpression, frame: _Frame) -> Any:
+    def called(self, call: SubExpression, frame: _RenderFrame) -> Any:
         """The value of an expression: a helper's, else the name's, else what ``missing`` says."""
         name = call.path.parts[0] if call.path.simple else None
         if name in _HELPERS:
@@ -126,7 +128,7 @@ class _Renderer:
             self.wrong(call, f"{name!r} is a value and takes no arguments")
         return value
 
-    def helper(self, name: str, call: SubExpression, frame: _Frame) -> Any:
+    def helper(self, name: str, call: SubExpression, frame: _RenderFrame) -> Any:
         arguments = self.arguments(call, frame)
         if name == "lookup" and len(arguments) > 1:
             return _property(arguments[0], _text(arguments[1]))
@@ -136,10 +138,10 @@ class _Renderer:
             self.wrong(call, "'each' takes what it goes through")
         return ""
 
-    def arguments(self, call: SubExpression, frame: _Frame) -> list[Any]:
+    def arguments(self, call: SubExpression, frame: _RenderFrame) -> list[Any]:
         return [self.valued(param, frame) for param in call.params]
 
-    def valued(self, value: Value, frame: _Frame) -> Any:
+    def valued(self, value: Value, frame: _RenderFrame) -> Any:
         if isinstance(value, Literal):
             return value.value
         if not isinstance(value, SubExpression):
@@ -151,7 +153,7 @@ class _Renderer:
     def wrong(self, call: SubExpression, message: str) -> None:
         raise MacroArgumentError(message, macro=".".join(call.path.parts), where=place_in(self.text, call.at))
 
-    def block(self, block: BlockStatement, frame: _Frame) -> str:
+    def block(self, block: BlockStatement, frame: _RenderFrame) -> str:
         call = block.call
         name = call.path.parts[0] if call.path.simple else None
         if name in _HELPERS:
@@ -161,7 +163,7 @@ class _Renderer:
             return _text(value)
         return self.section(block, value, frame)
 
-    def standard(self, name: str, block: BlockStatement, frame: _Frame) -> str:
+    def standard(self, name: str, block: BlockStatement, frame: _RenderFrame) -> str:
         self.helper(name, block.call, frame)
         arguments = self.arguments(block.call, frame)
         if name == "each":
@@ -176,7 +178,7 @@ class _Renderer:
             return self.program(block.program if condition is (name == "if") else block.inverse, frame)
         return _text(self.helper(name, block.call, frame))
 
-    def section(self, block: BlockStatement, value: Any, frame: _Frame) -> str:
+    def section(self, block: BlockStatement, value: Any, frame: _RenderFrame) -> str:
         """A block with a value for its name: once for a value, for each item of a list, else the other part."""
         if value is True:
             return self.program(block.program, frame)
@@ -186,7 +188,7 @@ class _Renderer:
             return self.each(block, value, frame)
         return self.program(block.program, frame.into(value))
 
-    def each(self, block: BlockStatement, value: Any, frame: _Frame) -> str:
+    def each(self, block: BlockStatement, value: Any, frame: _RenderFrame) -> str:
         if isinstance(value, Mapping | list | tuple):
             charge("handlebars", 1 + len(value))
         items = list(value.items()) if isinstance(value, Mapping) else None
@@ -218,7 +220,7 @@ def _empty(value: Any) -> bool:
     return isinstance(value, list | tuple) and not value if value else True
 
 
-def _resolve(path: Path, frame: _Frame) -> Any:
+def _resolve(path: Path, frame: _RenderFrame) -> Any:
     parts = path.parts
     if path.data:
         value: Any = frame.data

@@ -1,4 +1,4 @@
-"""Reads Handlebars templates: `parse` gives a `Program` or raises an error that says where.
+"""Reads Handlebars templates: `parse` gives a `BlockProgram` or raises an error that says where.
 
 The language is that of handlebars.js 4.7 without partials and decorators, which need more than one template.
 """
@@ -12,13 +12,13 @@ import msgspec
 
 from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
 from innkeeper.macros.handlebars.tree import (
+    BlockProgram,
     BlockStatement,
     Content,
     Fragment,
     Literal,
     MustacheStatement,
     Path,
-    Program,
     Strip,
     SubExpression,
     Value,
@@ -78,7 +78,7 @@ _WORDS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None, "un
 _STARTS: Final = frozenset({"up", "dot", "id", "bracket", "data", "double", "single", "word", "number", "left"})
 
 
-def parse(text: str) -> Program:
+def parse(text: str) -> BlockProgram:
     """The template's tree, blanks around tags taken away. Raises `MacroSyntaxError`, or `MacroLimitError` (long, deep)."""
     if len(text) > HANDLEBARS_LIMITS.template_chars:
         allowed = HANDLEBARS_LIMITS.template_chars
@@ -87,7 +87,7 @@ def parse(text: str) -> Program:
     return _PROGRAMS.get_or_make(text, lambda: _program(text), _NODE_BYTES * len(text))
 
 
-_PROGRAMS: Final[Memo[str, Program]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
+_PROGRAMS: Final[Memo[str, BlockProgram]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
 _TAG_STEPS: Final = 150
 """What a tag counts for being read."""
 _CHAR_STEPS: Final = 3
@@ -97,13 +97,13 @@ _NODE_BYTES: Final = 64
 """What a character of a template stands for in memory, once it is a tree: at worst all of it is tags."""
 
 
-def _program(text: str) -> Program:
-    program = _Parser(text).whole()
+def _program(text: str) -> BlockProgram:
+    program = _HandlebarsParser(text).whole()
     strip_blanks(program)
     return program
 
 
-class _Parser:
+class _HandlebarsParser:
     """One pass over the text. ``at`` is where it stands."""
 
     def __init__(self, text: str) -> None:
@@ -125,15 +125,15 @@ class _Parser:
                 where=place_in(self.text, self.at),
             )
 
-    def whole(self) -> Program:
+    def whole(self) -> BlockProgram:
         program, tag = self.program()
         if tag:
             self.fail("this tag belongs to no block")
         return program
 
-    def program(self) -> tuple[Program, str]:
+    def program(self) -> tuple[BlockProgram, str]:
         """What comes up to a tag that ends or turns a block: that tag's kind, empty at the end of the text."""
-        body = Program()
+        body = BlockProgram()
         while self.at < len(self.text):
             self.content(body)
             if self.at >= len(self.text):
@@ -144,7 +144,7 @@ class _Parser:
             body.body.append(self.node(kind, opened))
         return body, ""
 
-    def content(self, body: Program) -> None:
+    def content(self, body: BlockProgram) -> None:
         """Text up to the next tag; a backslash in front of braces makes them text."""
         while self.at < len(self.text):
             start = self.at
@@ -197,7 +197,7 @@ class _Parser:
             return BlockStatement(call, second, first, opened, turned, closed)
         return BlockStatement(call, first, second, opened, turned, closed)
 
-    def otherwise(self, tag: str, start: int) -> tuple[Program | None, Strip]:
+    def otherwise(self, tag: str, start: int) -> tuple[BlockProgram | None, Strip]:
         """The ``{{else}}`` part and its tag's strip; stands at the block's end afterwards."""
         if tag == "else":
             token = self.tag()[1]
@@ -212,7 +212,7 @@ class _Parser:
             self.fail("this block has no end", start)
         return None, Strip()
 
-    def chain(self, start: int) -> tuple[Program, Strip]:
+    def chain(self, start: int) -> tuple[BlockProgram, Strip]:
         """``{{else if x}}``: a block of its own in the place of the ``{{else}}``, with the outer block's end."""
         self.enter()
         token = self.tag()[1]
@@ -223,7 +223,7 @@ class _Parser:
         first, tag = self.program()
         second, turned = self.otherwise(tag, start)
         self.depth -= 1
-        return Program([BlockStatement(call, first, second, strip, turned)], chained=True), strip
+        return BlockProgram([BlockStatement(call, first, second, strip, turned)], chained=True), strip
 
     def end(self, call: SubExpression, start: int) -> Strip:
         """Read ``{{/name}}``, which must name the block."""
@@ -247,7 +247,7 @@ class _Parser:
             self.fail("this raw block has no end", start)
         inner = self.text[self.at : stop]
         self.at = stop + len(end)
-        return BlockStatement(call, Program([Content(inner, inner)] if inner else []), None)
+        return BlockStatement(call, BlockProgram([Content(inner, inner)] if inner else []), None)
 
     def token(self) -> tuple[str, str]:
         """The next token's kind and text, without moving."""
@@ -361,12 +361,12 @@ class _Parser:
             first = False
 
 
-def _add(body: Program, text: str) -> None:
+def _add(body: BlockProgram, text: str) -> None:
     if text:
         body.body.append(Content(text, text))
 
 
-def _close(chain: Program | None, strip: Strip) -> None:
+def _close(chain: BlockProgram | None, strip: Strip) -> None:
     """Tell the blocks of a chain of ``{{else if}}`` the strip of the end they share."""
     while chain is not None and chain.chained and isinstance(block := chain.body[0], BlockStatement):
         block.closed = strip

@@ -89,7 +89,7 @@ class Fragment:
 
 
 @dataclass(slots=True)
-class Program:
+class BlockProgram:
     """What stands between two tags. ``chained`` marks an ``{{else if}}``, which holds one block."""
 
     body: list[Node] = field(default_factory=list)
@@ -101,8 +101,8 @@ class BlockStatement:
     """``{{#call}} program {{else}} inverse {{/call}}``. The strips are those of its tags."""
 
     call: SubExpression
-    program: Program | None
-    inverse: Program | None
+    program: BlockProgram | None
+    inverse: BlockProgram | None
     opened: Strip = Strip()
     turned: Strip = Strip()
     closed: Strip = Strip()
@@ -118,7 +118,7 @@ _STARTS_LINE_OR_END: Final = re.compile(r"[^\S\n]*(?:\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
-class _Tag:
+class _LineTag:
     """How a tag meets its line: the strip at its outer ends, and whether its inner ends leave the line empty."""
 
     strip: Strip
@@ -127,12 +127,12 @@ class _Tag:
     line: bool = False
 
 
-def strip_blanks(program: Program) -> None:
+def strip_blanks(program: BlockProgram) -> None:
     """Take the blanks away from the contents of a whole template."""
     _program(program, root=True)
 
 
-def _program(program: Program, *, root: bool = False) -> None:
+def _program(program: BlockProgram, *, root: bool = False) -> None:
     body = program.body
     for index, node in enumerate(body):
         tag = _tag(node)
@@ -160,26 +160,26 @@ def _lines(body: list[Node], index: int, block: BlockStatement, *, opens: bool, 
         _cut_end(last.body, len(last.body) - 1)
 
 
-def _first(block: BlockStatement) -> Program:
-    return block.program or block.inverse or Program()
+def _first(block: BlockStatement) -> BlockProgram:
+    return block.program or block.inverse or BlockProgram()
 
 
-def _tag(node: Node) -> _Tag | None:
+def _tag(node: Node) -> _LineTag | None:
     if isinstance(node, Content):
         return None
     if isinstance(node, BlockStatement):
         return _block(node)
-    return _Tag(node.strip, line=isinstance(node, Fragment) or node.call is None)
+    return _LineTag(node.strip, line=isinstance(node, Fragment) or node.call is None)
 
 
-def _block(block: BlockStatement) -> _Tag:
+def _block(block: BlockStatement) -> _LineTag:
     for part in (block.program, block.inverse):
         if part is not None:
             _program(part)
     first = _first(block)
     inverse = block.inverse if block.program is not None else None
     begin, end = _chain(inverse)
-    tag = _Tag(
+    tag = _LineTag(
         Strip(block.opened.left, block.closed.right),
         opens=_line_starts(first.body, -1),
         closes=_line_ends((begin or first).body, len((begin or first).body)),
@@ -194,7 +194,7 @@ def _block(block: BlockStatement) -> _Tag:
     return tag
 
 
-def _between(first: Program, second: Program, strip: Strip) -> None:
+def _between(first: BlockProgram, second: BlockProgram, strip: Strip) -> None:
     """Around an ``{{else}}``."""
     if strip.left:
         _cut_end(first.body, len(first.body) - 1, every=True)
@@ -205,7 +205,7 @@ def _between(first: Program, second: Program, strip: Strip) -> None:
         _cut_start(second.body, 0)
 
 
-def _chain(inverse: Program | None) -> tuple[Program | None, Program | None]:
+def _chain(inverse: BlockProgram | None) -> tuple[BlockProgram | None, BlockProgram | None]:
     """The first and the last program of an ``{{else}}``, which may be a chain of ``{{else if}}``."""
     begin = end = inverse
     if inverse is not None and inverse.chained:
@@ -216,7 +216,7 @@ def _chain(inverse: Program | None) -> tuple[Program | None, Program | None]:
     return begin, end
 
 
-def _first_program(chain: Program) -> Program | None:
+def _first_program(chain: BlockProgram) -> BlockProgram | None:
     block = chain.body[0] if chain.body else None
     return block.program if isinstance(block, BlockStatement) else None
 

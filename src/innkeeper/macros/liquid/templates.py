@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
-from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
+from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.data import EMPTY, MAX_DEPTH
@@ -121,7 +121,7 @@ def _finished(text: str, ranges: list[MacroRange]) -> str:
     for removed in (_ESCAPES, _BLANK_LINE):
         spans = [match.span() for match in removed.finditer(text)]
         if spans and ranges:
-            ranges[:] = edited(ranges, [Edit(start, end, 0) for start, end in spans])
+            ranges[:] = edited(ranges, [RangeEdit(start, end, 0) for start, end in spans])
         text = removed.sub("", text) if spans else text
     return scalar_text(text)
 

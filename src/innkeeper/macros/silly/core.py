@@ -15,7 +15,7 @@ from msgspec import structs
 
 from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.errors import MacroLimitError
-from innkeeper.macros.engine.macro import KEEP, Call, Macro, Span, dedent
+from innkeeper.macros.engine.macro import KEEP, Call, Macro, TagSpan, dedent
 from innkeeper.macros.silly.variables import falsy
 from innkeeper.prompt.allowance import charge
 from innkeeper.text.javascript.random_numbers import Dice, SeedRandom, read_dice, string_hash, throw
@@ -52,7 +52,7 @@ def _if(call: Call) -> str:
     return text if KEEP in call.tag.flags else dedent(text)
 
 
-def _branches(body: Span, loose: int) -> tuple[Span, Span]:
+def _branches(body: TagSpan, loose: int) -> tuple[TagSpan, TagSpan]:
     """The texts before and after the first ``{{else}}`` of this condition; without one the second is empty."""
     depth = 0
     for index in range(body.first, body.last):
@@ -67,7 +67,7 @@ def _branches(body: Span, loose: int) -> tuple[Span, Span]:
     return body, structs.replace(body, first=body.last, start=body.end)
 
 
-def _holds(call: Call, condition: Span) -> bool:
+def _holds(call: Call, condition: TagSpan) -> bool:
     evaluation = call.evaluation
     condition = evaluation.stripped(condition)
     inverted = evaluation.text.startswith("!", condition.start, condition.end)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError, UnknownMacroError
 from innkeeper.macros.engine.evaluate import Trace
-from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
+from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited
 from innkeeper.macros.engine.spending import limit_error, report, stop, within_limits
 from innkeeper.macros.silly import chat, settings
 from innkeeper.macros.silly.card import active_names, card_has_effects, examples_text, group_names, resolved_field
@@ -92,7 +92,7 @@ class _Pass:
     def over(self, text: str, world: _World) -> str:
         """The text with every tag of this pass replaced."""
         pieces, position = [], 0
-        edits: list[Edit] = []
+        edits: list[RangeEdit] = []
         for hit in self.find(text):
             if not within_limits(world.env, text, hit.start):
                 break
@@ -100,7 +100,7 @@ class _Pass:
             if result is None:
                 result = text[hit.start : hit.end]
             elif world.ranges is not None:
-                edits.append(Edit(hit.start, hit.end, len(result), self.name))
+                edits.append(RangeEdit(hit.start, hit.end, len(result), self.name))
             pieces += [text[position : hit.start], result]
             position = hit.end
         if edits and world.ranges is not None:
@@ -284,7 +284,7 @@ class _Trim(_Pass):
     def over(self, text: str, world: _World) -> str:
         """The text without trims and the newlines around them."""
         if world.ranges:
-            world.ranges[:] = edited(world.ranges, (Edit(start, end, 0) for start, end in trimmed_spans(text)))
+            world.ranges[:] = edited(world.ranges, (RangeEdit(start, end, 0) for start, end in trimmed_spans(text)))
         return without_trims(text)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from innkeeper.macros.engine.macro import Macro, Pack
-from innkeeper.macros.engine.ranges import Edit, MacroRange, edited
+from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited
 from innkeeper.macros.engine.syntax import Grammar
 from innkeeper.macros.silly import card, chat, core, settings, variables
 from innkeeper.prompt.allowance import AllowanceError, charge
@@ -98,7 +98,7 @@ def _moved(ranges: list[MacroRange], count: int, spans: Iterable[tuple[int, int]
         charge("macros", count * _EDIT_STEPS)
     except AllowanceError:
         return []
-    return edited(ranges, (Edit(start, end, 0) for start, end in spans))
+    return edited(ranges, (RangeEdit(start, end, 0) for start, end in spans))
 
 
 PACK: Final = Pack(

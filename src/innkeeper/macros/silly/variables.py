@@ -14,7 +14,7 @@ from typing import Any
 from innkeeper.macros.engine.errors import MAX_LIST_INDEX, MacroArgumentError, MacroError, MacroLimitError
 from innkeeper.macros.engine.evaluate import Evaluation
 from innkeeper.macros.engine.macro import Call, Macro, whole
-from innkeeper.macros.engine.syntax import Tag
+from innkeeper.macros.engine.syntax import MacroTag
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.run.variables import VariablesStore
 from innkeeper.text.javascript.values import json_text, number_text, strip, text_of, to_number
@@ -254,7 +254,7 @@ MACROS = (*_family("var", "local"), *_family("globalvar", "global"))
 """``setvar`` and its family, for the chat (``…var``) and for all chats (``…globalvar``)."""
 
 
-def shorthand(evaluation: Evaluation, tag: Tag) -> str:
+def shorthand(evaluation: Evaluation, tag: MacroTag) -> str:
     """``{{.hp}}``, ``{{$gold += 5}}``, ``{{.name ?? nobody}}`` …: ``.`` is the chat's scope, ``$`` that of all chats.
 
     A value is evaluated only where the operator needs it: behind ``||`` and ``??`` when the variable has none of its own.
@@ -265,7 +265,7 @@ def shorthand(evaluation: Evaluation, tag: Tag) -> str:
     return _run(evaluation, tag, what.name, _SCOPES[what.scope], what.operator)
 
 
-def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str) -> str:
+def _run(evaluation: Evaluation, tag: MacroTag, name: str, scope: str, operator: str) -> str:
     store = evaluation.env.variables
     if operator in ("++", "--"):
         return value_text(add(store, name, 1 if operator == "++" else -1, scope))
@@ -287,7 +287,7 @@ def _run(evaluation: Evaluation, tag: Tag, name: str, scope: str, operator: str)
     return "true" if _compared(evaluation, tag, value_text(left), operator, value) else "false"
 
 
-def _change(evaluation: Evaluation, tag: Tag, name: str, scope: str, value: str) -> None:
+def _change(evaluation: Evaluation, tag: MacroTag, name: str, scope: str, value: str) -> None:
     what = tag.shorthand
     if what is not None and what.operator == "+=":
         add(evaluation.env.variables, name, value, scope)
@@ -299,7 +299,7 @@ def _change(evaluation: Evaluation, tag: Tag, name: str, scope: str, value: str)
     add(evaluation.env.variables, name, -number, scope)
 
 
-def _compared(evaluation: Evaluation, tag: Tag, left: str, operator: str, right: str) -> bool:
+def _compared(evaluation: Evaluation, tag: MacroTag, left: str, operator: str, right: str) -> bool:
     if operator in ("==", "!="):
         return (left == right) == (operator == "==")
     a, b = to_number(left), to_number(right)

@@ -32,7 +32,7 @@ from innkeeper.macros.engine.syntax import Grammar, marks_of
 from innkeeper.macros.smart.dispatch import Handler, handler_of, longest_name, macro_name
 from innkeeper.macros.smart.environment import SmartEnvironment, copied, plain_text
 from innkeeper.macros.smart.options import MAX_MACROS, MAX_REPLACEMENTS, MAX_RUN_OUTPUT, MacroOptions
-from innkeeper.macros.smart.pieces import Made, Value, first_word, inner_of, made, ranges_of
+from innkeeper.macros.smart.pieces import MacroOutput, MacroValue, first_word, inner_of, made, ranges_of
 from innkeeper.prompt.allowance import AllowanceError, allowed, charge, current_allowance
 from innkeeper.prompt.block import Origin, Piece
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
@@ -133,7 +133,8 @@ class _Expansion:
             text, index, self.by = self.pending.pop()
             self._segment(text, index)
         rest = [
-            text[index:] if by is None else made(Made, text[index:], by) for text, index, by in reversed(self.pending)
+            text[index:] if by is None else made(MacroOutput, text[index:], by)
+            for text, index, by in reversed(self.pending)
         ]
         return [*self.pieces, self.half, *rest]
 
@@ -184,15 +185,15 @@ class _Expansion:
 
     def _piece(self, text: str) -> str:
         """Text of this segment."""
-        return text if self.by is None else made(Made, text, self.by)
+        return text if self.by is None else made(MacroOutput, text, self.by)
 
-    def _again(self, value: Value, text: str, index: int) -> None:
+    def _again(self, value: MacroValue, text: str, index: int) -> None:
         """Read a value next, and the rest of its segment after it."""
         self.pending += [(text, index, self.by), (value, 0, (self.by or value.by) if self.recording else None)]
         if self.pieces and self.pieces[-1] in _HALVES:
             self.half = self.pieces.pop()
 
-    def _mark(self, mark: str, text: str, index: int) -> Value | None:
+    def _mark(self, mark: str, text: str, index: int) -> MacroValue | None:
         """What the macro that ends with this mark stands for, or ``None`` when none does."""
         value, waiting, spent = None, self.waiting, self.spent
         try:
@@ -220,12 +221,12 @@ class _Expansion:
         charge("macros", due * _MARK_STEPS, made=spent.output - spent.charged)
         spent.marks, spent.charged, spent.slice = due - 1, spent.output, _SLICE
 
-    def _close(self, kind: int, opener: _Opener) -> Value | None:
+    def _close(self, kind: int, opener: _Opener) -> MacroValue | None:
         handler = self._handler(opener)
         if handler is None or not self._room(opener):
             return None
         by = (macro_name(self.word), self.count) if self.recording else _NOBODY
-        value = made(Value, self._value(handler, opener), by)
+        value = made(MacroValue, self._value(handler, opener), by)
         self.waiting[kind], self.waiting[1 - kind] = opener.outer, opener.other
         del self.pieces[opener.piece :]
         return value

@@ -110,7 +110,7 @@ _MODES: Final[dict[str, Callable[[list[str]], Any]]] = {
 
 def _expression(text: str) -> Any:
     try:
-        return _Reader(_tokens(text)).whole()
+        return _ExpressionReader(_tokens(text)).whole()
     except _MalformedError:
         return _NEVER
 
@@ -136,7 +136,7 @@ class _MalformedError(Exception):
     """The expression cannot be read."""
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads an expression by descent: or, and, not, exclusive or, keyword or parentheses."""
 
     __slots__ = ("depth", "index", "tokens")

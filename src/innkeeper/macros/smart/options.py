@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import msgspec
 
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.determinism import EPOCH, Randomness, Stream
+from innkeeper.prompt.determinism import EPOCH, Randomness, RandomStream
 from innkeeper.prompt.errors import FormatError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class StreamChance:
 
     __slots__ = ("_stream",)
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: RandomStream) -> None:
         self._stream = stream
 
     def random(self) -> float:

@@ -18,7 +18,7 @@ _FEW: Final = 16
 """In how many pieces a macro's name may be, with the blank space around it."""
 
 
-class Made(str):
+class MacroOutput(str):
     """A part of what a macro produced. ``by`` is the macro's name and a number that no other macro of the text has."""
 
     __slots__ = ("by",)
@@ -26,10 +26,10 @@ class Made(str):
     by: tuple[str, int]
 
 
-M = TypeVar("M", bound=Made)
+M = TypeVar("M", bound=MacroOutput)
 
 
-class Value(Made):
+class MacroValue(MacroOutput):
     """What a macro produced, where it is data: no delimiter, separator or name in it counts."""
 
     __slots__ = ()
@@ -60,7 +60,7 @@ def ranges_of(pieces: Iterable[str]) -> list[MacroRange]:
 class Inner(msgspec.Struct, frozen=True):
     """What stands between a macro's delimiters, without blank space around it.
 
-    ``plain`` is the same text with every character of a `Value` veiled: structure is looked for in it, and cut out of ``text``.
+    ``plain`` is the same text with every character of a `MacroValue` veiled: structure is searched in it and cut out of ``text``.
     """
 
     text: str
@@ -90,11 +90,11 @@ class Inner(msgspec.Struct, frozen=True):
 
 def inner_of(pieces: Sequence[str]) -> Inner:
     """The inner of a macro whose pieces these are."""
-    if Value not in map(type, pieces):
+    if MacroValue not in map(type, pieces):
         text = "".join(pieces).strip()
         return Inner(text, text, pieces)
     text = "".join(pieces)
-    plain = "".join(_VEIL * len(piece) if type(piece) is Value else piece for piece in pieces)
+    plain = "".join(_VEIL * len(piece) if type(piece) is MacroValue else piece for piece in pieces)
     return Inner(text, plain, pieces).stripped()
 
 
@@ -119,7 +119,7 @@ def _first_word(pieces: Sequence[str], first: int, longest: int) -> tuple[str, s
     word, over, apart = "", False, False
     for index in range(first, min(len(pieces), first + _FEW)):
         piece = pieces[index]
-        if type(piece) is Value:
+        if type(piece) is MacroValue:
             if piece:
                 return word, "?"
             continue

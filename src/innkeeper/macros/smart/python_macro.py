@@ -14,7 +14,7 @@ from typing import Any, Final
 from innkeeper.macros.engine.errors import MacroError, MacroLimitError
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.options import MAX_PYTHON_SECONDS, MAX_PYTHON_WORK, Chance
-from innkeeper.macros.smart.pieces import Inner, Value
+from innkeeper.macros.smart.pieces import Inner, MacroValue
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.once import once
 
@@ -95,7 +95,7 @@ def code_of(inner: Inner) -> str:
         return inner.text[len(_KEYWORD) :].strip()
     written, inside = [], ""
     for piece in inner.pieces:
-        if type(piece) is Value:
+        if type(piece) is MacroValue:
             written.append(_data(piece, inside))
         else:
             inside = _state(piece, inside)

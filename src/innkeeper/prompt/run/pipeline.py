@@ -83,7 +83,7 @@ def _keep(kind: type, value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _StepEntry:
     step: Step[Any]
     config: StepConfig
     """What the step runs with where no layer says otherwise."""
@@ -96,7 +96,7 @@ class Pipeline:
     __slots__ = ("_entries",)
 
     def __init__(self, *steps: Step[Any]) -> None:
-        self._entries: tuple[_Entry, ...] = ()
+        self._entries: tuple[_StepEntry, ...] = ()
         for step in steps:
             self._entries = self._placed(len(self._entries), step, {})
 
@@ -196,17 +196,17 @@ class Pipeline:
             raise UnknownNameError(what, name, self.names)
         return self.names.index(name)
 
-    def _placed(self, index: int, step: Step[Any], options: Mapping[str, Any]) -> tuple[_Entry, ...]:
+    def _placed(self, index: int, step: Step[Any], options: Mapping[str, Any]) -> tuple[_StepEntry, ...]:
         if not isinstance(step, Step):
             msg = f"a pipeline holds Step values, not {type(step).__name__}"
             raise UsageError(msg)
         if step.name in self.names:
             msg = f"the pipeline already has a step called {step.name!r}"
             raise UsageError(msg, hint="use replace()")
-        entry = _Entry(step, step.configure(options), freeze(dict(options)))
+        entry = _StepEntry(step, step.configure(options), freeze(dict(options)))
         return (*self._entries[:index], entry, *self._entries[index:])
 
-    def _of(self, entries: tuple[_Entry, ...]) -> Pipeline:
+    def _of(self, entries: tuple[_StepEntry, ...]) -> Pipeline:
         pipeline = Pipeline()
         pipeline._entries = entries
         return pipeline
@@ -225,7 +225,7 @@ def _named(layer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return named
 
 
-def _config(entry: _Entry, layers: list[dict[str, Mapping[str, Any]]]) -> StepConfig:
+def _config(entry: _StepEntry, layers: list[dict[str, Mapping[str, Any]]]) -> StepConfig:
     step_layers = [layer[entry.step.name] for layer in layers if entry.step.name in layer]
     if not step_layers:
         return entry.config

@@ -130,10 +130,10 @@ class _Pages:
         state = query.get("state")
 
         def rows() -> list[dict[str, Any]]:
-            from innkeeper.jobs.job import State
+            from innkeeper.jobs.job import JobState
 
-            if state is not None and state not in set(State):
-                raise UsageError(f"{state!r:.40} is no state", hint=f"states: {', '.join(State)}")
+            if state is not None and state not in set(JobState):
+                raise UsageError(f"{state!r:.40} is no state", hint=f"states: {', '.join(JobState)}")
             return [job.to_dict() for job in self._door.jobs().store.list(owner=owner, state=state, limit=limit)]
 
         return json_response({"object": "list", "data": await asyncio.to_thread(rows)})

@@ -49,12 +49,12 @@ def run(state: State, _config: HooksConfig) -> None:
     inputs = _hooked(state, read_inputs(state))
     state.result.offers_tools = inputs.offers_tools
     note_unused(state, inputs)
-    opening = Opening(state, inputs)
+    opening = OpeningStages(state, inputs)
     opening.order.follow(opening.stages())
     state.scratch["hooks"] = opening.scene()
 
 
-class Opening:
+class OpeningStages:
     """A build's first stages at work: each leaves here what it makes; together they are the `Scene`."""
 
     def __init__(self, state: State, inputs: SillyInputs) -> None:

@@ -18,7 +18,7 @@ from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
 from innkeeper.macros.engine.macro import Macro
-from innkeeper.macros.engine.syntax import Run, Tag, parse
+from innkeeper.macros.engine.syntax import MacroTag, Run, parse
 from innkeeper.macros.silly.legacy import NAMES as LEGACY
 from innkeeper.macros.silly.modern import PACK
 from innkeeper.prompt.text import shorten
@@ -164,7 +164,7 @@ def story_findings(text: str, path: str) -> list[Finding]:
     return []
 
 
-def _tags(run: Run) -> Iterator[Tag]:
+def _tags(run: Run) -> Iterator[MacroTag]:
     for tag in run.tags:
         yield tag
         for argument in tag.arguments:
@@ -182,7 +182,7 @@ def _run(run: Run, text: str, path: str, also: frozenset[str]) -> Iterator[Findi
             yield from _tag(tag, text, path, blocks=int(index in run.partners))
 
 
-def _tag(tag: Tag, text: str, path: str, *, blocks: int) -> Iterator[Finding]:
+def _tag(tag: MacroTag, text: str, path: str, *, blocks: int) -> Iterator[Finding]:
     macro = PACK.table.get(tag.key)
     if macro is None and tag.key not in LEGACY and not tag.key.startswith("time_utc"):
         near = difflib.get_close_matches(tag.key, PACK.table, n=1)

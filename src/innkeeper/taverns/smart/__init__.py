@@ -12,7 +12,7 @@ from innkeeper.lazy import lazy_names
 if TYPE_CHECKING:
     from innkeeper.content.branch_tree import BranchTree as BranchTree
     from innkeeper.content.branches import EDITS as EDITS
-    from innkeeper.content.branches import Edit as Edit
+    from innkeeper.content.branches import BranchEdit as BranchEdit
     from innkeeper.content.branches import append_message as append_message
     from innkeeper.content.branches import branch_table as branch_table
     from innkeeper.content.branches import delete_branch as delete_branch
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from innkeeper.taverns.smart.compat import Compat as Compat
     from innkeeper.taverns.smart.compat import SmartOptions as SmartOptions
     from innkeeper.taverns.smart.compat import compat_of as compat_of
-    from innkeeper.taverns.smart.conditions import Rule as Rule
+    from innkeeper.taverns.smart.conditions import ConditionRule as ConditionRule
     from innkeeper.taverns.smart.construction import Construction as Construction
     from innkeeper.taverns.smart.construction import construct as construct
     from innkeeper.taverns.smart.construction import construct_explained as construct_explained
@@ -63,7 +63,7 @@ __getattr__, __dir__ = lazy_names(
         "normalize": "assets_normalizer",
         "BranchTree": "innkeeper.content.branch_tree",
         "EDITS": "innkeeper.content.branches",
-        "Edit": "innkeeper.content.branches",
+        "BranchEdit": "innkeeper.content.branches",
         "append_message": "innkeeper.content.branches",
         "branch_table": "innkeeper.content.branches",
         "delete_branch": "innkeeper.content.branches",
@@ -82,7 +82,7 @@ __getattr__, __dir__ = lazy_names(
         "PROFILES": "compat",
         "Compat": "compat",
         "Construction": "construction",
-        "Rule": "conditions",
+        "ConditionRule": "conditions",
         "ShapeError": "innkeeper.content.json.values",
         "SmartOptions": "compat",
         "Verdict": "conditions",

@@ -3,7 +3,7 @@
 Each condition works on its own copy of the variables, so none sees what another set, and their order decides nothing.
 `KeywordSearch` finds which of many keywords the history contains, in one pass over it.
 
-A `Rule` is what decides about an entry of this tavern, in the words of `innkeeper.lore.Verdict`. The facts of a verdict are
+A `ConditionRule` decides about an entry of this tavern, in the words of `innkeeper.lore.Verdict`. The facts of a verdict are
 ``asset`` (``presets_in_chat`` or ``world_books``) and ``index`` (its place among the asset's entries, flattened, from 0); of a
 condition its text as ``condition`` and what it came to as ``value``; the value that a rule refused as ``found``, by `shown`; of
 an entry in the chat its ``role``, ``depth``, ``order`` and its ``place`` among the messages that construct made.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from innkeeper.macros.smart import MacroOptions
 
 
-class Rule(BaseReason):
+class ConditionRule(BaseReason):
     """The rules in the order in which they are asked; the first that stops an entry is its verdict."""
 
     KEPT = "kept", "at depth {depth}, order {order}, as {role}{judged}", True

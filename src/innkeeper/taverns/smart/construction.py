@@ -1,6 +1,6 @@
 """Construction: the history with in-chat prompts and book entries in it (3-smarttavern-in-chat-constructor).
 
-Entries are screened, their conditions judged; what is left is a `Candidate`, sorted by order, role and place, and
+Entries are screened, their conditions judged; what is left is a `EntryCandidate`, sorted by order, role and place, and
 inserted group by group of one depth (*filter rules*, *sorting and insertion*).
 """
 
@@ -17,7 +17,7 @@ from innkeeper.lore.verdict import Verdict
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
-from innkeeper.taverns.smart.conditions import Conditions, Rule, is_conditional, shown
+from innkeeper.taverns.smart.conditions import ConditionRule, Conditions, is_conditional, shown
 from innkeeper.taverns.smart.messages import (
     RANK,
     entry_source,
@@ -89,7 +89,7 @@ def construct_explained(
 
 
 @dataclass(slots=True)
-class _Entry:
+class _PendingEntry:
     """One entry on its way. ``index`` counts all entries, ``own`` those of its asset."""
 
     asset: str
@@ -102,10 +102,10 @@ class _Entry:
 class _Row:
     """What is remembered of an entry for its verdict."""
 
-    entry: _Entry
-    rule: Rule
+    entry: _PendingEntry
+    rule: ConditionRule
     value: str | None = None
-    candidate: Candidate | None = None
+    candidate: EntryCandidate | None = None
     made: dict[str, Any] | None = None
 
 
@@ -131,7 +131,7 @@ def _constructed(
     return inserted(messages, sorted_candidates(candidates), compat)
 
 
-def _screened(presets: Any, books: Any, compat: Compat, rows: list[_Row] | None) -> Iterator[_Entry]:
+def _screened(presets: Any, books: Any, compat: Compat, rows: list[_Row] | None) -> Iterator[_PendingEntry]:
     """The entries that pass all rules but their conditions, presets first."""
     prompts = _prompts(presets)
     entries = entries_of(books, compat)
@@ -142,13 +142,13 @@ def _screened(presets: Any, books: Any, compat: Compat, rows: list[_Row] | None)
         yield from _passing(asset, items, first, screen, rows)
 
 
-def _passing(asset: str, items: Any, first: int, screen: Screen, rows: list[_Row] | None) -> Iterator[_Entry]:
+def _passing(asset: str, items: Any, first: int, screen: Screen, rows: list[_Row] | None) -> Iterator[_PendingEntry]:
     for own, item in enumerate(items):
         rule = screen(item)
         if rule is None:
-            yield _Entry(asset, own, first + own, item)
+            yield _PendingEntry(asset, own, first + own, item)
         elif rows is not None:
-            rows.append(_Row(_Entry(asset, own, first + own, item), rule))
+            rows.append(_Row(_PendingEntry(asset, own, first + own, item), rule))
 
 
 def _prompts(presets: Any) -> Any:
@@ -160,21 +160,21 @@ def _prompts(presets: Any) -> Any:
     raise wrong_type(PRESETS, "an array of prompts", presets)
 
 
-def _counts(entry: _Entry, compat: Compat) -> bool:
+def _counts(entry: _PendingEntry, compat: Compat) -> bool:
     return is_conditional(entry.item) and (entry.asset == BOOKS or compat.conditional_presets)
 
 
 def _candidates(
-    entries: list[_Entry], judge: Conditions | None, compat: Compat, rows: list[_Row] | None
-) -> Iterator[Candidate]:
+    entries: list[_PendingEntry], judge: Conditions | None, compat: Compat, rows: list[_Row] | None
+) -> Iterator[EntryCandidate]:
     """The candidates among the screened entries, in their order."""
     for entry in entries:
         row = None
         if rows is not None:
-            row = _Row(entry, Rule.KEPT)
+            row = _Row(entry, ConditionRule.KEPT)
             rows.append(row)
         candidate = _candidate(entry, judge, compat, row)
-        if isinstance(candidate, Candidate):
+        if isinstance(candidate, EntryCandidate):
             if row is not None:
                 _follow(row, candidate)
             yield candidate
@@ -182,9 +182,11 @@ def _candidates(
             row.rule = candidate
 
 
-def _candidate(entry: _Entry, judge: Conditions | None, compat: Compat, row: _Row | None) -> Candidate | Rule:
+def _candidate(
+    entry: _PendingEntry, judge: Conditions | None, compat: Compat, row: _Row | None
+) -> EntryCandidate | ConditionRule:
     if judge is not None and _counts(entry, compat) and not _holds(judge, entry.item.get("condition"), row):
-        return Rule.CONDITION
+        return ConditionRule.CONDITION
     if entry.asset == PRESETS:
         role = role_or(entry.item, "user", f"{PRESETS}[{entry.own}].role")
         source = partial(preset_source, entry.item, entry.index, emit_source_id=compat.emit_source_id)
@@ -205,7 +207,7 @@ def _holds(judge: Conditions, condition: Any, row: _Row | None) -> bool:
     return row.value.strip().lower() == "true"
 
 
-def _follow(row: _Row, candidate: Candidate) -> None:
+def _follow(row: _Row, candidate: EntryCandidate) -> None:
     """Have the row know the candidate and the source it makes, by which its message is found again."""
     make: Callable[[], dict[str, Any]] = candidate.source
     row.candidate = candidate
@@ -246,11 +248,11 @@ def _verdict(row: _Row, indices: dict[int, int], names: Sequence[str]) -> Verdic
 
 
 _FIELD = {
-    Rule.POSITION: "position",
-    Rule.DISABLED: "enabled",
-    Rule.BLANK: "content",
-    Rule.BAD_DEPTH: "depth",
-    Rule.BAD_ORDER: "order",
+    ConditionRule.POSITION: "position",
+    ConditionRule.DISABLED: "enabled",
+    ConditionRule.BLANK: "content",
+    ConditionRule.BAD_DEPTH: "depth",
+    ConditionRule.BAD_ORDER: "order",
 }
 """The field that a rule refused."""
 
@@ -262,7 +264,7 @@ _MOVING_SHIFT: Final = 7
 
 
 @dataclass(slots=True)
-class Candidate:
+class EntryCandidate:
     """``index`` is the place among all entries, presets first; ``source`` makes the message's annotation."""
 
     order: int
@@ -280,25 +282,25 @@ class Candidate:
 
 def candidate_of(
     entry: dict[str, Any], index: int, role: str, source: Callable[[], dict[str, Any]], compat: Compat
-) -> Candidate | Rule:
+) -> EntryCandidate | ConditionRule:
     """The candidate, or the rule that stops an entry whose depth or order is not a number."""
     depth = whole_number(entry.get("depth"), _DEFAULT_DEPTH)
     if depth is None:
-        return Rule.BAD_DEPTH
+        return ConditionRule.BAD_DEPTH
     order = whole_number(entry.get("order"), _DEFAULT_ORDER)
     if order is None:
-        return Rule.BAD_ORDER
+        return ConditionRule.BAD_ORDER
     if compat.order_zero == "default":
         order = order or _DEFAULT_ORDER
-    return Candidate(order, RANK[role], index, depth, role, entry["content"], source)
+    return EntryCandidate(order, RANK[role], index, depth, role, entry["content"], source)
 
 
-def sorted_candidates(candidates: list[Candidate]) -> list[Candidate]:
+def sorted_candidates(candidates: list[EntryCandidate]) -> list[EntryCandidate]:
     """By order, then role, then place (3-smarttavern, *sorting and insertion*)."""
     return sorted(candidates, key=attrgetter("order", "rank", "index"))
 
 
-Screen = Callable[[Any], "Rule | None"]
+Screen = Callable[[Any], "ConditionRule | None"]
 """The rule that stops an entry, or ``None``."""
 
 IN_CHAT: Final = "in-chat"
@@ -308,19 +310,19 @@ _FRAMED: Final = frozenset({"before_char", "after_char"})
 """Positions of book entries that framing places, not this."""
 
 
-def screen_preset(item: Any) -> Rule | None:
+def screen_preset(item: Any) -> ConditionRule | None:
     """A preset's prompt: an object, ``in-chat`` exactly, not disabled, with text (3-smarttavern, *filter rules*)."""
     if not isinstance(item, dict):
-        return Rule.NOT_AN_OBJECT
+        return ConditionRule.NOT_AN_OBJECT
     if _position(item, "presets_in_chat") != IN_CHAT:
-        return Rule.POSITION
+        return ConditionRule.POSITION
     return _common(item)
 
 
-def screen_entry(item: Any) -> Rule | None:
+def screen_entry(item: Any) -> ConditionRule | None:
     """A book's entry: not ``before_char`` or ``after_char``, not disabled, with text (3-smarttavern, *filter rules*)."""
     if _position(item, "world_books") in _FRAMED:
-        return Rule.POSITION
+        return ConditionRule.POSITION
     return _common(item)
 
 
@@ -329,15 +331,15 @@ def _position(item: dict[str, Any], path: str) -> str:
     return position if type(position) is str else text_of(position, path)
 
 
-def _common(item: dict[str, Any]) -> Rule | None:
+def _common(item: dict[str, Any]) -> ConditionRule | None:
     """Only the boolean false disables; only text that is not empty is content."""
     if item.get("enabled") is False:
-        return Rule.DISABLED
+        return ConditionRule.DISABLED
     content = item.get("content")
-    return None if isinstance(content, str) and content else Rule.BLANK
+    return None if isinstance(content, str) and content else ConditionRule.BLANK
 
 
-def inserted(messages: list[dict[str, Any]], candidates: list[Candidate], compat: Compat) -> list[dict[str, Any]]:
+def inserted(messages: list[dict[str, Any]], candidates: list[EntryCandidate], compat: Compat) -> list[dict[str, Any]]:
     """``messages`` with the sorted candidates in it, the deepest group first.
 
     Each group comes ``depth`` messages before the end of the list as it is by then: deeper than the list is at its

@@ -16,7 +16,7 @@ from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.errors import Where
 from innkeeper.taverns.smart.assets_normalizer import entries_of
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
-from innkeeper.taverns.smart.conditions import KeywordSearch, Rule, is_conditional
+from innkeeper.taverns.smart.conditions import ConditionRule, KeywordSearch, is_conditional
 from innkeeper.taverns.smart.construction import IN_CHAT, construct
 from innkeeper.taverns.smart.messages import (
     document_source,
@@ -160,14 +160,14 @@ def _source(each: _Framed, position: str) -> dict[str, Any]:
     return framed_entry_source(each.entry, each.place, position)
 
 
-def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> Rule | None:
+def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> ConditionRule | None:
     """The rule that keeps an entry out of its place around the character, or ``None``."""
     if entry.get("enabled") is not True:
-        return Rule.DISABLED
+        return ConditionRule.DISABLED
     if not has_text(entry.get("content")):
-        return Rule.BLANK
+        return ConditionRule.BLANK
     if is_conditional(entry) and not any(map(contains, _keys(entry.get("keys")))):
-        return Rule.KEYS
+        return ConditionRule.KEYS
     return None
 
 

@@ -80,7 +80,7 @@ def _applied(
     notes: list[Note] | None,
 ) -> list[dict[str, Any]]:
     written = [dict(_object(message, index)) for index, message in enumerate(messages)]
-    run = _Run([] if notes is None else notes)
+    run = _RuleRun([] if notes is None else notes)
     depths = _depths(written)
     for rule in _chosen(regex_rules, placement, view, variables, options, run):
         charge("rules", len(written) * _REACHING_STEPS)
@@ -104,7 +104,7 @@ def apply_text(
 ) -> dict[str, str]:
     """``{"text": …}``: the text with the rules applied; their depths and targets do not count. See `apply_messages`."""
     written = text_of(text, "text")
-    run = _Run([] if notes is None else notes)
+    run = _RuleRun([] if notes is None else notes)
     with allowed():
         for rule in _chosen(regex_rules, placement, view, variables, options, run):
             (written,) = run.replaced(rule, [written])
@@ -179,7 +179,7 @@ def _chosen(
     view: Any,
     variables: Mapping[str, Any] | None,
     options: SmartOptions | None,
-    run: _Run,
+    run: _RuleRun,
 ) -> list[_Rule]:
     """The rules that run, in their order. Conditions are evaluated before any rule runs, each on its own."""
     when = _word(placement)
@@ -223,7 +223,10 @@ def _mode(rule: Mapping[str, Any]) -> str:
 
 
 def _conditions(
-    rules: list[tuple[int, Mapping[str, Any]]], variables: Mapping[str, Any] | None, options: SmartOptions, run: _Run
+    rules: list[tuple[int, Mapping[str, Any]]],
+    variables: Mapping[str, Any] | None,
+    options: SmartOptions,
+    run: _RuleRun,
 ) -> dict[int, bool]:
     conditional = [(index, rule) for index, rule in rules if _mode(rule) == "conditional"]
     if not conditional:
@@ -236,7 +239,7 @@ def _conditions(
     return verdicts
 
 
-def _read(rule: Mapping[str, Any], index: int, run: _Run) -> _Rule | None:
+def _read(rule: Mapping[str, Any], index: int, run: _RuleRun) -> _Rule | None:
     where = Where(asset=_name(rule), path=f"regex_rules[{index}].find_regex")
     targets = rule.get("targets")
     try:
@@ -270,7 +273,7 @@ def _depth(value: Any, default: int | None) -> int | None:
 # --- running -----------------------------------------------------------------------------------------------------------
 
 
-class _Run:
+class _RuleRun:
     """What the rules of one call may still spend, and what is to be told."""
 
     def __init__(self, notes: list[Note]) -> None:

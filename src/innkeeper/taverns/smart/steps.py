@@ -29,7 +29,7 @@ from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.compat import PROFILES
-from innkeeper.taverns.smart.conditions import KeywordSearch, Rule, SmartLore, shown
+from innkeeper.taverns.smart.conditions import ConditionRule, KeywordSearch, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
 from innkeeper.taverns.smart.messages import shown_number, whole_number
@@ -82,18 +82,20 @@ def _finished(verdicts: tuple[Verdict, ...], inputs: SmartInputs, chat: list[dic
 
 def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, positions: set[str]) -> Verdict:
     """The verdict of an entry around the character, in place of the one that says it does not belong into the chat."""
-    if verdict.facts["asset"] != "world_books" or verdict.reason is not Rule.POSITION:
+    if verdict.facts["asset"] != "world_books" or verdict.reason is not ConditionRule.POSITION:
         return verdict
     entry = inputs.entries[verdict.facts["index"]]
     position = text_of(entry.get("position"), "world_books")
     rule = screen_framed(entry, contains)
     if rule is None and position not in positions:
-        rule = Rule.NO_PLACE
+        rule = ConditionRule.NO_PLACE
     value = position if rule is None else shown(entry.get(_ASKED.get(rule, "position")))
-    return msgspec.structs.replace(verdict, reason=rule or Rule.FRAMED, facts={**verdict.facts, "found": value})
+    return msgspec.structs.replace(
+        verdict, reason=rule or ConditionRule.FRAMED, facts={**verdict.facts, "found": value}
+    )
 
 
-_ASKED: Final = {Rule.KEYS: "keys", Rule.DISABLED: "enabled"}
+_ASKED: Final = {ConditionRule.KEYS: "keys", ConditionRule.DISABLED: "enabled"}
 """The field that a rule asks for, where it is not the position."""
 
 

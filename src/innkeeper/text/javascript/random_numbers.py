@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.determinism import Stream
+from innkeeper.prompt.determinism import RandomStream
 
 _MASK: Final = 0xFFFFFFFF
 _BYTE: Final = 0xFF
@@ -181,7 +181,7 @@ def read_dice(text: str) -> Dice | None:
     return Dice(int(match["count"] or 1), int(match["sides"]), int(match["plus"] or 0))
 
 
-def throw(dice: Dice, random: Stream) -> float:
+def throw(dice: Dice, random: RandomStream) -> float:
     """One throw: a draw for each die, ``floor(draw * sides) + 1``. The sum is a double, as JavaScript's is."""
     total = sum(math.floor(random.random() * dice.sides) + 1 for _ in range(dice.count))
     return float(total + dice.plus)

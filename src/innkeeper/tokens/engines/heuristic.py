@@ -14,7 +14,7 @@ from typing import Final
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.once import once
 from innkeeper.tokens.engines.engine import CHUNK_CHARS, Tokenization, paced
-from innkeeper.tokens.table.calibration import PROFILES, Profile
+from innkeeper.tokens.table.calibration import PROFILES, HeuristicProfile
 
 
 class _Counted:
@@ -41,7 +41,7 @@ class Estimate(_Counted):
     """An estimate by scripts, calibrated to a family of vocabularies (`PROFILES`). At least 1 for any text but ``""``."""
 
     name: str
-    profile: Profile
+    profile: HeuristicProfile
 
     def count(self, text: str) -> int:
         """Tokens of one text, rounded."""

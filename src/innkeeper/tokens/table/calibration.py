@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 
-class Profile(msgspec.Struct, frozen=True):
+class HeuristicProfile(msgspec.Struct, frozen=True):
     """A heuristic's weights, one for each of `innkeeper.tokens.engines.heuristic.FEATURES`, and its measured error in percent."""
 
     error: float
@@ -23,11 +23,11 @@ class Profile(msgspec.Struct, frozen=True):
     weights: tuple[float, ...]
 
 
-def _read() -> dict[str, Profile]:
+def _read() -> dict[str, HeuristicProfile]:
     rows = msgspec.json.decode(Path(__file__).with_name("calibration.json").read_bytes())
     # not decoded as profiles: msgspec would make 16 a 16.0, which prints differently
-    return {name: Profile(row["error"], row["typical"], tuple(row["weights"])) for name, row in rows.items()}
+    return {name: HeuristicProfile(row["error"], row["typical"], tuple(row["weights"])) for name, row in rows.items()}
 
 
-PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(_read())
+PROFILES: Final[Mapping[str, HeuristicProfile]] = MappingProxyType(_read())
 """The profiles by family of vocabularies, from ``calibration.json``."""

@@ -34,7 +34,7 @@ class Family(msgspec.Struct, frozen=True):
     basis: str = _MEASURED
 
 
-class Match(NamedTuple):
+class ModelMatch(NamedTuple):
     """What a table has for a model: the pattern that matched and the family."""
 
     pattern: str
@@ -47,13 +47,13 @@ class ModelTable(msgspec.Struct, frozen=True):
     rows: tuple[tuple[str, str], ...]
     families: tuple[Family, ...]
 
-    def find(self, model: str) -> Match | None:
+    def find(self, model: str) -> ModelMatch | None:
         """The row for a model id as providers and routers write it (`bare_model_id`), or None."""
         bare = bare_model_id(model)
         for fits in (str.__eq__, fnmatchcase):
             for pattern, family in self.rows:
                 if fits(bare, pattern):
-                    return Match(pattern, self.family(family))
+                    return ModelMatch(pattern, self.family(family))
         return None
 
     def family(self, name: str) -> Family:

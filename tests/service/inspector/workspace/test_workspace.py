@@ -51,9 +51,9 @@ def test_without_a_profile_one_of_each_is_used() -> None:
 
 def test_the_same_is_built_as_by_the_command_line() -> None:
     """The request is the one that `innkeeper build` makes of these files."""
-    from innkeeper.cli.prompt.assets import Assets
+    from innkeeper.cli.prompt.assets import AssetFiles
 
-    assets = Assets()
+    assets = AssetFiles()
     for name in ("wenna.png", "larks.lorebook.json", "ansel.persona.json", "wenna.chat.jsonl"):
         assets.add(str(EXAMPLES / name))
     asked = assets.request({"message": "Hm?", "now": "2026-01-01T00:00:00Z", "reserved_tokens": 256})

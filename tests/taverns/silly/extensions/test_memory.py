@@ -9,7 +9,13 @@ import pytest
 
 from innkeeper.content.chat import Chat
 from innkeeper.prompt import NoteKind
-from innkeeper.taverns.silly.extensions.memory import Builder, MemorySettings, due, summary_injection, summary_request
+from innkeeper.taverns.silly.extensions.memory import (
+    MemorySettings,
+    SummaryBuilder,
+    due,
+    summary_injection,
+    summary_request,
+)
 from innkeeper.taverns.silly.lines.line import Line
 from tests.taverns.silly.builds import build, contents
 
@@ -77,7 +83,7 @@ def always(_text: str) -> bool:
 
 
 def test_the_chat_is_asked() -> None:
-    """Builder 0 is a quiet generation, whose answer is kept with the last message but one."""
+    """SummaryBuilder 0 is a quiet generation, whose answer is kept with the last message but one."""
     settings = MemorySettings(prompt="In {{words}} words.", promptWords=50, SkipWIAN=True, overrideResponseLength=99)
     found = summary_request(settings, LONG, str, always)
     assert found is not None
@@ -101,7 +107,7 @@ def test_the_chat_is_asked() -> None:
 def test_a_prompt_of_its_own(fields: dict[str, Any], fits: Any, taken: list[str], store_at: int) -> None:
     """Builders 1 and 2 take the last summary and the messages since: no hidden one, never the last, as many as fit."""
     chat = lines(*(("x", "sum") if n == 3 else f"word {n}" for n in range(12)), hidden=6)
-    found = summary_request(MemorySettings(prompt="Do.", prompt_builder=Builder.RAW, **fields), chat, str, fits)
+    found = summary_request(MemorySettings(prompt="Do.", prompt_builder=SummaryBuilder.RAW, **fields), chat, str, fits)
     assert found is not None
     (system, user), names = found.messages, ("Mira", "Sam")
     assert system == ("system", "Do.")

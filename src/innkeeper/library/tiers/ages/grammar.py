@@ -17,9 +17,9 @@ from typing import Final, TypeVar
 
 from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
 from innkeeper.library.tiers.ages.things import NonPersonAges, is_broken, sentence_of
-from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, Vocabulary, fits, vocabulary_of
+from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, TierVocabulary, fits, vocabulary_of
 from innkeeper.text.confusables import with_plain_signs
-from innkeeper.text.views import View
+from innkeeper.text.views import TextView
 
 T = TypeVar("T")
 
@@ -71,10 +71,10 @@ _NO_AGE_SIGNS: Final = frozenset("%€$£¥°₽₩")
 _OF_A_CLOCK: Final = re.compile(r"\d:\d|.{2,4}:\d", re.DOTALL)
 
 
-def read_ages(view: View, vocabulary: Vocabulary, hits: Hits, original: str = "") -> list[Age]:
+def read_ages(view: TextView, vocabulary: TierVocabulary, hits: Hits, original: str = "") -> list[Age]:
     """The ages in a view, places in it; ``given`` is the text that it is a view of, whose signs tell measures from ages."""
     text = view.text
-    reader = _Reader(view, vocabulary, hits, original)
+    reader = _AgeReader(view, vocabulary, hits, original)
     ages: list[Age | None] = []
     for start, end, (kind, number) in _longest(hits.closed):
         if (
@@ -106,7 +106,7 @@ def _ends_word(text: str, at: int) -> bool:
     return before.isalpha() and ord(before) <= _LATIN
 
 
-def ages_in(view: View) -> list[Age]:
+def ages_in(view: TextView) -> list[Age]:
     """The ages in a view, by the vocabulary for it."""
     vocabulary = vocabulary_of(view)
     return read_ages(view, vocabulary, vocabulary.hits(view))
@@ -127,8 +127,8 @@ def _longest(spans: list[tuple[int, int, T]]) -> list[tuple[int, int, T]]:
     return longest
 
 
-class _Reader:
-    def __init__(self, view: View, vocabulary: Vocabulary, hits: Hits, original: str) -> None:
+class _AgeReader:
+    def __init__(self, view: TextView, vocabulary: TierVocabulary, hits: Hits, original: str) -> None:
         self.view, self.text, self.vocabulary, self.hits, self.original = view, view.text, vocabulary, hits, original
         self.kin = sorted(hits.kin)
         self.non_person = NonPersonAges(view, vocabulary, original)

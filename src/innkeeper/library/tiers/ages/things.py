@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Final
 
 from innkeeper.library.tiers.beginnings import UNSPACED
-from innkeeper.library.tiers.vocabulary import Vocabulary
+from innkeeper.library.tiers.vocabulary import TierVocabulary
 from innkeeper.text.confusables import fold_word
-from innkeeper.text.views import View
+from innkeeper.text.views import TextView
 
 _NEAR: Final = 12
 """Characters between a thing and its years at most, in scripts without spaces."""
@@ -65,7 +65,7 @@ _BREAK: Final = re.compile(r"[.!?;,:。！？；，、\n]")
 _NONE: Final = 1_000
 
 
-def text_between(view: View, original: str, start: int, end: int) -> str:
+def text_between(view: TextView, original: str, start: int, end: int) -> str:
     """The text as given between two places of a view of it."""
     first = view.place(start - 1, start)[1] if start else 0
     return original[first : view.place(end, end + 1)[0]]
@@ -76,7 +76,7 @@ def sentence_of(text: str) -> str:
     return _STOP.split(text)[-1]
 
 
-def is_broken(view: View, original: str, end: int) -> bool:
+def is_broken(view: TextView, original: str, end: int) -> bool:
     """Whether a sentence or a part of one ends at a place of a view."""
     if not original or view.loose:
         return False
@@ -87,7 +87,7 @@ def is_broken(view: View, original: str, end: int) -> bool:
 class NonPersonAges:
     """The things in a view; ``given`` is the text that it is a view of."""
 
-    def __init__(self, view: View, vocabulary: Vocabulary, original: str) -> None:
+    def __init__(self, view: TextView, vocabulary: TierVocabulary, original: str) -> None:
         self._view, self._text, self._original, self._words = view, view.text, original, vocabulary
         self._spaced = view.text.isascii() and not view.loose
 

@@ -67,7 +67,7 @@ def prepared(code: str, limits: SandboxLimits) -> str:
         raise limit("the code", "code_chars", limits.code_chars, len(code))
     if "\0" in code or not _encodable(code):
         raise SandboxSyntaxError("the code holds a character that is none: NUL or half of a surrogate pair")
-    return _Reader(code, limits).read()
+    return _TokenReader(code, limits).read()
 
 
 def _encodable(code: str) -> bool:
@@ -78,7 +78,7 @@ def _encodable(code: str) -> bool:
     return True
 
 
-class _Reader:
+class _TokenReader:
     """Goes through the tokens of one piece of code."""
 
     __slots__ = ("code", "depth", "limits", "parts")

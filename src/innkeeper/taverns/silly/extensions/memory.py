@@ -23,7 +23,7 @@ SUMMARY_KEY: Final = "1_memory"
 """The summary's key among injections."""
 
 
-class Builder(IntEnum):
+class SummaryBuilder(IntEnum):
     """How a summary is asked for; the numbers are SillyTavern's."""
 
     CHAT = 0
@@ -49,7 +49,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     promptWords: int = 200  # noqa: N815
     promptInterval: int = 10  # noqa: N815
     promptForceWords: int = 0  # noqa: N815
-    prompt_builder: int = Builder.CHAT
+    prompt_builder: int = SummaryBuilder.CHAT
     maxMessagesPerRequest: int = 0  # noqa: N815
     overrideResponseLength: int = 0  # noqa: N815
 
@@ -121,7 +121,7 @@ def summary_request(
     """
     prompt = expand(_WORDS.sub(str(settings.promptWords), settings.prompt))
     length = max(settings.overrideResponseLength, 0)
-    if settings.prompt_builder not in (Builder.RAW, Builder.RAW_BLOCKING):
+    if settings.prompt_builder not in (SummaryBuilder.RAW, SummaryBuilder.RAW_BLOCKING):
         return (
             None
             if len(lines) < LEAST

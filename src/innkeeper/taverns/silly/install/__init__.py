@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.install.files import user_folder as user_folder
     from innkeeper.taverns.silly.install.install import Contents as Contents
     from innkeeper.taverns.silly.install.install import Install as Install
-    from innkeeper.taverns.silly.install.install import Prepared as Prepared
+    from innkeeper.taverns.silly.install.install import InstalledRequest as InstalledRequest
     from innkeeper.taverns.silly.install.names import AmbiguousNameError as AmbiguousNameError
 
 _HOMES: Final = {
     "AmbiguousNameError": "names",
     "Contents": "install",
     "Install": "install",
-    "Prepared": "install",
+    "InstalledRequest": "install",
     "UserFolder": "files",
     "user_folder": "files",
 }

@@ -8,14 +8,14 @@ from typing import Any, Final
 from innkeeper.prompt.errors import InputError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.install.files import UserFolder, list_of, mapping_of, text_of
-from innkeeper.taverns.silly.install.names import CardFile
+from innkeeper.taverns.silly.install.names import NamedCard
 from innkeeper.taverns.silly.install.selected import Selected
 
 WORLDS: Final = "worlds"
 
 
 def lorebooks(
-    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], speaker: CardFile | None, persona: str
+    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], speaker: NamedCard | None, persona: str
 ) -> list[dict[str, Any]]:
     """Each book with its scope, as a request takes it. ``persona`` names the persona's book, or is empty.
 
@@ -29,7 +29,7 @@ def lorebooks(
 
 
 def _named(
-    selected: Selected, metadata: Mapping[str, Any], speaker: CardFile | None, persona: str
+    selected: Selected, metadata: Mapping[str, Any], speaker: NamedCard | None, persona: str
 ) -> Iterator[tuple[str, str]]:
     info = mapping_of(selected.raw, "world_info_settings", "world_info")
     yield from (("global", name) for name in map(text_of, list_of(info.get("globalSelect"))) if name)

@@ -13,7 +13,7 @@ from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.install.files import UserFolder, mapping_of, text_of
-from innkeeper.taverns.silly.install.names import CardFile, GroupFile
+from innkeeper.taverns.silly.install.names import GroupFile, NamedCard
 
 CHATS: Final = "chats"
 GROUP_CHATS: Final = "group chats"
@@ -37,12 +37,12 @@ class OpenChat(msgspec.Struct, frozen=True):
         return self.chat.metadata
 
 
-def chat_names(folder: UserFolder, card: CardFile) -> tuple[str, ...]:
+def chat_names(folder: UserFolder, card: NamedCard) -> tuple[str, ...]:
     """The names of a card's chats."""
     return tuple(name.removesuffix(_LINES) for name in folder.names(CHATS, card.stem, suffix=_LINES))
 
 
-def one_to_one_chat(folder: UserFolder, card: CardFile, name: str | None) -> OpenChat:
+def one_to_one_chat(folder: UserFolder, card: NamedCard, name: str | None) -> OpenChat:
     """The chat of this name, else the card's current one. Raises `UnknownNameError`, and what `read_chat` raises."""
     current = text_of(card.card.raw.get("chat"))
     stem = (current if name is None else name).removesuffix(_LINES)
@@ -96,7 +96,7 @@ def _beheaded(folder: UserFolder, opened: OpenChat) -> OpenChat:
     return msgspec.structs.replace(opened, chat=chat)
 
 
-def _greeted(folder: UserFolder, card: CardFile, name: str) -> OpenChat:
+def _greeted(folder: UserFolder, card: NamedCard, name: str) -> OpenChat:
     """A new chat. Without a first message the first of the other greetings is the one that is shown."""
     name = name or card.name
     parts = (CHATS, card.stem, f"{name}{_LINES}")

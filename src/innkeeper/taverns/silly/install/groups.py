@@ -8,14 +8,14 @@ from typing import Any, Final, Self
 import msgspec
 
 from innkeeper.content.chat_message import ChatMessage
-from innkeeper.prompt.determinism import Stream
+from innkeeper.prompt.determinism import RandomStream
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.inputs import Group
 from innkeeper.taverns.silly.install.chats import OpenChat
 from innkeeper.taverns.silly.install.files import UserFolder, list_of
-from innkeeper.taverns.silly.install.names import CardFile, GroupFile
+from innkeeper.taverns.silly.install.names import GroupFile, NamedCard
 from innkeeper.taverns.silly.lines.line import lines_of
 from innkeeper.taverns.silly.lines.speakers import choose_speakers
 from innkeeper.taverns.silly.settings import GroupSettings
@@ -32,11 +32,11 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     settings: GroupSettings
-    members: tuple[CardFile, ...]
+    members: tuple[NamedCard, ...]
     speaker: int | None = None
 
     @property
-    def card(self) -> CardFile | None:
+    def card(self) -> NamedCard | None:
         """Who speaks."""
         return None if self.speaker is None else self.members[self.speaker]
 
@@ -48,7 +48,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
                 return msgspec.structs.replace(self, speaker=index % len(self.members))
         raise UnknownNameError("member of the group", name, [member.name for member in self.members])
 
-    def speaking(self, folder: UserFolder, request: BuildRequest, chance: Stream) -> Self:
+    def speaking(self, folder: UserFolder, request: BuildRequest, chance: RandomStream) -> Self:
         """The group with a speaker: the one who was named, else the first that its strategy chooses, which is noted."""
         if self.speaker is not None or not self.members:
             return self
@@ -72,7 +72,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
         return fields | {"members": members, "speaker": self.speaker}
 
 
-def open_group(file: GroupFile, members: tuple[CardFile, ...]) -> OpenGroup:
+def open_group(file: GroupFile, members: tuple[NamedCard, ...]) -> OpenGroup:
     """The group of a file; ``members`` are its cards in its order. Values of other types have their defaults."""
     muted = set(filter(lambda avatar: isinstance(avatar, str), list_of(file.raw.get("disabled_members"))))
     own: dict[str, Any] = {name: value for name in _NUMBERS if isinstance(value := file.raw.get(name), int)}
@@ -86,7 +86,9 @@ def open_group(file: GroupFile, members: tuple[CardFile, ...]) -> OpenGroup:
     return OpenGroup(id=file.id, settings=settings, members=members)
 
 
-def greet(folder: UserFolder, opened: OpenChat, group: OpenGroup, request: BuildRequest, chance: Stream) -> OpenChat:
+def greet(
+    folder: UserFolder, opened: OpenChat, group: OpenGroup, request: BuildRequest, chance: RandomStream
+) -> OpenChat:
     """A new group chat: each member says one of its greetings, chosen by chance, its macros replaced as it says them."""
     from innkeeper.taverns.silly import substitute
 

@@ -1,6 +1,6 @@
 """Install: a SillyTavern user's folder, and the request for what SillyTavern would send next from it.
 
-The folder is only read. A `Prepared` holds the request for a character or a group and a chat, the chat as a value, and
+The folder is only read. A `InstalledRequest` holds the request for a character or a group and a chat, the chat as a value, and
 notes of what the files hold that is not carried along. Each part of a request has a module of its own here: what is selected,
 the chat, the persona, the lorebooks, the group's members; `data_bank` is the files that extensions search.
 """
@@ -32,7 +32,7 @@ from innkeeper.taverns.silly.install.chats import (
 )
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of, user_folder
 from innkeeper.taverns.silly.install.groups import OpenGroup, greet, open_group
-from innkeeper.taverns.silly.install.names import CardFile, card_of, cards, find_card, find_group, groups
+from innkeeper.taverns.silly.install.names import NamedCard, card_of, cards, find_card, find_group, groups
 from innkeeper.taverns.silly.install.persona import ActivePersona, active_persona
 from innkeeper.taverns.silly.install.selected import CHAT_API, Selected, selecting
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Plan, Ports
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request, its ``chat``, where that is or would be in the folder (``chat_file``), and what is to be said of the files."""
 
     request: BuildRequest
@@ -127,7 +127,7 @@ class Install:
         presets: tuple[str, ...] = (),
         chat_only: bool = False,
         **fields: Any,
-    ) -> Prepared:
+    ) -> InstalledRequest:
         """The request for what SillyTavern would send next; ``fields`` are fields of the request, over what the folder says.
 
         Args:
@@ -184,7 +184,7 @@ def _in_group(
     character: str | None,
     chat: str | None,
     fields: Mapping[str, Any],
-) -> Prepared:
+) -> InstalledRequest:
     file = find_group(folder, name)
     members = tuple(
         card for avatar in map(text_of, list_of(file.raw.get("members"))) if (card := _member(folder, avatar))
@@ -196,7 +196,7 @@ def _in_group(
     return _prepared(folder, selected, opened, fields, None, group)
 
 
-def _member(folder: UserFolder, avatar: str) -> CardFile | None:
+def _member(folder: UserFolder, avatar: str) -> NamedCard | None:
     """A member's card; one that is gone, or cannot be read, is not of the group."""
     try:
         card = card_of(folder, avatar)
@@ -215,9 +215,9 @@ def _prepared(
     selected: Selected,
     opened: OpenChat,
     fields: Mapping[str, Any],
-    card: CardFile | None,
+    card: NamedCard | None,
     group: OpenGroup | None = None,
-) -> Prepared:
+) -> InstalledRequest:
     kind, identity = ("group", group.id) if group is not None else ("character", card.avatar if card else "")
     persona = active_persona(folder, selected, opened.metadata, kind, identity)
     request = _base_request(folder, selected, opened, persona, fields)
@@ -240,7 +240,7 @@ def _prepared(
             **data_bank(folder, selected, opened.metadata, card),
         },
     )
-    return Prepared(
+    return InstalledRequest(
         request=request,
         chat=opened.chat,
         chat_file="/".join(opened.parts),
@@ -282,7 +282,7 @@ def _group_turn(
 
 
 def data_bank(
-    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], card: CardFile | None
+    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], card: NamedCard | None
 ) -> dict[str, Any]:
     """The setting ``attachments``, each file with its text; nothing where the vector storage does not search files.
 
@@ -297,7 +297,7 @@ def data_bank(
     )
 
 
-def _listed(selected: Selected, metadata: Mapping[str, Any], card: CardFile | None) -> Iterator[Mapping[str, Any]]:
+def _listed(selected: Selected, metadata: Mapping[str, Any], card: NamedCard | None) -> Iterator[Mapping[str, Any]]:
     of_character = mapping_of(selected.extensions, "character_attachments").get(card.avatar) if card else None
     for files in (selected.extensions.get("attachments"), metadata.get("attachments"), of_character):
         yield from filter(None, map(mapping_of, list_of(files)))

@@ -30,7 +30,7 @@ _JSON: Final = ".json"
 _SHOWN: Final = 20
 _NOTES: Final = 3
 
-T = TypeVar("T", "CardFile", "GroupFile")
+T = TypeVar("T", "NamedCard", "GroupFile")
 
 
 class AmbiguousNameError(UsageError):
@@ -42,7 +42,7 @@ class AmbiguousNameError(UsageError):
         super().__init__(f"several {what} are called {shorten(name, 80)!r}", hint=hint, candidates=self.candidates)
 
 
-class CardFile(msgspec.Struct, frozen=True):
+class NamedCard(msgspec.Struct, frozen=True):
     """A card and the name of its file (``Mira.png``), which is the character's identity in the whole folder."""
 
     avatar: str
@@ -86,15 +86,15 @@ class GroupFile(msgspec.Struct, frozen=True):
         return tuple(filter(None, map(text_of, list_of(self.raw.get("chats")))))
 
 
-def card_of(folder: UserFolder, avatar: str) -> CardFile | None:
+def card_of(folder: UserFolder, avatar: str) -> NamedCard | None:
     """The card in a file of the folder; ``None`` where there is no such file. Raises what `load_character` raises."""
     path = folder.path(CARDS, avatar) if avatar.endswith(_PNG) else None
     if path is None:
         return None
-    return CardFile(avatar, load_character(path, limits=folder.limits, lenient=True))
+    return NamedCard(avatar, load_character(path, limits=folder.limits, lenient=True))
 
 
-def cards(folder: UserFolder, avatars: Iterable[str] | None = None) -> tuple[CardFile, ...]:
+def cards(folder: UserFolder, avatars: Iterable[str] | None = None) -> tuple[NamedCard, ...]:
     """The cards in these files, or all of the folder, by file name; those that cannot be read are noted and left out."""
     cards = []
     for name in folder.names(CARDS, suffix=_PNG) if avatars is None else avatars:
@@ -107,7 +107,7 @@ def cards(folder: UserFolder, avatars: Iterable[str] | None = None) -> tuple[Car
     return tuple(cards)
 
 
-def find_card(folder: UserFolder, name: str) -> CardFile:
+def find_card(folder: UserFolder, name: str) -> NamedCard:
     """The card whose file, else the one whose character, has this name.
 
     Raises:

@@ -18,7 +18,7 @@ from innkeeper.taverns.silly.extensions.memory import MemorySettings
 from innkeeper.taverns.silly.extensions.note import character_note
 from innkeeper.taverns.silly.extensions.vectors import VectorSettings
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of
-from innkeeper.taverns.silly.install.names import CardFile
+from innkeeper.taverns.silly.install.names import NamedCard
 from innkeeper.taverns.silly.install.tokenizers import chat_tokenizer, text_tokenizer
 from innkeeper.taverns.silly.settings import PowerUser
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
@@ -127,7 +127,7 @@ class Selected:
         scripts = {name: self.extensions[name] for name in names if self.extensions.get(name)}
         return scripts | ({"disabled_extensions": sorted(self.disabled)} if self.disabled else {})
 
-    def of_character(self, card: CardFile | None) -> dict[str, Any]:
+    def of_character(self, card: NamedCard | None) -> dict[str, Any]:
         """The tavern's settings that belong to whoever speaks: the file's name, its tags, its note."""
         if card is None:
             return {}

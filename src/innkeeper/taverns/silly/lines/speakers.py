@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.prompt.determinism import Stream
+from innkeeper.prompt.determinism import RandomStream
 from innkeeper.taverns.silly.lines.line import Line
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SpeakerStrategy(IntEnum):
 
 
 def choose_speakers(
-    group: Group, lines: Sequence[Line], random: Stream, *, generation: str = "normal", text: str = ""
+    group: Group, lines: Sequence[Line], random: RandomStream, *, generation: str = "normal", text: str = ""
 ) -> tuple[int, ...]:
     """Places of members in the group's list, in the order they reply; muted ones never. Empty when nobody does.
 
@@ -51,7 +51,9 @@ def choose_speakers(
     return _by_strategy(group, lines, free, random, text.strip())
 
 
-def _by_strategy(group: Group, lines: Sequence[Line], free: list[int], random: Stream, text: str) -> tuple[int, ...]:
+def _by_strategy(
+    group: Group, lines: Sequence[Line], free: list[int], random: RandomStream, text: str
+) -> tuple[int, ...]:
     asked = bool(text) or bool(lines and lines[-1].is_user)
     strategy = group.settings.activation_strategy
     if strategy == SpeakerStrategy.LIST:
@@ -64,7 +66,7 @@ def _by_strategy(group: Group, lines: Sequence[Line], free: list[int], random: S
     return tuple(_natural(group, lines, free, random, spoken, asked=asked))
 
 
-def _one_of(indices: Sequence[int], random: Stream) -> int:
+def _one_of(indices: Sequence[int], random: RandomStream) -> int:
     return indices[int(random.random() * len(indices))]
 
 
@@ -81,7 +83,7 @@ def _last(group: Group, lines: Sequence[Line]) -> int | None:
     return next((index for index in speakers if index is not None), None)
 
 
-def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: Stream, *, quiet: bool) -> int:
+def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: RandomStream, *, quiet: bool) -> int:
     speakers = (_speaker_of(group, line) for line in reversed(lines))
     last = next((index for index in speakers if index in free), None)
     if last is not None:
@@ -89,7 +91,7 @@ def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: St
     return free[0] if quiet else _one_of(free, random)
 
 
-def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Stream) -> int:
+def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: RandomStream) -> int:
     """One who is silent since the user's last line; when all have spoken, anyone but the last one."""
     spoken: set[int | None] = set()
     for line in reversed(lines):
@@ -102,7 +104,7 @@ def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Stream
 
 
 def _natural(
-    group: Group, lines: Sequence[Line], free: list[int], random: Stream, spoken: str, *, asked: bool
+    group: Group, lines: Sequence[Line], free: list[int], random: RandomStream, spoken: str, *, asked: bool
 ) -> list[int]:
     """The mentioned ones in the order they are named, then those whose roll is within their talkativeness."""
     banned = None if asked or group.settings.allow_self_responses else _last(group, lines)
@@ -126,7 +128,7 @@ def _mentioned(group: Group, allowed: list[int], spoken: str) -> list[int]:
     return list(dict.fromkeys(speakers))
 
 
-def _shuffled(indices: list[int], random: Stream) -> list[int]:
+def _shuffled(indices: list[int], random: RandomStream) -> list[int]:
     left, shuffled = list(indices), []
     while left:
         shuffled.append(left.pop(int(random.random() * len(left))))
