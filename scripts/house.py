@@ -2,7 +2,7 @@
 
 ``python scripts/house.py`` reads the sources as text, runs none of them, and prints a row for each measure: the count, the most
 that CI allows (a count may only fall), and the aim. With ``--check`` a count above its bar is an error. With ``--where NAME``
-each hit of a measure is printed, so that it can be mended. The aims are those of ``docs/adr/0030-one-of-each.md``.
+each hit of a measure is printed, so that it can be mended. The aims are those of ``docs/adr/0035-one-of-each.md``.
 """
 
 from __future__ import annotations
