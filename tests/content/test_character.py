@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from innkeeper.content import Asset, AssetError, CardVersion, Character, DepthPrompt, Document, Lorebook, WrongKindError
+from innkeeper.content import (
+    AssetError,
+    CardAsset,
+    CardVersion,
+    Character,
+    DepthPrompt,
+    Document,
+    Lorebook,
+    WrongKindError,
+)
 from innkeeper.content.character import read_character
 from innkeeper.prompt.errors import FormatError, LimitError, UnknownNameError, UsageError
 from innkeeper.prompt.request import BuildRequest
@@ -50,7 +59,7 @@ def test_fields_of_v3_only() -> None:
     assert (character.nickname, character.display_name, character.name) == ("Mi", "Mi", "Mira")
     assert (character.group_only_greetings, character.source) == (("All!",), ("https://example.com/1",))
     assert (character.creation_date, character.modification_date) == (1_700_000_000, 0)
-    assert character.assets == (Asset("icon", "embeded://a.png", "main", "png"),)
+    assert character.assets == (CardAsset("icon", "embeded://a.png", "main", "png"),)
     assert of(nickname="  ").display_name == "Mira"
 
 
@@ -290,7 +299,7 @@ def test_edits_of_each_kind() -> None:
     """Lists, assets, books and absent values are written as the specification has them."""
     book = Lorebook.of({"entries": {"0": {"uid": 0, "key": ["k"], "content": "x"}}})
     edited = of().replace(
-        tags=("a",), nickname="Mi", assets=(Asset("icon", "ccdefault:", "main", "png"),), book=book, creation_date=5
+        tags=("a",), nickname="Mi", assets=(CardAsset("icon", "ccdefault:", "main", "png"),), book=book, creation_date=5
     )
     data = edited.to_dict()["data"]
     assert (data["tags"], data["nickname"], data["creation_date"]) == (["a"], "Mi", 5)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError
-from innkeeper.taverns.smart import Compat, Rule, ShapeError, SmartOptions, construct, construct_explained
+from innkeeper.taverns.smart import Compat, ConditionRule, ShapeError, SmartOptions, construct, construct_explained
 
 HISTORY = [{"role": "system", "content": "系统开场"}, {"role": "user", "content": "你好艾拉"}]
 
@@ -111,31 +111,31 @@ def test_arguments_of_the_wrong_type(presets: Any, variables: Any) -> None:
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ({"depth": 10**30}, Rule.KEPT),
-        ({"depth": -(10**30)}, Rule.KEPT),
-        ({"depth": "9" * 5_000}, Rule.BAD_DEPTH),
-        ({"depth": math.nan}, Rule.BAD_DEPTH),
-        ({"depth": math.inf}, Rule.BAD_DEPTH),
-        ({"depth": "x"}, Rule.BAD_DEPTH),
-        ({"depth": [1]}, Rule.BAD_DEPTH),
-        ({"depth": []}, Rule.KEPT),
-        ({"order": 10**30}, Rule.KEPT),
-        ({"order": -math.inf}, Rule.BAD_ORDER),
-        ({"order": {"a": 1}}, Rule.BAD_ORDER),
-        ({"order": "1.5"}, Rule.BAD_ORDER),
-        ({"content": ""}, Rule.BLANK),
-        ({"content": ["a"]}, Rule.BLANK),
-        ({"enabled": False}, Rule.DISABLED),
-        ({"enabled": None}, Rule.KEPT),
-        ({"position": "before_char"}, Rule.POSITION),
-        ({"mode": "conditional", "condition": "no"}, Rule.CONDITION),
-        ({"mode": "conditional"}, Rule.CONDITION),
-        ({"mode": "conditional", "condition": " TRUE\n"}, Rule.KEPT),
-        ({"mode": "conditional", "condition": True}, Rule.KEPT),
+        ({"depth": 10**30}, ConditionRule.KEPT),
+        ({"depth": -(10**30)}, ConditionRule.KEPT),
+        ({"depth": "9" * 5_000}, ConditionRule.BAD_DEPTH),
+        ({"depth": math.nan}, ConditionRule.BAD_DEPTH),
+        ({"depth": math.inf}, ConditionRule.BAD_DEPTH),
+        ({"depth": "x"}, ConditionRule.BAD_DEPTH),
+        ({"depth": [1]}, ConditionRule.BAD_DEPTH),
+        ({"depth": []}, ConditionRule.KEPT),
+        ({"order": 10**30}, ConditionRule.KEPT),
+        ({"order": -math.inf}, ConditionRule.BAD_ORDER),
+        ({"order": {"a": 1}}, ConditionRule.BAD_ORDER),
+        ({"order": "1.5"}, ConditionRule.BAD_ORDER),
+        ({"content": ""}, ConditionRule.BLANK),
+        ({"content": ["a"]}, ConditionRule.BLANK),
+        ({"enabled": False}, ConditionRule.DISABLED),
+        ({"enabled": None}, ConditionRule.KEPT),
+        ({"position": "before_char"}, ConditionRule.POSITION),
+        ({"mode": "conditional", "condition": "no"}, ConditionRule.CONDITION),
+        ({"mode": "conditional"}, ConditionRule.CONDITION),
+        ({"mode": "conditional", "condition": " TRUE\n"}, ConditionRule.KEPT),
+        ({"mode": "conditional", "condition": True}, ConditionRule.KEPT),
     ],
     ids=str,
 )
-def test_every_entry_has_a_verdict(fields: dict[str, Any], rule: Rule) -> None:
+def test_every_entry_has_a_verdict(fields: dict[str, Any], rule: ConditionRule) -> None:
     """Whatever an entry says, it is in, or out by a named rule; nothing crashes."""
     made = construct_explained([{"role": "user", "content": "a"}], None, [entry(**fields)])
     (verdict,) = made.verdicts
@@ -156,11 +156,11 @@ def test_verdicts_tell_why() -> None:
     history = [{"role": "user", "content": "one"}]
     verdicts = construct_explained(history, presets, books, {"hp": 7}).verdicts
     assert [(v.facts["asset"], v.facts["index"], v.reason) for v in verdicts] == [
-        ("presets_in_chat", 0, Rule.NOT_AN_OBJECT),
-        ("presets_in_chat", 1, Rule.POSITION),
-        ("presets_in_chat", 2, Rule.BAD_ORDER),
-        ("world_books", 0, Rule.CONDITION),
-        ("world_books", 1, Rule.KEPT),
+        ("presets_in_chat", 0, ConditionRule.NOT_AN_OBJECT),
+        ("presets_in_chat", 1, ConditionRule.POSITION),
+        ("presets_in_chat", 2, ConditionRule.BAD_ORDER),
+        ("world_books", 0, ConditionRule.CONDITION),
+        ("world_books", 1, ConditionRule.KEPT),
     ]
     assert [str(verdict) for verdict in verdicts] == [
         "it is not an object",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import Settings
     from innkeeper.content.files.reader import Source
     from innkeeper.taverns.profiles.opened import OpenProfile
-    from innkeeper.taverns.silly.install import Prepared
+    from innkeeper.taverns.silly.install import InstalledRequest
 
 
 MAX_COMMAND_SECONDS: Final = 1.5
@@ -36,7 +36,7 @@ class AssetFiles(AssetFields):
 
     def __init__(self, stdin: IO[bytes] | None = None, settings: Settings | None = None) -> None:
         super().__init__()
-        self.prepared: Prepared | None = None
+        self.prepared: InstalledRequest | None = None
         self.profile: OpenProfile | None = None
         self.chat_file: str | None = None
         self.settings = settings
