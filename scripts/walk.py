@@ -2,12 +2,14 @@
 
 ``python scripts/walk.py [TAVERN]`` builds a chat of three messages from files, once to import everything and once more with
 other texts under a profiler. It prints each module that runs, in the order in which it is first entered, with a star where the
-second message passes: one of the module's functions is given it or gives it back, in whatever shape. Then every type that
-carried it. Imports do not count.
+second message passes: one of the module's functions takes or returns it, in whatever shape. Then every type that carried it.
+Imports do not count. ``python scripts/walk.py service`` does the same with a streamed chat completion, from the request that
+the service reads to the last event that it writes; the provider runs in a thread of its own and does not count.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -18,10 +20,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import httpx
 import msgspec
 
 import innkeeper
 from innkeeper.cli import main
+from innkeeper.inference.fake import EchoServer
+from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.route import Routes
+from innkeeper.service import create_app
 
 SOURCE = Path(innkeeper.__file__).parent
 DEEP = 4
@@ -133,8 +140,38 @@ def run(word: str, tavern: str) -> None:
         raise SystemExit(f"the build failed with {code}")
 
 
+async def service_walk(provider: str) -> Walk:
+    """The walk of a streamed chat completion through the service to a provider at this address."""
+    models = RouteModels(Routes.read(("model=echo:gpt-4o",), addresses={"echo": provider}))
+    app = create_app(models=models)
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+        await stream(client, "first")
+        seen = Walk("second")
+        sys.setprofile(seen)
+        try:
+            await stream(client, "second")
+        finally:
+            sys.setprofile(None)
+    return seen
+
+
+async def stream(client: httpx.AsyncClient, word: str) -> None:
+    """Ask the service for a streamed answer that repeats a word."""
+    body = {"model": "model", "stream": True, "messages": [{"role": "user", "content": word}]}
+    response = await client.post("/v1/chat/completions", json=body)
+    if word not in response.text:
+        raise SystemExit(f"the service answered {response.status_code}: {response.text}")
+
+
 def walk(tavern: str) -> Walk:
-    """The walk of a message through a tavern."""
+    """The walk of a message through a tavern, or of a chat completion through the ``service``."""
+    if tavern == "service":
+        with EchoServer(*[lambda request: f"You said {request['messages'][-1]['content']}."] * 2) as provider:
+            return asyncio.run(service_walk(provider.base_url))
     run("first", tavern)
     seen = Walk("second Bob 1")
     sys.setprofile(seen)

@@ -9,6 +9,7 @@ from tests.shared import ROOT
 
 MOST_MODULES = 60
 MOST_SHAPES = 6
+MOST_SERVICE_MODULES = 55
 
 
 @pytest.mark.parametrize("tavern", ["silly", "smart", "vibe"])
@@ -19,3 +20,10 @@ def test_short(tavern: str) -> None:
     passed, shapes = (int(lines[index].split()[0]) for index in (-3, -1))
     assert 0 < passed <= MOST_MODULES
     assert 0 < shapes <= MOST_SHAPES
+
+
+def test_service() -> None:
+    """A streamed chat completion runs through few modules of the service."""
+    words = [sys.executable, str(ROOT / "scripts" / "walk.py"), "service"]
+    lines = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert 0 < int(lines[-2].split()[0]) <= MOST_SERVICE_MODULES
