@@ -4,18 +4,14 @@ from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.service.record import CallRecord
 
 
-def response(usage: Usage | None, **more: object) -> ModelResponse:
-    """An answer with this usage."""
-    return ModelResponse(id="resp_1", model="asked", created=1, usage=usage, **more)  # type: ignore[arg-type]
-
-
 def test_several_turns() -> None:
     """The usage of all turns counts; what no turn tells stays unknown."""
     record = CallRecord()
     record.asks(route="local", model="asked")
-    record.answered(response(Usage(input_tokens=10, output_tokens=2)), cost=0.5)
-    record.answered(response(None))
-    record.answered(response(Usage(input_tokens=5, cached_tokens=3), finish="stop"), cost=0.25)
+    record.book(Usage(input_tokens=10, output_tokens=2), 0.5, estimated=False)
+    record.book(Usage(), 0, estimated=False)
+    record.book(Usage(input_tokens=5, cached_tokens=3), 0.25, estimated=False)
+    record.answered(ModelResponse(id="resp_1", model="asked", created=1, finish="stop"))
     assert record.usage == Usage(input_tokens=15, output_tokens=2, cached_tokens=3)
     assert (record.tokens, record.cost, record.finish_reason, record.answered_by) == (17, 0.75, "stop", "asked")
 

@@ -195,7 +195,7 @@ class CompletionHandler:
         except ModelNotFoundError:
             raise ModelNotFoundError(asked.model, [card.name for card in self._cards(ticket)]) from None
         began = answers[0]
-        ticket.record.asks(operation="chat", **began.asked)
+        ticket.record.operation = "chat"
         ticket.record.mode = "" if asked.raw is None else "raw"
         ticket.record.body_sha256 = began.headers.get("x-innkeeper-body-sha256", "")
         now, number = MACHINE.now().epoch_ms // 1000, f"resp_{MACHINE.fresh_id()}"

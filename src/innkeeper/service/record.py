@@ -3,8 +3,9 @@
 The guard begins it and says how it ended; the surface that answers fills in what only it knows::
 
     record = request.scope["innkeeper.ticket"].record
-    record.asks(route="local", model="gpt-5", profile="mira")
     record.answered(response)
+
+What it has asked and used is written down by its `Ticket` alone.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ class CallRecord:
     ``first`` is when the first byte of the answer's body went out, ``asked`` when the model was asked. ``error`` is the kind of
     an error, ``upstream`` the address behind it and what the connection said. ``body_sha256`` is of what the provider was sent,
     ``mode`` how that was made. ``cost`` is by the prices of the service.
-    ``metered``: usage and cost were booked where the route was asked, and what a surface knows of them adds nothing.
-    ``guess`` is what an answer must have taken whose provider has not told, about four bytes a token.
+    ``guess`` is what answers must have taken whose providers have not told, about four bytes a token.
     """
 
     number: str = ""
@@ -51,9 +51,8 @@ class CallRecord:
     mode: str = ""
     body_sha256: str = ""
     usage: Usage = field(default_factory=Usage)
-    guess: Usage | None = None
+    guess: Usage = field(default_factory=Usage)
     cost: float = 0.0
-    metered: bool = False
     at: datetime = field(default_factory=utc_now)
     began: float = field(default_factory=monotonic)
     asked: float | None = None
@@ -70,35 +69,25 @@ class CallRecord:
         """The call ends with an error."""
         self.error, self.upstream = error.kind, getattr(error, "origin", "")
 
-    def answered(self, response: ModelResponse, cost: float = 0.0) -> None:
+    def answered(self, response: ModelResponse) -> None:
         """The model has answered; in a call with several turns once for each."""
         self.model = self.model or response.model
         self.answered_by = str(response.provider.get("model") or response.model)
         self.response_id, self.finish_reason = response.id, response.finish or ""
-        self.uses(response.usage, cost)
-
-    def guessed(self, given: int, made: int) -> None:
-        """An answer has ended without its usage: so many bytes were sent, and so many have come."""
-        if not self.metered:
-            self.guess = _sum(self.guess or Usage(), Usage(input_tokens=-(-given // 4), output_tokens=-(-made // 4)))
-
-    def uses(self, usage: Usage | None, cost: float) -> None:
-        """Add the tokens and the money of an answer, unless they were booked where its route was asked."""
-        if not self.metered:
-            self.usage, self.cost = _sum(self.usage, usage), self.cost + cost
 
     def book(self, usage: Usage, cost: float, *, estimated: bool) -> None:
         """Add what an answer has used, as the route's meter counts it. Estimated tokens are charged, and not shown as usage."""
-        self.metered, self.cost = True, self.cost + cost
+        self.cost += cost
         if estimated:
-            self.guess = _sum(self.guess or Usage(), usage)
+            self.guess = _sum(self.guess, usage)
         else:
             self.usage = _sum(self.usage, usage)
 
     @property
     def tokens(self) -> int:
-        """Tokens of prompt and answer, as far as the provider told."""
-        return (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
+        """Tokens of prompt and answer: what providers have reported, and estimates where they have not."""
+        counts = ((each.input_tokens or 0) + (each.output_tokens or 0) for each in (self.usage, self.guess))
+        return sum(counts)
 
     @property
     def seconds(self) -> float:
@@ -110,10 +99,8 @@ class CallRecord:
         return self.at + timedelta(seconds=clock - self.began)
 
 
-def _sum(one: Usage, other: Usage | None) -> Usage:
+def _sum(one: Usage, other: Usage) -> Usage:
     """Both together; what neither says stays unknown."""
-    if other is None:
-        return one
     pairs = ((name, getattr(one, name), getattr(other, name)) for name in Usage.__struct_fields__)
     return Usage(**{name: (a or 0) + (b or 0) for name, a, b in pairs if (a, b) != (None, None)})
 

@@ -14,27 +14,27 @@ def test_sums(db: Database) -> None:
     """They are apart by tenant and owner, and are forgiven at the rate that is asked by; the clock goes on by a second a look."""
     rows = Spendings(db)
     assert rows.spent("", "a", 1) == 0
-    rows.charge("", "a", 10, SLOW)
-    rows.charge("t", "", 3, SLOW)
-    rows.charge("", "a", 5, SLOW)
+    rows.add("", "a", 10, SLOW)
+    rows.add("t", "", 3, SLOW)
+    rows.add("", "a", 5, SLOW)
     assert rows.spent("", "a", SLOW) == pytest.approx(15)
     assert rows.spent("t", "", SLOW) == pytest.approx(3)
     assert rows.spent("t", "a", SLOW) == 0
     before = rows.spent("", "a", 0.5)
     assert before < 14
     assert rows.spent("", "a", 0.5) < before
-    rows.charge("", "a", 1, 100)
+    rows.add("", "a", 1, 100)
     assert rows.spent("", "a", SLOW) == pytest.approx(1)
 
 
 def test_at_once(db: Database, url: str) -> None:
     """Two services that write at the same time."""
-    Spendings(db).charge("", "a", 1, SLOW)
+    Spendings(db).add("", "a", 1, SLOW)
 
     def write() -> None:
         with Database.open(url) as own:
             for _ in range(20):
-                Spendings(own).charge("", "a", 0.5, SLOW)
+                Spendings(own).add("", "a", 0.5, SLOW)
 
     threads = [threading.Thread(target=write) for _ in range(2)]
     for thread in threads:

@@ -180,7 +180,7 @@ def test_a_database_that_fails(rows: Callable[[], Spendings], monkeypatch: pytes
     async def test() -> None:
         ledger = DatabaseLedger(rows)
         with monkeypatch.context() as patch:
-            patch.setattr(Spendings, "charge", broken)
+            patch.setattr(Spendings, "add", broken)
             ledger.charge(MINE, 1.5)
             await ledger.close()
         assert await ledger.spent(MINE) == pytest.approx(1.5)

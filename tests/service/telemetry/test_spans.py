@@ -29,8 +29,8 @@ def ended(**facts: object) -> CallRecord:
     """A call that asked a model and has ended."""
     record = CallRecord(method="POST", surface="chat", status=200, number="n-1")
     record.asks(route="local", model="m", provider="openai")
-    usage = Usage(input_tokens=7, output_tokens=3)
-    record.answered(ModelResponse(id="r", model="m", created=1, usage=usage, finish="stop"))
+    record.book(Usage(input_tokens=7, output_tokens=3), 0, estimated=False)
+    record.answered(ModelResponse(id="r", model="m", created=1, finish="stop"))
     for name, value in facts.items():
         setattr(record, name, value)
     record.ended = record.began + 0.5

@@ -8,7 +8,7 @@ one call, one `ModelResponse`. What the request says counts before what the tool
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, closing
 from hashlib import sha256
 from threading import Lock
@@ -25,6 +25,7 @@ from innkeeper.inference.response.events import CallDelta, ModelEvent, Reasoning
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views import legacy
+from innkeeper.inference.routing.meter import MeteredCall, admitted, metered
 from innkeeper.library.outside import MACHINE, Outside
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.message import Message
@@ -181,22 +182,35 @@ class AsyncPromptService(_Base[AsyncModelClient]):
 
     async def run(self, request: Mapping[str, Any] | PromptRunRequest) -> PromptRun:
         """One answer. Cancelling it stops the provider."""
-        run = await asyncio.to_thread(self.prepare, request)
-        sent, fold = run.request(), self._fold(run)
-        async with aclosing(self._client(run.llm, run.llm.open_async).events(sent)) as events:
+        run, sent, answer = await self._begin(request, stream=False)
+        fold = self._fold(run)
+        async with aclosing(answer) as events:
             async for event in events:
                 fold.take(event)
         return PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
 
-    async def stream(self, request: Mapping[str, Any] | PromptRunRequest) -> AsyncIterator[ModelEvent | PromptRun]:
+    async def stream(self, request: Mapping[str, Any] | PromptRunRequest) -> AsyncGenerator[ModelEvent | PromptRun]:
         """The events of the answer as they come, and at the end the whole of it. Cancelling it stops the provider."""
-        run = await asyncio.to_thread(self.prepare, request)
-        sent, fold = run.request(stream=True), self._fold(run)
-        async with aclosing(self._client(run.llm, run.llm.open_async).events(sent)) as events:
+        run, sent, answer = await self._begin(request, stream=True)
+        fold = self._fold(run)
+        async with aclosing(answer) as events:
             async for event in events:
                 fold.take(event)
                 yield event
         yield PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
+
+    async def _begin(
+        self, request: Mapping[str, Any] | PromptRunRequest, *, stream: bool
+    ) -> tuple[PreparedRun, ModelRequest, AsyncGenerator[ModelEvent]]:
+        """Check that the running call may use the tool, which is a route by its name, and return what answers and is metered."""
+        name = request.tool_name if isinstance(request, PromptRunRequest) else str(request.get("tool_name") or "")
+        call = MeteredCall(name, "", "")
+        meter = admitted(
+            call
+        )  # before the tool is looked up: a key that may not use it does not learn whether it is there
+        run = await asyncio.to_thread(self.prepare, request)
+        sent, client = run.request(stream=stream), self._client(run.llm, run.llm.open_async)
+        return run, sent, metered(client.events(sent), meter, call._replace(sent_bytes=len(sent.content)))
 
     async def close(self) -> None:
         """Close the connections, and let go of models that run beside this process."""

@@ -1,7 +1,8 @@
 """Meter: who asks for a model: what they may ask, and what their answers use.
 
-`RouteModels` looks for the meter of the running call each time a route is asked, so that no caller of it can forget to check or
-to charge. Where no call is metered (on the command line, in workers) everything is allowed and nothing is counted.
+`RouteModels` and the prompt service look for the meter of the running call each time a model is asked, so that no caller of them
+can forget to check or to charge. Where no call is metered (on the command line, in workers) everything is allowed and nothing is
+counted.
 """
 
 from __future__ import annotations
@@ -90,7 +91,23 @@ METER: Final[ContextVar[Meter | None]] = ContextVar("meter", default=None)
 """The meter of the call that this task answers."""
 
 
-async def metered(events: AsyncGenerator[ModelEvent], meter: Meter, call: MeteredCall) -> AsyncGenerator[ModelEvent]:
+def admitted(call: MeteredCall) -> Meter | None:
+    """Return the meter of the running call, which may ask this route; None where no call is metered.
+
+    Raises what `Meter.admit` raises.
+    """
+    meter = METER.get()
+    if meter is not None:
+        meter.admit(call)
+    return meter
+
+
+def metered(events: AsyncGenerator[ModelEvent], meter: Meter | None, call: MeteredCall) -> AsyncGenerator[ModelEvent]:
+    """Return the events of an answer, whose usage the meter books when it ends. Without a meter they are as they came."""
+    return events if meter is None else _booked(events, meter, call)
+
+
+async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: MeteredCall) -> AsyncGenerator[ModelEvent]:
     """Pass the events of an answer on, and book its usage when it ends, also where it is closed in the middle.
 
     Without a report of the provider's the usage is estimated at four bytes a token. An attempt of a router that ends before its
@@ -144,8 +161,10 @@ class _UsageTotal:
                 self.facts = FrozenDict({**self.facts, **facts})
 
 
-def book_embeddings(meter: Meter, call: MeteredCall, body: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+def book_embeddings(meter: Meter | None, call: MeteredCall, body: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
     """Book what embeddings have used, as the reply reports it, or estimated by the size of the input."""
+    if meter is None:
+        return
     usage = reply.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
     reported = isinstance(tokens, int) and tokens > 0

@@ -21,7 +21,7 @@ from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import ModelEvent
-from innkeeper.inference.routing.meter import METER, MeteredCall, Pricing, book_embeddings, metered
+from innkeeper.inference.routing.meter import MeteredCall, Pricing, admitted, book_embeddings, metered
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
@@ -188,19 +188,12 @@ class RouteModels:
         Raises:
             InnkeeperError: the call may not ask this route, or nothing can be asked there.
         """
-        meter, call = (
-            METER.get(),
-            MeteredCall(route.name, route.provider, route.model, profile, len(sent.content), pricing),
-        )
-        if meter is not None:
-            meter.admit(call)
+        call = MeteredCall(route.name, route.provider, route.model, profile, len(sent.content), pricing)
+        meter = admitted(call)
         client = self._clients.get(route.name) or await self._open(route)
         headers = {"x-innkeeper-route": route.name, "x-innkeeper-body-sha256": sent.sha256}
         asked = {"route": route.name, "provider": route.provider, "model": route.model}
-        events = client.events(sent)
-        if meter is not None:
-            events = metered(events, meter, call)
-        return ModelAnswer(events, headers, sent.notes, sent, asked)
+        return ModelAnswer(metered(client.events(sent), meter, call), headers, sent.notes, sent, asked)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""
@@ -208,14 +201,12 @@ class RouteModels:
         route = self._route(name if isinstance(name, str) else "")
         if route.adapter not in _WITH_EMBEDDINGS:
             raise EmbeddingsError(f"the model {route.name!r} makes no embeddings", where=Where(path="model"))
-        meter, call = METER.get(), MeteredCall(route.name, route.provider, route.model)
-        if meter is not None:
-            meter.admit(call)
+        call = MeteredCall(route.name, route.provider, route.model)
+        meter = admitted(call)
         client = self._clients.get(route.name) or await self._open(route)
         response = await client.embeddings(**{**body, "model": route.model})
         reply: Mapping[str, Any] = response.body if isinstance(response.body, Mapping) else EMPTY
-        if meter is not None:
-            book_embeddings(meter, call, body, reply)
+        book_embeddings(meter, call, body, reply)
         return reply
 
     async def close(self) -> None:

@@ -30,7 +30,7 @@ class Spendings:
             row = connection.execute(query).first()
         return 0.0 if row is None else max(0.0, row.spent - max(0.0, self._now() - row.at) * rate)
 
-    def charge(self, tenant: str, owner: str, cost: float, rate: float) -> None:
+    def add(self, tenant: str, owner: str, cost: float, rate: float) -> None:
         """Add to it."""
         now = self._now()
         passed = case((rows.c.at < now, now - rows.c.at), else_=0.0)

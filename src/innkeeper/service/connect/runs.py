@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -43,28 +43,21 @@ class Runs:
 
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it."""
-        _asks(request)
-        with _failing():
+        with _recorded():
             ran = await self._service().run(request)
         _answered(ran)
         return legacy.whole(ran.response)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The answer as events."""
-        _asks(request)
-        made: int | None = 0
-        try:
-            with _failing():
-                async for event in self._service().stream(request):
+        with _recorded():
+            async with aclosing(self._service().stream(request)) as events:
+                async for event in events:
                     if isinstance(event, PromptRun):
                         _answered(event)
-                        made = None
                     shown = event_of(event)
                     if shown is not None:
-                        made = None if made is None else made + len(str(shown.get("text") or ""))
                         yield shown
-        finally:
-            _cut(request, made)
 
     async def close(self) -> None:
         """Let go of the library, of connections, and of models that run beside this process."""
@@ -89,17 +82,9 @@ class Runs:
         return ToolChain(DatabaseTools(self._library.db), BUILTIN), LibraryVault(self._library.vault)
 
 
-def _asks(request: Mapping[str, Any]) -> None:
-    """A tool is a route: its name is what a key may use. Raises `ScopeError`."""
-    ticket, name = current_ticket(), str(request.get("tool_name") or "")
-    if ticket is not None:
-        ticket.grant.check("route", name)
-        ticket.record.asks(route=name)
-
-
 @contextmanager
-def _failing() -> Iterator[None]:
-    """What goes wrong in this block is recorded."""
+def _recorded() -> Iterator[None]:
+    """Record the error that this block ends with."""
     try:
         yield
     except InnkeeperError as error:
@@ -107,13 +92,6 @@ def _failing() -> Iterator[None]:
         if ticket is not None:
             ticket.record.failed(error)
         raise
-
-
-def _cut(request: Mapping[str, Any], made: int | None) -> None:
-    """An answer that was not heard to its end has cost something all the same."""
-    ticket = current_ticket()
-    if ticket is not None and made:
-        ticket.record.guessed(len(str(request.get("input") or "")), made)
 
 
 def _answered(ran: PromptRun) -> None:

@@ -154,4 +154,4 @@ class DatabaseLedger:
 
     def _add(self, account: Account, cost: float) -> None:
         rows, self._opened = self._rows(), True
-        rows.charge(account.tenant, account.owner, cost, account.amount / DAY)
+        rows.add(account.tenant, account.owner, cost, account.amount / DAY)

@@ -80,21 +80,14 @@ class Gate:
             _give_back(self.volume, caller, ticket.size)
             _give_back(self.calls, caller, ticket.calls)
             _give_back(self.answers, caller, ticket.answers)
-            told = ticket.record
-            told.cost = told.cost or cost_of(told.route, told.usage, self.prices)
-            self._charge(ticket, told.tokens, told.cost)
+            self._charge(ticket)
 
-    def _charge(self, ticket: Ticket, tokens: int, cost: float) -> None:
-        """Take what a call has used; where its provider has not told, what it must have been."""
-        guess, metered = ticket.record.guess, ticket.record.metered
-        if guess is not None and (metered or not tokens):
-            tokens += (guess.input_tokens or 0) + (guess.output_tokens or 0)
-            if not metered:
-                cost = cost or cost_of(ticket.record.route, guess, self.prices)
-        self.quotas.charge(ticket.caller, ticket.grant, tokens)
+    def _charge(self, ticket: Ticket) -> None:
+        """Take what a call has used."""
+        self.quotas.charge(ticket.caller, ticket.grant, ticket.record.tokens)
         account = account_of(ticket.caller, ticket.grant)
-        if account is not None and cost:
-            self.ledger.charge(account, cost)
+        if account is not None and ticket.record.cost:
+            self.ledger.charge(account, ticket.record.cost)
 
     def ended(self, record: CallRecord) -> None:
         """Tell those who observe that a call has ended."""
@@ -200,6 +193,11 @@ class Ticket:
         self.record.finish_reason = finish or self.record.finish_reason
         cost = cost_of(call.route, usage, self._gate.prices) if cost is None else cost
         self.record.book(usage, cost, estimated=estimated)
+
+    def charge_work(self, operation: str, *, model: str, provider: str, cost: float | None) -> None:
+        """Charge work that is not an answer of a model, as a picture is, and record who does it."""
+        self.record.asks(operation=operation, model=model, provider=provider)
+        self.record.cost += cost or 0.0
 
     async def afford(self) -> None:
         """See that there is money left. Raises `SpendLimitError`, `DatabaseError`."""

@@ -80,8 +80,7 @@ async def submitted(door: JobsDoor, web: WebRequest, wanted: Mapping[str, Any], 
         return jobs.submit(request, asked)
 
     job = await asyncio.to_thread(submit)
-    ticket.record.asks(operation="job", model=job.model_key, provider=job.backend)
-    ticket.record.cost += job.cost_estimate or 0.0
+    ticket.charge_work("job", model=job.model_key, provider=job.backend, cost=job.cost_estimate)
     return await waited(door.jobs(), job, seconds_to_wait(web.headers))
 
 

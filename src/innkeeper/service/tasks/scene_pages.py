@@ -44,10 +44,8 @@ async def made(call: TaskCall) -> Mapping[str, Any]:
     """``generate-scene``: a scene stored, with the job that makes its picture. Raises what `Scenes.generate` raises."""
     request, jobs = _request(call), await _jobs(call)
     scene = await Scenes(call.tasks.library, jobs, call.tasks).generate(request, _terms(call))
-    record = call.ticket.record
-    record.asks(operation="scene", model=scene.job.model_key, provider=scene.job.backend)
-    if scene.composed is not None:
-        record.cost += scene.job.cost_estimate or 0.0
+    cost = None if scene.composed is None else scene.job.cost_estimate  # one that was asked for before is paid
+    call.ticket.charge_work("scene", model=scene.job.model_key, provider=scene.job.backend, cost=cost)
     job = await waited(jobs, scene.job, seconds_to_wait(call.headers))
     if job is not scene.job:
         store = SceneStore(call.tasks.library.db, _owner(call))
