@@ -13,7 +13,8 @@ import pytest
 from innkeeper.content.files.formats import open_card, sniff
 from innkeeper.content.files.loading import load_chat, load_lorebook, load_persona, load_preset_file
 from innkeeper.content.validation import validate
-from innkeeper.taverns.profiles import ConversationState, TurnInput, open_profile, profile_turn
+from innkeeper.conversation import ConversationState, TurnInput, profile_turn
+from innkeeper.taverns.profiles import open_profile
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from innkeeper.conversation import TurnInput, profile_turn
 from innkeeper.inference.fake import EchoServer
 from innkeeper.library.db.engine import Database
 from innkeeper.library.profiles import StoredProfile, StoredProfiles
 from innkeeper.prompt.data import to_json
-from innkeeper.taverns.profiles import TurnInput, open_profile, profile_turn
+from innkeeper.taverns.profiles import open_profile
 from tests.service.programs import LazyModule, Service
 from tests.taverns.profiles.folders import profile_folder
 

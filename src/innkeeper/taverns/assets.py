@@ -373,3 +373,24 @@ def _name(value: Any, card: Any) -> str:
     if not isinstance(name, str) or not name.strip():
         raise UsageError(f"a participant needs a name; {type(value).__name__} has none")
     return name
+
+
+def rewrites_replies(request: BuildRequest) -> bool:
+    """Return whether regex scripts of a request's assets or settings could change what a model answers."""
+    if request.tavern != "silly":
+        return False
+    assets = Assets(request)
+    cards = [member.card for member in assets.members] or [card for card in (assets.character,) if card is not None]
+    sources = [request.settings.get("regex"), *(card.raw for card in cards), getattr(assets.preset, "raw", None)]
+    return any(_has_scripts(source) for source in sources)
+
+
+def _has_scripts(source: Any) -> bool:
+    """Return whether a card, a preset or a list holds regex scripts."""
+    if isinstance(source, (list, tuple)):
+        return bool(source)
+    if not isinstance(source, Mapping):
+        return False
+    inner = source.get("data") if isinstance(source.get("data"), Mapping) else source
+    extensions = inner.get("extensions") if isinstance(inner, Mapping) else None
+    return isinstance(extensions, Mapping) and bool(extensions.get("regex_scripts"))

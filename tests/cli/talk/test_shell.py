@@ -199,7 +199,7 @@ def test_on_a_terminal(tmp_path: Path) -> None:
     with Terminal(Path(__file__).with_name("talk_program.py"), str(path)) as terminal:
         terminal.wait_for("Ansel> ")
         terminal.type("Hello\n")
-        terminal.wait_for("Well, ")
+        terminal.wait_for("Well,")
         terminal.interrupt("Ansel> ")
         assert '"mes":"Well,"' in path.read_text()
         terminal.type("half a line")

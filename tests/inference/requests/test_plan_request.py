@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from innkeeper.cli.talk.answering import ModelHandle
+from innkeeper.conversation import TurnInput, profile_turn
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.plan_request import request_for
@@ -17,7 +18,7 @@ from innkeeper.prompt import BuildRequest, FrozenDict
 from innkeeper.service.inspector.inspection import planning
 from innkeeper.service.inspector.talking import _request
 from innkeeper.taverns import build
-from innkeeper.taverns.profiles import OpenProfile, TurnInput, profile_turn
+from innkeeper.taverns.profiles import OpenProfile
 from innkeeper.taverns.profiles.profile import Profile
 
 CARD = {"name": "Wenna", "description": "Keeps the inn."}

@@ -2,10 +2,10 @@
 
 import pytest
 
+from innkeeper.conversation.state import StatesInMemory, StateStore, StoredState, state_before
 from innkeeper.library.db.engine import Database
 from innkeeper.library.log import conversation_states
 from innkeeper.library.log.conversation_states import ConversationStates
-from innkeeper.taverns.profiles.state import StatesInMemory, StateStore, StoredState, state_before
 
 
 @pytest.fixture(params=["database", "memory"])

@@ -337,8 +337,8 @@ def _missing(folder: Path) -> Iterator[InnkeeperError]:
 def _checked(opened: OpenProfile, message: str) -> ProfileCheck:
     from innkeeper.budget import accounting
     from innkeeper.cli.app.render import note_lines
+    from innkeeper.conversation.turn import TurnInput, profile_turn
     from innkeeper.prompt import utc_now
-    from innkeeper.taverns.profiles.turn import TurnInput, profile_turn
 
     turn_input = TurnInput.of([{"role": "user", "content": message}], now=utc_now().isoformat())
     turn = profile_turn(opened, turn_input)

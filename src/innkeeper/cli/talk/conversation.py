@@ -14,12 +14,13 @@ from innkeeper.cli.talk.recorder import Listener, RecordedTurn
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.content.files.saving import append_to_chat, save_chat
+from innkeeper.conversation.reply import ReplyRules, finished_reply
+from innkeeper.conversation.reply_stream import ReplyStream
 from innkeeper.prompt import BuildRequest, InnkeeperError, Message, Plan, Ports, UnknownNameError, UsageError, utc_now
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns import build as build_plan
 from innkeeper.taverns.participants import members_of, name_of, speakers_of
-from innkeeper.taverns.reply import finished_reply
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 Builder = Callable[[BuildRequest, Ports], Plan]
 """What makes a plan of a request: `innkeeper.taverns.build`."""
+
+
+class _ReplyCutError(Exception):
+    """The reply is at its end, since somebody else begins to speak: nothing more of it is waited for."""
 
 
 class Conversation:
@@ -235,35 +240,57 @@ class Conversation:
         return reply
 
     def _heard(self, plan: Plan, on_delta: Callable[[str], Any], said: str = "") -> str:
-        """The reply. Ctrl-C ends it where it is; with nothing heard yet it comes through."""
+        """Return the reply that is kept, which is what was shown of it.
+
+        Ctrl-C ends it where it is; with nothing heard yet it comes through. It also ends where somebody else begins to speak.
+        """
         self.plan = plan
-        heard: list[str] = []
+        rules = ReplyRules.of(self._request_after(plan), self.character_name)
+        stream = ReplyStream(rules)
+
+        def show(text: str) -> None:
+            if text:
+                on_delta(text)
 
         def hear(piece: str) -> None:
-            heard.append(piece)
-            on_delta(piece)
+            show(stream.feed(piece))
+            if stream.is_cut and self.tools is None:
+                raise _ReplyCutError
+
+        def begin_again() -> None:
+            nonlocal stream
+            show(stream.end() + "\n")
+            stream = ReplyStream(rules)
 
         end, usage = None, None
         try:
-            if self.tools is not None and self._offered(plan.request.generation if plan.request else "normal"):
-                from innkeeper.cli.talk.tools import answer_with_tools
-
-                reply, end, usage = answer_with_tools(
-                    self._of_speaker(plan), self._before(plan), self.handle, self.tools, hear
-                )
-            else:
-                reply, end, usage = self.handle.answer(plan, hear)
+            _, end, usage = self._asked(plan, hear, begin_again)
+        except _ReplyCutError:
+            end = "stop"
         except KeyboardInterrupt:
-            if not "".join(heard).strip():
+            if not stream.raw.strip():
                 raise
-            reply, end = "".join(heard), "stopped"
+            end = "stopped"
         except InnkeeperError as error:
-            self._told(RecordedTurn(plan, said, "".join(heard), error.kind, None, self.character_name))
+            self._told(RecordedTurn(plan, said, stream.raw, error.kind, None, self.character_name))
             raise
         self._remember(plan)
-        reply = self._kept(plan, reply)
-        self._told(RecordedTurn(plan, said, reply.strip(), end, usage, self.character_name))
-        return reply
+        finished = finished_reply(self._request_after(plan), stream.raw, speaker=self.character_name)
+        self.base = self.base.with_(variables=finished.variables)
+        show(stream.end(finished.text))
+        self._told(RecordedTurn(plan, said, stream.text.strip(), end, usage, self.character_name))
+        return stream.text
+
+    def _asked(
+        self, plan: Plan, hear: Callable[[str], Any], on_calls: Callable[[], Any]
+    ) -> tuple[str, str | None, Mapping[str, Any] | None]:
+        """Let the model answer a plan, with tools where there are some; return the text, why it ended, and its figures."""
+        if self.tools is None or not self._offered(plan.request.generation if plan.request else "normal"):
+            return self.handle.answer(plan, hear)
+        from innkeeper.cli.talk.tools import answer_with_tools
+
+        before = self._before(plan)
+        return answer_with_tools(self._of_speaker(plan), before, self.handle, self.tools, hear, on_calls)
 
     def _offered(self, generation: str) -> list[dict[str, Any]]:
         """What the model may call, where it speaks for the character from the beginning of a reply."""
@@ -288,14 +315,11 @@ class Conversation:
         if self.listener is not None:
             self.listener.turn(self, turn)
 
-    def _kept(self, plan: Plan, reply: str) -> str:
-        """A reply as the tavern keeps it."""
+    def _request_after(self, plan: Plan) -> BuildRequest:
+        """Return the request by which the answer to a plan is finished: with the chat up to the answer."""
         history, now = self.chat.to_messages(hidden=True), self.base.now or self._now()
         generation = "normal" if plan.request is None else plan.request.generation
-        request = self.base.with_(tavern=plan.tavern, history=history, now=now, generation=generation)
-        finished = finished_reply(request, reply, speaker=self.character_name)
-        self.base = self.base.with_(variables=finished.variables)
-        return finished.text
+        return self.base.with_(tavern=plan.tavern, history=history, now=now, generation=generation)
 
     def _remember(self, plan: Plan) -> None:
         """What the turn changed beside the chat: variables and lasting effects of lore; both are stored in its header."""

@@ -127,11 +127,12 @@ def answer_with_tools(
     handle: ModelHandle,
     tools: Toolbox,
     on_delta: Callable[[str], Any],
+    on_calls: Callable[[], Any],
 ) -> ToolAnswer:
     """What the model says to a chat, with as many calls of tools before as it wants; each prompt is built by the plan's tavern.
 
-    ``plan`` is the one without calls, ``history`` the chat up to the answer. ``on_delta`` hears what
-    is said while it comes, before calls of tools, too: on a line of its own. A provider that refuses tools is asked once more
+    ``plan`` is the one without calls, ``history`` the chat up to the answer. ``on_delta`` is called with each piece of text, also
+    before calls of tools; ``on_calls`` where such a text has ended. A provider that refuses tools is asked once more
     without. Raises what `ToolLoopRunner.run` raises.
     """
     from innkeeper.inference.run.config import RunnerConfig
@@ -162,7 +163,7 @@ def answer_with_tools(
         if event["type"] == "text_delta":
             on_delta(event["delta"])
         elif event["type"] == "llm_request_end" and event["has_tool_calls"] and event["content_bytes"]:
-            on_delta("\n")
+            on_calls()
         _follow(event)
 
     result = loop.run(None, history, on_event=follow, stream=True)

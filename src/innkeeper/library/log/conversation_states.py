@@ -1,6 +1,6 @@
 """ConversationStates: what conversations are left with between their turns, in the database.
 
-It is a `StateStore` of `innkeeper.taverns.profiles.state`: a service that is started again, and several that share a database, go
+It is a `StateStore` of `innkeeper.conversation.state`: a service that is started again, and several that share a database, go
 on with the same conversations.
 """
 
@@ -13,10 +13,10 @@ from typing import Any, Final
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from innkeeper.conversation.state import StoredState
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversation_states as states
-from innkeeper.taverns.profiles.state import StoredState
 
 MAX_STATES_KEPT: Final = 64
 """States of one conversation that are kept (no error: older ones are forgotten)."""

@@ -153,7 +153,7 @@ def _made(
 
 
 def _turn(state: AppState, name: str, asked: Mapping[str, Any], ports: Ports, path: str) -> Made:
-    from innkeeper.taverns.profiles import ConversationState, TurnInput, profile_turn
+    from innkeeper.conversation import ConversationState, TurnInput, profile_turn
 
     seed, window = asked.get("seed"), asked.get("context_window")
     for field, value in (("seed", seed), ("context_window", window)):

@@ -14,6 +14,17 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.conversation.reply import ReplyRules
+from innkeeper.conversation.reply_stream import ReplyStream
+from innkeeper.conversation.state import (
+    MAX_STATE,
+    StatesInMemory,
+    StateStore,
+    StoredState,
+    conversation_scope,
+    prefix_keys,
+    state_before,
+)
 from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.raw import refuse_raw
@@ -42,17 +53,6 @@ from innkeeper.service.prompts.tasks import (
 )
 from innkeeper.taverns.profiles.opened import Profiles
 from innkeeper.taverns.profiles.profile import Profile
-from innkeeper.taverns.profiles.state import (
-    MAX_STATE,
-    StatesInMemory,
-    StateStore,
-    StoredState,
-    conversation_scope,
-    prefix_keys,
-    state_before,
-)
-from innkeeper.taverns.reply import ReplyRules
-from innkeeper.taverns.reply_stream import ReplyStream
 
 PLAN_PATH: Final = "/v1/prompts/plans/"
 """Where plans are looked at: the header ``x-innkeeper-plan`` has the whole path."""
@@ -177,47 +177,36 @@ class ProfileModels:
         keep: Callable[[bytes], Any],
     ) -> AsyncGenerator[ModelEvent]:
         """The events of an answer as the tavern keeps it."""
-        rules = convert(made.rules, ReplyRules)
-        text = _Whole() if made.rewrites or rules.whole_sentences else _Trimmed(rules)
+        reply = _ReplyEvents(ReplyStream(convert(made.rules, ReplyRules)))
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
-                    said = text.take(event)
-                    if said is not None:
-                        yield said
-                    if text.is_cut and task.stream:
+                    delta = reply.take(event)
+                    if delta is not None:
+                        yield delta
+                    if reply.stream.is_cut and task.stream:
                         yield Finished(reason="stop", said="stop")
                         return
                     continue
                 if isinstance(event, Finished):
-                    for rest in await self._rest(text, rules, made, task, caller, keep):
+                    for rest in await self._rest(reply, made, task, caller, keep):
                         yield rest
                 yield event
-        for rest in await self._rest(text, rules, made, task, caller, keep):
+        for rest in await self._rest(reply, made, task, caller, keep):
             yield rest
 
     async def _rest(
-        self,
-        text: _Whole | _Trimmed,
-        rules: ReplyRules,
-        made: TurnMade,
-        task: TurnTask,
-        caller: str,
-        keep: Callable[[bytes], Any],
+        self, reply: _ReplyEvents, made: TurnMade, task: TurnTask, caller: str, keep: Callable[[bytes], Any]
     ) -> tuple[TextDelta, ...]:
-        """What is left to be said at the end of an answer; nothing the second time."""
-        said = text.end()
-        if not said:
-            return ()
-        if isinstance(text, _Whole):
-            if made.rewrites:
-                asked = ReplyTask(task=task, state=made.state, speaker=made.speaker, text=said)
-                reply = unpack(await self._work(REPLIES, msgspec.msgpack.encode(asked), caller), ReplyMade)
-                await keep(reply.state)
-                said = reply.text
-            else:
-                said = rules.trimmed(said)
-        return (text.delta(said),)
+        """Return what is left to be shown at the end of an answer; nothing the second time."""
+        stream, finished = reply.stream, None
+        if stream.rules.scripts and stream.raw and not stream.is_ended:
+            asked = ReplyTask(task=task, state=made.state, speaker=made.speaker, text=stream.raw)
+            after = unpack(await self._work(REPLIES, msgspec.msgpack.encode(asked), caller), ReplyMade)
+            await keep(after.state)
+            finished = after.text
+        rest = stream.end(finished)
+        return (reply.delta(rest),) if rest else ()
 
     async def _work(self, path: str, body: bytes, caller: str) -> bytes:
         reply = await self._pool.answer(Request(TURN, path, body=body), caller)
@@ -233,68 +222,35 @@ class ProfileModels:
 _DONE: Final = 200
 
 
-class _Whole:
-    """An answer that is passed on when it is whole."""
+class _ReplyEvents:
+    """An answer's events of text, trimmed by a `ReplyStream`."""
 
-    is_cut = False
-
-    def __init__(self) -> None:
-        self._parts: list[TextDelta] = []
-
-    def take(self, event: TextDelta) -> TextDelta | None:
-        """Nothing yet."""
-        self._parts.append(event)
-        return None
-
-    def end(self) -> str:
-        """All of it; nothing the second time."""
-        text = "".join([part.text for part in self._parts])
-        self._parts = self._parts[:1] if text else []
-        self._parts = [msgspec.structs.replace(part, text="") for part in self._parts]
-        return text
-
-    def delta(self, text: str) -> TextDelta:
-        """The event that says it."""
-        return TextDelta(text=text, item_id=self._parts[0].item_id if self._parts else "")
-
-
-class _Trimmed:
-    """An answer that is trimmed while it comes."""
-
-    def __init__(self, rules: ReplyRules) -> None:
-        self._stream = ReplyStream(rules)
+    def __init__(self, stream: ReplyStream) -> None:
+        self.stream = stream
         self._first: TextDelta | None = None
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether somebody else has begun to speak."""
-        return self._stream.is_cut
-
     def take(self, event: TextDelta) -> TextDelta | None:
-        """What can be said; where an item begins is said with its first words."""
-        said = self._stream.feed(event.text)
+        """Return what can be shown; where an item begins is told with its first words."""
+        text = self.stream.feed(event.text)
         first, self._first = self._first or event, None
-        if not said and not event.annotations:
+        if not text and (self.stream.rules.holds or not event.annotations):
             self._first = first
             return None
-        same = said == event.text
         return msgspec.structs.replace(
             event,
-            text=said,
-            logprobs=event.logprobs if same else (),
+            text=text,
+            logprobs=event.logprobs if text == event.text else (),
             new=first.new or event.new,
             part=first.part or event.part,
             item_id=event.item_id or first.item_id,
         )
 
-    def end(self) -> str:
-        """What is left."""
-        return self._stream.end()
-
     def delta(self, text: str) -> TextDelta:
-        """The event that says it."""
+        """Return the event that brings the rest of the text."""
         first = self._first
-        return TextDelta(text=text) if first is None else msgspec.structs.replace(first, text=text, logprobs=())
+        if first is None or self.stream.rules.holds:
+            return TextDelta(text=text, item_id="" if first is None else first.item_id)
+        return msgspec.structs.replace(first, text=text, logprobs=())
 
 
 def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:

@@ -9,6 +9,7 @@ from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from innkeeper.conversation.state import StatesInMemory, StateStore
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
@@ -23,7 +24,6 @@ from innkeeper.service.prompts.profile_models import ProfileModels
 from innkeeper.service.prompts.tasks import PLANS, TURN
 from innkeeper.service.settings import Settings
 from innkeeper.taverns.profiles.opened import Profiles
-from innkeeper.taverns.profiles.state import StatesInMemory, StateStore
 
 if TYPE_CHECKING:
     from innkeeper.service.guard.work import Ticket

@@ -18,9 +18,10 @@ from innkeeper.prompt.once import unpack
 from innkeeper.service.exchange import Reply, Request
 
 if TYPE_CHECKING:
+    from innkeeper.conversation import ProfileTurn
     from innkeeper.prompt import BuildRequest, Ports
     from innkeeper.service.gateway.state import AppState
-    from innkeeper.taverns.profiles import OpenProfile, ProfileTurn
+    from innkeeper.taverns.profiles import OpenProfile
 
 
 TURN: Final = "TURN"
@@ -58,7 +59,6 @@ class TurnMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     speaker: str
     digest: str
     rules: dict[str, Any]
-    rewrites: bool = False
     notes: list[dict[str, Any]] = []
 
 
@@ -97,7 +97,7 @@ def harmless(state: AppState, request: BuildRequest) -> BuildRequest:
 
 def turn_of(profile: OpenProfile, task: TurnTask, ports: Ports) -> ProfileTurn:
     """The turn of a task over its profile. Raises what building does."""
-    from innkeeper.taverns.profiles import ConversationState, profile_turn
+    from innkeeper.conversation import ConversationState, profile_turn
 
     return profile_turn(profile, _input(task), ConversationState.from_json(task.state), ports)
 
@@ -128,7 +128,6 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
         speaker=turn.speaker,
         digest=profile.digest,
         rules=msgspec.structs.asdict(turn.rules),
-        rewrites=turn.rewrites,
         notes=note_facts(notes),
     )
     return Reply(200, msgspec.msgpack.encode(made))
@@ -136,8 +135,8 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
 
 def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
     """Finish an answer."""
-    from innkeeper.taverns.profiles import ConversationState
-    from innkeeper.taverns.profiles.turn import turn_answered
+    from innkeeper.conversation import ConversationState
+    from innkeeper.conversation.turn import turn_answered
 
     asked = unpack(request.body, ReplyTask)
     profile, after = opened(state, asked.task.profile), ConversationState.from_json(asked.state)
@@ -148,7 +147,7 @@ def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
 
 
 def _input(task: TurnTask) -> Any:
-    from innkeeper.taverns.profiles import TurnInput
+    from innkeeper.conversation import TurnInput
 
     fields = msgspec.json.decode(task.turn)
     return TurnInput.of(fields.pop("messages", ()), **fields)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.content.preset import Preset
+from innkeeper.conversation.greetings import greetings_before
+from innkeeper.conversation.reply import Reply, ReplyRules, finished_reply
+from innkeeper.conversation.state import ConversationState, prefix_keys
 from innkeeper.dialects.options import neutral
 from innkeeper.dialects.plan_payload import RESERVE, plan_payload
 from innkeeper.prompt import BuildRequest, FrozenDict, Injection, InjectionPosition, Message, Note, NoteKind, Ports
@@ -21,10 +24,7 @@ from innkeeper.prompt.request import MAX_TOKENS
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns import TAVERNS, build
 from innkeeper.taverns.participants import cards_of, name_of, speakers_of
-from innkeeper.taverns.profiles.greetings import greetings_before
 from innkeeper.taverns.profiles.opened import OpenProfile
-from innkeeper.taverns.profiles.state import ConversationState, prefix_keys
-from innkeeper.taverns.reply import Reply, ReplyRules, finished_reply
 
 if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
@@ -68,8 +68,8 @@ class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
 class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is built. ``body`` is what the route's provider gets; ``state`` what the conversation is left with.
 
-    ``rules`` say how the answer is trimmed; with ``rewrites`` scripts may change it, too, so that a stream of it is not final.
-    ``notes`` are those of the turn itself; the plan and the body have their own.
+    ``rules`` say how the answer is trimmed, and whether a stream of it is final. ``notes`` are those of the turn itself; the plan
+    and the body have their own.
     """
 
     plan: Plan
@@ -77,7 +77,6 @@ class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
     state: ConversationState
     speaker: str
     rules: ReplyRules
-    rewrites: bool = False
     notes: tuple[Note, ...] = ()
 
     def answered(self, text: str, ports: Ports | None = None) -> tuple[Reply, ConversationState]:
@@ -110,8 +109,7 @@ def profile_turn(
         body=plan_payload(plan, plan.dialect),
         state=_after(plan, before, prepared.greetings, turn.messages),
         speaker=speaker,
-        rules=ReplyRules.of(prepared.request, speaker),
-        rewrites=profile.rewrites,
+        rules=ReplyRules.of(prepared.request, speaker, scripts=profile.rewrites),
         notes=prepared.notes,
     )
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from innkeeper.conversation import ConversationState, ProfileTurn, TurnInput, profile_turn
 from innkeeper.prompt import NoteKind
 from innkeeper.prompt.data import to_json
-from innkeeper.taverns.profiles import ConversationState, ProfileTurn, TurnInput, open_profile, profile_turn
+from innkeeper.taverns.profiles import open_profile
 from tests.taverns.profiles.folders import profile_folder
 
 NOW = "2026-01-15T12:00:00+00:00"
@@ -125,7 +126,7 @@ def test_answers_are_finished_as_the_tavern_does() -> None:
         "placement": [2],
     }
     made = turn({"settings": {"regex": [script]}, "persona": {"name": "Ada"}}, SAID)
-    assert made.rewrites
+    assert made.rules.scripts
     reply, state = made.answered("Wenna: HUSH.\nAda: Why?")
     assert reply.text == "hush."
     assert state.variables["local"]["hushed"] == "1"

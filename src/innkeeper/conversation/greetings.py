@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from innkeeper.conversation.state import ConversationState
 from innkeeper.prompt import BuildRequest, Message, Ports
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.data import to_json
@@ -18,7 +19,6 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.memo import Memo
 from innkeeper.taverns.participants import cards_of, greetings_of
 from innkeeper.taverns.profiles.opened import OpenProfile
-from innkeeper.taverns.profiles.state import ConversationState
 
 MAX_GREETINGS: Final = 16 * 1024 * 1024
 """Bytes of all greetings that a process keeps (no error: those that nobody asks for are forgotten)."""

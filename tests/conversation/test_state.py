@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt import FormatError, FrozenDict, Message
-from innkeeper.taverns.profiles.state import (
+from innkeeper.conversation.state import (
     ConversationState,
     StatesInMemory,
     StoredState,
@@ -13,6 +12,7 @@ from innkeeper.taverns.profiles.state import (
     prefix_keys,
     state_before,
 )
+from innkeeper.prompt import FormatError, FrozenDict, Message
 
 CHAT = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
 

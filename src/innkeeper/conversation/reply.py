@@ -16,6 +16,7 @@ import msgspec
 
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.note import Note
+from innkeeper.taverns.assets import rewrites_replies
 from innkeeper.taverns.participants import members_of, name_of
 
 if TYPE_CHECKING:
@@ -38,25 +39,42 @@ class Reply(msgspec.Struct, frozen=True):
 class ReplyRules(msgspec.Struct, frozen=True):
     """How an answer is trimmed: ``own`` is the name of who answers, ``others`` those of who else may begin to speak in it.
 
-    A continuation (``continues``) keeps its blank beginning; with ``whole_sentences`` half a sentence at the end goes.
+    A continuation (``continues``) keeps its blank beginning; with ``whole_sentences`` half a sentence at the end goes. With
+    ``scripts`` regex scripts may rewrite the answer, too.
     """
 
     own: str
     others: tuple[str, ...] = ()
     continues: bool = False
     whole_sentences: bool = False
+    scripts: bool = False
 
     @classmethod
-    def of(cls, request: BuildRequest, speaker: str = "") -> ReplyRules:
-        """The rules of a request; ``speaker`` is who answers, the character where left out."""
+    def of(cls, request: BuildRequest, speaker: str = "", *, scripts: bool | None = None) -> ReplyRules:
+        """Return the rules of a request.
+
+        ``speaker`` is who answers, the character where left out. ``scripts`` says whether regex scripts may rewrite replies; it
+        is looked up where left out.
+        """
         user, character = name_of(request.user, "User"), speaker or name_of(request.character, "Assistant")
         own, other = (user, character) if request.generation == "impersonate" else (character, user)
         power = request.settings.get("power_user")
         power = power if isinstance(power, Mapping) else EMPTY
         members = () if power.get("disable_group_trimming") else members_of(request.group)
         others = dict.fromkeys(name for name in (other, *members) if name.strip() and name != own)
-        sentences = bool(power.get("trim_sentences"))
-        return cls(own, tuple(others), continues=request.generation == "continue", whole_sentences=sentences)
+        scripts = rewrites_replies(request) if scripts is None else scripts
+        return cls(
+            own,
+            tuple(others),
+            continues=request.generation == "continue",
+            whole_sentences=bool(power.get("trim_sentences")),
+            scripts=scripts and request.generation != "impersonate",
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing of an answer is final before it is whole."""
+        return self.whole_sentences or self.scripts
 
     def trimmed(self, text: str) -> str:
         """The text without blank ends, the speaker's name in front, and other people's lines; never nothing of something."""
@@ -96,26 +114,3 @@ def finished_reply(request: BuildRequest, text: str, *, speaker: str = "", ports
         scripted = stored_text(request, stripped, ports=ports)
         reply = Reply(scripted.text, scripted.variables, scripted.notes)
     return msgspec.structs.replace(reply, text=ReplyRules.of(request, speaker).trimmed(reply.text))
-
-
-def rewrites_replies(request: BuildRequest) -> bool:
-    """Whether there are scripts that could make something else of what the model says."""
-    from innkeeper.taverns.assets import Assets
-
-    if request.tavern != _SILLY:
-        return False
-    assets = Assets(request)
-    cards = [member.card for member in assets.members] or [card for card in (assets.character,) if card is not None]
-    sources = [request.settings.get("regex"), *(card.raw for card in cards), getattr(assets.preset, "raw", None)]
-    return any(_has_scripts(source) for source in sources)
-
-
-def _has_scripts(source: Any) -> bool:
-    """Whether regex scripts are in a card, a preset or a list of them."""
-    if isinstance(source, (list, tuple)):
-        return bool(source)
-    if not isinstance(source, Mapping):
-        return False
-    inner = source.get("data") if isinstance(source.get("data"), Mapping) else source
-    extensions = inner.get("extensions") if isinstance(inner, Mapping) else None
-    return isinstance(extensions, Mapping) and bool(extensions.get("regex_scripts"))

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from innkeeper.conversation import ConversationState, TurnInput
+from innkeeper.conversation import greetings as module
+from innkeeper.conversation.greetings import greetings_before
 from innkeeper.prompt import Ports
-from innkeeper.taverns.profiles import ConversationState, OpenProfile, TurnInput, open_profile
-from innkeeper.taverns.profiles import greetings as module
-from innkeeper.taverns.profiles.greetings import greetings_before
+from innkeeper.taverns.profiles import OpenProfile, open_profile
 
 NOON, NIGHT = "2026-01-15T12:00:00+00:00", "2026-01-15T23:00:00+00:00"
 SCALES = "{{random:a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p}}"

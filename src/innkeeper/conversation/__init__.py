@@ -1,0 +1,31 @@
+"""Conversations: a turn, the state it leaves, greetings, and the rules by which a model's answer becomes a message.
+
+A turn is the same at every door: the terminal, a profile behind a client's API, a stored conversation and the inspector.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.conversation.reply import Reply as Reply
+    from innkeeper.conversation.reply import ReplyRules as ReplyRules
+    from innkeeper.conversation.reply import finished_reply as finished_reply
+    from innkeeper.conversation.reply_stream import ReplyStream as ReplyStream
+    from innkeeper.conversation.state import ConversationState as ConversationState
+    from innkeeper.conversation.turn import ProfileTurn as ProfileTurn
+    from innkeeper.conversation.turn import TurnInput as TurnInput
+    from innkeeper.conversation.turn import profile_turn as profile_turn
+
+_HOMES: Final = {
+    "ConversationState": "state",
+    "ProfileTurn": "turn",
+    "Reply": "reply",
+    "ReplyRules": "reply",
+    "ReplyStream": "reply_stream",
+    "TurnInput": "turn",
+    "finished_reply": "reply",
+    "profile_turn": "turn",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
