@@ -14,11 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import utc_now
+
+SOCKET: Final = "WEBSOCKET"
+"""The method of a call that is a WebSocket, or one message of it."""
+
+SWITCHED: Final = 101
+"""The status of a WebSocket that was opened."""
 
 
 @dataclass(slots=True)

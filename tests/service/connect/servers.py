@@ -15,7 +15,6 @@ from innkeeper.library.errors import NotFoundError
 from innkeeper.prompt.errors import FormatError, Where
 from innkeeper.service.connect.connect import connect_app
 from innkeeper.service.connect.grpc_server import GrpcServer
-from innkeeper.service.guard.auth_throttle import AuthThrottle
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.settings import Settings
 
@@ -79,8 +78,8 @@ def running(settings: Settings | None = None) -> Iterator[Servers]:
     chosen, runs, door = settings or Settings(), EchoRuns(), socket.create_server(("127.0.0.1", 0))
     app = Starlette(routes=[Mount("/prompt.v1.PromptService", connect_app(runs, chosen))])
     web = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-    gate = Gate(calls=chosen.max_calls, volume=chosen.max_bodies)
-    grpc = GrpcServer(runs, chosen, gate, AuthThrottle(chosen.keys))
+    gate = Gate(calls=chosen.max_calls, volume=chosen.max_bodies, keys=chosen.keys)
+    grpc = GrpcServer(runs, chosen, gate)
     ready, ports = threading.Event(), list[int]()
 
     async def serve() -> None:

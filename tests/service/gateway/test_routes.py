@@ -12,6 +12,7 @@ from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.gateway import routes as socket
 from innkeeper.service.gateway.routes import Sockets
 from innkeeper.service.guard.work import Gate
+from innkeeper.service.record import CallRecord
 
 TEXT = "smarttavern/macro/process_text"
 
@@ -28,6 +29,9 @@ class Computed:
         if self._error is not None:
             raise self._error
         return self._gateway.answer(request)
+
+
+RECORD = CallRecord(caller="a")
 
 
 def made(gateway: Gateway, error: InnkeeperError | None = None, calls: int = 2) -> Sockets:
@@ -49,7 +53,7 @@ def converse(sockets: Sockets, *messages: dict[str, Any], fail: bool = False) ->
                 raise OSError("gone")
             sent.append(event)
 
-        await sockets({"type": "websocket", "headers": [], "path": "/ws", "innkeeper.caller": "a"}, receive, send)
+        await sockets({"type": "websocket", "headers": [], "path": "/ws", "innkeeper.record": RECORD}, receive, send)
         return sent
 
     return asyncio.run(run())
@@ -99,18 +103,18 @@ CALL = {"type": "function_call", "function": TEXT, "params": {"text": "a"}}
 def test_limits(calls: int, size: int, error: InnkeeperError | None, code: str) -> None:
     """Calls over a WebSocket are under the limits of all calls, and a refusal is an answer."""
     sockets = made(Gateway(Settings(max_body=1_000)), error, calls)
-    reply = json.loads(asyncio.run(sockets.reply({"text": json.dumps(CALL) + " " * size}, "a")))
+    reply = json.loads(asyncio.run(sockets.reply({"text": json.dumps(CALL) + " " * size}, RECORD)))
     assert (reply["success"], reply["error"]["error_code"]) == (False, code)
 
 
 def test_large_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that is larger than a message may be is refused with its size."""
     monkeypatch.setattr(socket, "MAX_SOCKET_MESSAGE", 10)
-    reply = json.loads(asyncio.run(made(Gateway()).reply({"text": json.dumps(CALL)}, "a")))
+    reply = json.loads(asyncio.run(made(Gateway()).reply({"text": json.dumps(CALL)}, RECORD)))
     assert reply["error"]["problem"]["details"]["limit"] == "MAX_SOCKET_MESSAGE"
 
 
 @pytest.mark.parametrize("event", [{"text": '{"type": "ping"}'}, {"bytes": b'{"type":"ping"}'}])
 def test_ping(event: dict[str, Any]) -> None:
     """A ping is answered whatever else is going on."""
-    assert asyncio.run(made(Gateway(), calls=0).reply(event, "a")) == b'{"type":"pong"}'
+    assert asyncio.run(made(Gateway(), calls=0).reply(event, RECORD)) == b'{"type":"pong"}'

@@ -20,8 +20,8 @@ from innkeeper.service.errors import (
     SlowBodyError,
     TokenRateLimitError,
 )
+from innkeeper.service.guard.bodies import BodyReader, announced
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.guard.guard import BodyReader, announced
 from innkeeper.service.guard.work import FairQueue, Gate, Lag, share
 from innkeeper.service.settings import Keys, Settings
 

@@ -9,18 +9,21 @@ from typing import Any
 import httpx
 import pytest
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.service.app import create_app
+from innkeeper.service.errors import MAX_GUESSES, GuessLimitError
 from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.prices import read_prices
 from innkeeper.service.guard.work import Gate
-from innkeeper.service.inspector.server import access_of, entrance
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import Talk
-from innkeeper.service.record import CallRecord
+from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
 from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import BASE, desk_of, example_desk
 
@@ -35,12 +38,12 @@ class Service:
         self.records: list[CallRecord] = []
         settings = Settings(keys=Keys("k", grants={"k": Grant(**grant)}))
         prices = read_prices(("*=1000000,1000000",))
-        gate = Gate(calls=4, volume=2**20, keys=settings.keys, prices=prices)
-        gate.observers = (self.records.append,)
+        self.gate = Gate(calls=4, volume=2**20, keys=settings.keys, prices=prices)
+        self.gate.observers = (self.records.append,)
         routes = Routes.read(("cheap=http://127.0.0.1:9:small", "dear=http://127.0.0.1:9:huge"))
         models = RouteModels(routes, transport=httpx.MockTransport(self._provide))
-        self.inspector = Inspector(example_desk(), access_of(settings), Talk(models, "cheap"))
-        app = guarded_application(self.inspector.routes, settings, gate, access=self.inspector.access)
+        self.inspector = Inspector(example_desk(), Access(), Talk(models, "cheap"))
+        app = guarded_application(self.inspector.routes, settings, self.gate, access=self.inspector.access)
         self.client = TestClient(app, base_url=BASE, follow_redirects=False)
 
     def _provide(self, request: httpx.Request) -> httpx.Response:
@@ -99,7 +102,7 @@ def test_wrong_tokens_and_wrong_keys_are_recorded() -> None:
 def test_the_service_has_the_inspector_among_its_pages() -> None:
     """One application: one number of requests, one answer to what is not there; other origins get no permission."""
     settings = Settings(grpc_port=None, cors_origins=("http://app.example",))
-    inspector = Inspector(desk_of({}), access_of(settings))
+    inspector = Inspector(desk_of({}), Access())
     client = TestClient(create_app(settings, inspector=inspector), base_url=BASE, follow_redirects=False)
     asks = {"origin": "http://app.example", "access-control-request-method": "POST"}
     assert client.options("/v1/models", headers=asks).status_code == 204
@@ -119,3 +122,28 @@ def test_the_cookie_is_a_grant_of_its_own() -> None:
     assert service.client.get(entrance("", service.inspector.access)).status_code == 303
     assert service.talk("dear", {"origin": BASE}) == 200
     assert service.records[-1].cost == 100.0
+
+
+def test_one_address_has_one_number_of_guesses() -> None:
+    """Wrong keys count together wherever they are brought: to the inspector, to other pages, to gRPC."""
+    service = Service()
+    throttle = service.gate.throttle
+    for _ in range(MAX_GUESSES):
+        service.talk("cheap", {"authorization": "Bearer wrong"})
+    assert service.client.get("/v1/models", headers={"authorization": "Bearer wrong"}).status_code == 429
+    with pytest.raises(GuessLimitError):
+        throttle.caller({"x-api-key": "wrong"}, "testclient")
+
+
+def test_a_connection_has_a_record() -> None:
+    """With the number that the client is given; one that is refused, too."""
+    service = Service()
+    live = "ws" + BASE.removeprefix("http") + "/v1/inspector/live"
+    with service.client.websocket_connect(live, headers=HEADERS) as socket:
+        headers: Any = socket.extra_headers
+        number = dict(headers)[b"x-request-id"].decode()
+    with pytest.raises(WebSocketDisconnect), service.client.websocket_connect(live, headers={"x-api-key": "wrong"}):
+        pass
+    records = [(record.number == number, record.method, record.surface, record.status) for record in service.records]
+    assert records == [(True, SOCKET, "inspector", SWITCHED), (False, SOCKET, "inspector", 403)]
+    assert [record.error for record in service.records] == ["", "key_missing"]

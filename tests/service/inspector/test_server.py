@@ -12,7 +12,8 @@ from starlette.testclient import TestClient
 from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.work import Gate
-from innkeeper.service.inspector.server import access_of, entrance
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import BASE, desk_of
@@ -28,7 +29,7 @@ def service(keys: Keys) -> tuple[TestClient, Inspector]:
         return PlainTextResponse("other")
 
     settings = Settings(keys=keys)
-    inspector = Inspector(desk_of({}), access_of(settings))
+    inspector = Inspector(desk_of({}), Access())
     gate = Gate(calls=4, volume=2**28, keys=keys)
     routes = [*inspector.routes, Route("/{path:path}", other)]
     app = guarded_application(routes, settings, gate, access=inspector.access)

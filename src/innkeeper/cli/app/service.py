@@ -189,14 +189,14 @@ def serve(
 def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspector:
     """The inspector of a folder, or of the packaged example."""
     from innkeeper.cli.app.inspect import open_desk
+    from innkeeper.service.inspector.access import Access
     from innkeeper.service.inspector.library.room import LibraryRoom
-    from innkeeper.service.inspector.server import access_of
     from innkeeper.service.inspector.surface import Inspector
     from innkeeper.service.inspector.talking import Talk
 
     talk = Talk(models, "local")
     opened = partial(open_desk, (Path(folder),) if folder else (), talk)
-    return Inspector(opened(), access_of(settings), talk, LibraryRoom(settings.database), another=opened)
+    return Inspector(opened(), Access(), talk, LibraryRoom(settings.database), another=opened)
 
 
 def _profiles(words: tuple[str, ...]) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from innkeeper.service.connect.messages import (
 )
 from innkeeper.service.connect.status import code_of
 from innkeeper.service.errors import STOP_SECONDS
-from innkeeper.service.guard.auth_throttle import AuthThrottle
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
 from innkeeper.service.settings import Settings
@@ -63,8 +62,8 @@ class _Message(NamedTuple):
 class GrpcServer:
     """The server. It belongs to the event loop in which it is started."""
 
-    def __init__(self, runs: PromptRuns, settings: Settings, gate: Gate, guesses: AuthThrottle) -> None:
-        self._runs, self._settings, self._gate, self._throttle = runs, settings, gate, guesses
+    def __init__(self, runs: PromptRuns, settings: Settings, gate: Gate) -> None:
+        self._runs, self._settings, self._gate = runs, settings, gate
         self._server: Any = None
 
     async def start(self, address: str) -> int:
@@ -122,21 +121,14 @@ class GrpcServer:
         """The request of a caller who may call now. Raises what the guard raises, and `FormatError`."""
         headers = {name.lower(): _text(value) for name, value in context.invocation_metadata() or ()}
         record = CallRecord(method="gRPC", path=f"/{SERVICE}", surface=SURFACE, trace=headers.get("traceparent", ""))
-        try:
-            record.caller = self._throttle.caller(headers, _address(context.peer()))
+        with self._gate.recorded(record):
+            record.caller = self._gate.throttle.caller(headers, _address(context.peer()))
             self._gate.lag.check()
             with self._gate.ticket(record.caller, record) as ticket:
                 ticket.carry(len(body))
                 await ticket.afford()
                 ticket.enter(SURFACE)
                 yield _Message.read(body, self._settings.max_body)
-            record.status = 200
-        except InnkeeperError as error:
-            record.status = error.http_status
-            record.failed(error)
-            raise
-        finally:
-            self._gate.ended(record)
 
 
 @asynccontextmanager
@@ -151,7 +143,7 @@ async def grpc_served(
     if settings.grpc_port is None:
         yield
         return
-    server, host = GrpcServer(runs, settings, gate, AuthThrottle(settings.keys)), settings.host.strip("[]")
+    server, host = GrpcServer(runs, settings, gate), settings.host.strip("[]")
     shown = f"[{host}]" if ":" in host else host
     try:
         port = await server.start(f"{shown}:{settings.grpc_port}")

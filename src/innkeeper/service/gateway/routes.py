@@ -7,6 +7,7 @@ stays; a connection that sends nothing for a minute is closed.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any, Final
 
 from starlette.requests import Request as WebRequest
@@ -25,6 +26,7 @@ from innkeeper.service.gateway.system import page
 from innkeeper.service.guard.guard import lower_headers, response
 from innkeeper.service.guard.work import Gate, Ticket, share
 from innkeeper.service.processes.pool import Pool
+from innkeeper.service.record import SOCKET, CallRecord
 
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
@@ -77,7 +79,8 @@ class Sockets:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection until it ends."""
-        socket, caller = WebSocket(scope, receive, send), scope["innkeeper.caller"]
+        socket, record = WebSocket(scope, receive, send), scope["innkeeper.record"]
+        caller = record.caller
         if self._state.sockets >= MAX_SOCKETS or self._callers.count(caller) >= share(MAX_SOCKETS):
             await socket.close(_FULL)
             return
@@ -85,15 +88,15 @@ class Sockets:
         self._state.sockets += 1
         try:
             await socket.accept()
-            await self._talk(socket, caller)
+            await self._talk(socket, record)
         except (WebSocketDisconnect, RuntimeError):  # the other side went away, in the middle of an answer or before
             return
         finally:
             self._callers.remove(caller)
             self._state.sockets -= 1
 
-    async def _talk(self, socket: WebSocket, caller: str) -> None:
-        while True:
+    async def _talk(self, socket: WebSocket, record: CallRecord) -> None:
+        for count in itertools.count(1):
             try:
                 async with asyncio.timeout(IDLE_SECONDS):
                     event = await socket.receive()
@@ -102,26 +105,28 @@ class Sockets:
                 return
             if event["type"] == "websocket.disconnect":
                 return
-            await socket.send_text((await self.reply(event, caller)).decode())
+            message = CallRecord(f"{record.number}-{count}", record.caller, SOCKET, record.path, record.surface)
+            await socket.send_text((await self.reply(event, message)).decode())
 
-    async def reply(self, event: Any, caller: str) -> bytes:
-        """The answer to one message."""
+    async def reply(self, event: Any, record: CallRecord) -> bytes:
+        """The answer to one message, which is a call with a record of its own."""
         data = event["text"].encode("utf-8", "replace") if event.get("text") else event.get("bytes") or b""
         if data in PING:
             return PONG
         try:
-            return await self._answer(data, caller)
+            with self._gate.recorded(record):
+                return await self._answer(data, record)
         except InnkeeperError as error:
             return failed(error)
 
-    async def _answer(self, data: bytes, caller: str) -> bytes:
+    async def _answer(self, data: bytes, record: CallRecord) -> bytes:
         allowed = self._state.settings.max_body
         if len(data) > allowed:
             raise BodyLimitError("the message", limit="MAX_BODY", allowed=allowed, found=len(data))
-        with self._gate.ticket(caller) as ticket:
+        with self._gate.ticket(record.caller, record) as ticket:
             ticket.enter()
             ticket.carry(len(data))
-            answer = (await self._pool.answer(Request(MESSAGE, MESSAGES, body=data), caller)).body
+            answer = (await self._pool.answer(Request(MESSAGE, MESSAGES, body=data), record.caller)).body
         if len(answer) > MAX_SOCKET_MESSAGE:
             limit, hint = "MAX_SOCKET_MESSAGE", "make this call over HTTP"
             raise LimitError("the reply", limit=limit, allowed=MAX_SOCKET_MESSAGE, found=len(answer), hint=hint)

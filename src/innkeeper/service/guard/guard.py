@@ -4,11 +4,6 @@ In order: a number for the request, permission questions of browsers, the size o
 server is. Bodies are read here too, counted while they arrive and within a time, so that no surface can forget the limits; then
 it is seen how many calls there are, and what this key may do. Whether the service is there can always be asked. When a call has
 ended its record goes to whoever observes: logs, metrics, spans.
-
-Origins: a page of another origin can send simple requests without permission, and can make its own host name point to this
-machine (DNS rebinding). Browsers say where a request comes from in ``Origin``, ``Sec-Fetch-Site`` and ``Host``; programs such as
-curl send no ``Origin`` and are not asked for one. With a key configured a foreign page cannot do anything, since it does not
-know the key; then only the permission headers (CORS) stay closed.
 """
 
 from __future__ import annotations
@@ -18,8 +13,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
@@ -29,30 +23,16 @@ from innkeeper.inference.client.within import within
 from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import fresh_seed
-from innkeeper.prompt.text import shorten
 from innkeeper.service.error_facts import PREFIX, defect_reply, inspector_reply, refusal, surface_reply
-from innkeeper.service.errors import (
-    MAX_HEADERS,
-    MAX_UPLOAD,
-    RETRY_SECONDS,
-    BodyLimitError,
-    EncodingError,
-    HeaderLimitError,
-    OriginRefusedError,
-    ScopeError,
-    SlowBodyError,
-    StoppingError,
-)
+from innkeeper.service.errors import RETRY_SECONDS, OriginRefusedError, ScopeError, StoppingError
 from innkeeper.service.exchange import Reply, error_reply, json_reply
-from innkeeper.service.guard.auth_throttle import AuthThrottle
+from innkeeper.service.guard.bodies import BodyReader, check_encoding, check_size
+from innkeeper.service.guard.origins import check_host, check_origin, check_own_page, is_preflight, permissions
 from innkeeper.service.guard.surfaces import INSPECTOR, PROBES, SIGNED, surface_of
-from innkeeper.service.guard.work import Gate, Ticket
-from innkeeper.service.record import CallRecord
-from innkeeper.service.settings import Settings, is_loopback
-
-if TYPE_CHECKING:
-    from innkeeper.service.inspector.access import Access
-
+from innkeeper.service.guard.work import Gate
+from innkeeper.service.inspector.access import OWNER, Access, Visitor
+from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
+from innkeeper.service.settings import Settings, presented_key
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -111,7 +91,6 @@ class Guard:
         self._gate = gate
         self._access = access
         self._headers = _FIXED if headers is None else headers
-        self._throttle = AuthThrottle(settings.keys)
         self._start = fresh_seed()
         self._count = 0
 
@@ -124,15 +103,18 @@ class Guard:
         else:
             await self._app(scope, receive, send)
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = lower_headers(scope)
-        record = CallRecord(
+    def _record(self, scope: Scope, headers: dict[str, str]) -> CallRecord:
+        return CallRecord(
             number=self._number(headers),
-            method=scope["method"],
+            method=scope.get("method", SOCKET),
             path=scope["path"],
             surface=surface_of(scope["path"]),
             trace=headers.get("traceparent", ""),
         )
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = lower_headers(scope)
+        record = self._record(scope, headers)
         if self._is_inspector(record.path):  # no other origin ever gets a permission there
             marks = {**HEADERS, "x-request-id": record.number}
         else:
@@ -189,27 +171,43 @@ class Guard:
                 await outlet.refuse(error)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            if self._is_inspector(scope["path"]):
-                self._visit(scope, lower_headers(scope))
-                await self._app(scope, receive, send)
-                return
-            scope["innkeeper.caller"] = caller = self._caller(scope, lower_headers(scope))
-            grant = self._settings.keys.grant(caller)
-            grant.check_surface(surface_of(scope["path"]))
-            if grant.operation is not None:
-                raise ScopeError("a key with operations of its own may not use the WebSocket", scope="operation")
-        except InnkeeperError:
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
+        headers = lower_headers(scope)
+        record = scope["innkeeper.record"] = self._record(scope, headers)
+
+        async def answer(event: MutableMapping[str, Any]) -> None:
+            if event["type"] == "websocket.accept":
+                record.status = SWITCHED
+                event = {**event, "headers": [*event.get("headers", ()), (b"x-request-id", record.number.encode())]}
+            elif not record.status:
+                record.status = 403
+            await send(event)
+
+        with self._gate.recorded(record):
+            try:
+                self._admit_socket(scope, headers, record)
+            except InnkeeperError as error:
+                record.failed(error)
+                await receive()
+                await answer({"type": "websocket.close", "code": 1008})
+            else:
+                await self._app(scope, receive, answer)
+
+    def _admit_socket(self, scope: Scope, headers: dict[str, str], record: CallRecord) -> None:
+        """Let a WebSocket be opened. Raises what refuses it."""
+        if self._is_inspector(record.path):
+            record.caller = self._visit(scope, headers)
             return
-        await self._app(scope, receive, send)
+        record.caller = self._caller(scope, headers)
+        grant = self._settings.keys.grant(record.caller)
+        grant.check_surface(record.surface)
+        if grant.operation is not None:
+            raise ScopeError("a key with operations of its own may not use the WebSocket", scope="operation")
 
     def _caller(self, scope: Scope, headers: dict[str, str]) -> str:
         """Who calls, once it is known that he may."""
         check_size(scope)
         check_origin(headers, self._settings)
-        return self._throttle.caller(headers, (scope.get("client") or ("",))[0])
+        return self._gate.throttle.caller(headers, (scope.get("client") or ("",))[0])
 
     def _is_inspector(self, path: str) -> bool:
         return self._access is not None and surface_of(path) == INSPECTOR
@@ -220,13 +218,22 @@ class Guard:
         The page that gives that cookie is open: it looks at the token itself.
         """
         check_size(scope)
-        access = self._access
+        access, keys = self._access, self._settings.keys
         assert access is not None  # noqa: S101 - the inspector is here
+        if not keys:
+            check_host(headers, self._settings)
         if access.is_entrance(scope["path"], scope.get("query_string", b"")):
-            access.check_host(headers)
             return VISITOR
-        changes = scope["type"] == "websocket" or scope["method"] != "GET"
-        visitor = access.check(headers, changes=changes, address=(scope.get("client") or ("",))[0])
+        if keys and presented_key(headers):
+            name = self._gate.throttle.caller(headers, (scope.get("client") or ("",))[0])
+            grant = keys.grant(name)
+            grant.check_surface(INSPECTOR)
+            visitor = Visitor(name, grant)
+            check_own_page(headers, changes=False)
+        else:
+            visitor = OWNER
+            check_own_page(headers, changes=scope["type"] == "websocket" or scope["method"] != "GET")
+            access.check_cookie(headers)
         scope["innkeeper.visitor"] = visitor
         return visitor.name or VISITOR
 
@@ -334,127 +341,3 @@ def _once(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return take
-
-
-_METHODS: Final = "GET, POST, DELETE"
-_HEADERS: Final = (
-    "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain, "
-    "x-innkeeper-mode, x-innkeeper-route, "
-    "anthropic-version, anthropic-beta, openai-organization, openai-project"
-)
-_FOREIGN: Final = frozenset({"cross-site", "same-site"})
-
-
-def check_size(scope: Scope) -> None:
-    """Let a request pass whose line and headers are not too large. Raises `HeaderLimitError`."""
-    size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
-    size += len(scope.get("raw_path", b"")) + len(scope.get("query_string", b""))
-    if size > MAX_HEADERS:
-        hint = "send less in headers and path"
-        raise HeaderLimitError("the headers", limit="MAX_HEADERS", allowed=MAX_HEADERS, found=size, hint=hint)
-
-
-def check_encoding(headers: Mapping[str, str]) -> None:
-    """Let a request pass whose body is as it is. Raises `EncodingError`."""
-    encoding = headers.get("content-encoding", "").strip().lower()
-    if encoding not in {"", "identity"}:
-        raise EncodingError(f"a body encoded as {shorten(encoding, 40)!r}")
-
-
-def check_origin(headers: Mapping[str, str], settings: Settings) -> None:
-    """Let a request pass that no foreign web page made. ``headers`` have lower-case names.
-
-    Raises:
-        OriginRefusedError: another origin, or a host name that is not this machine's, and no key guards the service.
-    """
-    if settings.keys:
-        return
-    host = headers.get("host", "")
-    if "host" in headers and not _own_host(host, settings):
-        raise OriginRefusedError(
-            "the host name of this request is not this service's", hint="call it as 127.0.0.1 or localhost"
-        )
-    origin = headers.get("origin")
-    if origin is None:
-        if headers.get("sec-fetch-site", "").lower() in _FOREIGN:
-            raise OriginRefusedError("a web page of another origin made this request")
-    elif not (origin in settings.cors_origins or origin.lower() == f"http://{host.lower()}"):
-        raise OriginRefusedError("a web page of another origin made this request")
-
-
-def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser asks what a page may do."""
-    return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
-
-
-def permissions(headers: Mapping[str, str], settings: Settings, *, preflight: bool = False) -> dict[str, str]:
-    """The permission headers for the page that asks: none unless its origin was allowed when the service started."""
-    origin = headers.get("origin")
-    if origin is None or origin not in settings.cors_origins:
-        return {}
-    granted = {"access-control-allow-origin": origin, "vary": "Origin"}
-    if preflight:
-        granted |= {
-            "access-control-allow-methods": _METHODS,
-            "access-control-allow-headers": _HEADERS,
-            "access-control-max-age": "600",
-        }
-    return granted
-
-
-def _own_host(host: str, settings: Settings) -> bool:
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    return is_loopback(name) or name == settings.host.lower()
-
-
-class BodyReader:
-    """One request's body, charged to its ticket while it arrives."""
-
-    def __init__(
-        self, receive: Callable[[], Awaitable[Any]], settings: Settings, ticket: Ticket, *, upload: bool = False
-    ) -> None:
-        self._limit, self._most = ("MAX_UPLOAD", MAX_UPLOAD) if upload else ("MAX_BODY", settings.max_body)
-        self._receive = receive
-        self._settings = settings
-        self._ticket = ticket
-
-    async def read(self, headers: Mapping[str, str]) -> bytes:
-        """The whole body.
-
-        Raises:
-            BodyLimitError: it is larger than allowed, by its announcement or by what arrived.
-            OverloadError: all bodies together are.
-            SlowBodyError: it did not arrive in time, or the client went away.
-        """
-        self._allow(announced(headers))
-        try:
-            return await within(self._settings.body_seconds, self._collect())
-        except TimeoutError:
-            raise SlowBodyError("the body did not arrive in time", hint="send it at once") from None
-
-    async def _collect(self) -> bytes:
-        parts: list[bytes] = []
-        while True:
-            event = await self._receive()
-            if event["type"] != "http.request":
-                raise SlowBodyError("the client went away in the middle of the body")
-            part = event.get("body", b"")
-            self._allow(self._ticket.size + len(part))
-            self._ticket.carry(len(part))
-            parts.append(part)
-            if not event.get("more_body"):
-                return b"".join(parts)
-
-    def _allow(self, size: int) -> None:
-        if size > self._most:
-            hint = "send less at once"
-            raise BodyLimitError("the body", limit=self._limit, allowed=self._most, found=size, hint=hint)
-
-
-def announced(headers: Mapping[str, str]) -> int:
-    """What ``content-length`` says, or 0."""
-    text = headers.get("content-length", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - digits of 2**63

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.errors import (
     MAX_ANSWERS,
     MAX_LAG,
@@ -25,6 +26,7 @@ from innkeeper.service.errors import (
     ConcurrencyLimitError,
     OverloadError,
 )
+from innkeeper.service.guard.auth_throttle import AuthThrottle
 from innkeeper.service.guard.prices import Price, cost_of
 from innkeeper.service.guard.quotas import Quotas
 from innkeeper.service.guard.spending import Ledger, MemoryLedger, account_of, afford
@@ -58,6 +60,7 @@ class Gate:
         self._volume = volume
         self._answers = answers
         self.keys = Keys() if keys is None else keys
+        self.throttle = AuthThrottle(self.keys)
         self.prices = prices
         self.calls: Counter[str] = Counter()
         self.answers: Counter[str] = Counter()
@@ -88,6 +91,22 @@ class Gate:
         account = account_of(ticket.caller, ticket.grant)
         if account is not None and ticket.record.cost:
             self.ledger.charge(account, ticket.record.cost)
+
+    @contextmanager
+    def recorded(self, record: CallRecord) -> Iterator[None]:
+        """Record how the call ends that this block answers, for those who observe: of calls that are no requests of HTTP."""
+        try:
+            yield
+            record.status = record.status or 200
+        except InnkeeperError as error:
+            record.status = error.http_status
+            record.failed(error)
+            raise
+        except Exception as error:
+            record.status, record.error = 500, type(error).__name__
+            raise
+        finally:
+            self.ended(record)
 
     def ended(self, record: CallRecord) -> None:
         """Tell those who observe that a call has ended."""

@@ -1,27 +1,23 @@
-"""Server: the inspector alone, on this machine; and beside the service, behind its keys."""
+"""Server: the inspector alone, on this machine."""
 
 from __future__ import annotations
 
 import logging
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.app import address, library, listen, server_config
-from innkeeper.service.guard.auth_throttle import AuthThrottle
-from innkeeper.service.inspector.access import Access, Visitor
+from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.surface import PAGE, Inspector
-from innkeeper.service.settings import Settings, presented_key
+from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.talking import Talk
 
-
-SURFACE: Final = "inspector"
-"""What a key must be allowed to look at workspaces."""
 
 _HOST: Final = "127.0.0.1"
 
@@ -63,20 +59,3 @@ def serve_inspector(
 def entrance(base: str, access: Access) -> str:
     """The address that opens the inspector once."""
     return f"{base}{PAGE}?token={access.new_token()}"
-
-
-def access_of(settings: Settings) -> Access:
-    """Who may look beside a service: whoever opens the one-time address, and keys that may use the surface `SURFACE`."""
-    if not settings.keys:
-        return Access()
-    guesses = AuthThrottle(settings.keys)
-
-    def keyed(headers: Mapping[str, str], client: str) -> Visitor | None:
-        if not presented_key(headers):
-            return None
-        name = guesses.caller(headers, client)
-        grant = settings.keys.grant(name)
-        grant.check_surface(SURFACE)
-        return Visitor(name, grant)
-
-    return Access(None, keyed)

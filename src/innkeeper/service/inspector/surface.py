@@ -61,6 +61,7 @@ class Inspector:
         talk: what answers prompts; None: nothing does.
         library: the library; None: that room is not there.
         another: opens the workspace anew, for one more key; None: all who may look share one.
+        settings: the limits and keys of an application of its own; those of a service count where it is among its pages.
     """
 
     def __init__(
@@ -71,15 +72,16 @@ class Inspector:
         library: LibraryRoom | None = None,
         *,
         another: Callable[[], Desk] | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self.desks, self.access, self._talk = Desks(desk, another), access, talk
         self._library = None if library is None else LibraryRoutes(library, _json)
         self.routes = self._routes()
-        settings = Settings()
+        settings = settings or Settings()
         self._app = guarded_application(
             [Route("/health", self._health, methods=["GET"]), *self.routes],
             settings,
-            Gate(calls=settings.max_calls, volume=settings.max_bodies),
+            Gate(calls=settings.max_calls, volume=settings.max_bodies, keys=settings.keys),
             lifespan=self._lifespan,
             access=access,
             headers=HEADERS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.memo import stored_bytes
 from innkeeper.service.guard.work import Gate
-from innkeeper.service.record import CallRecord
+from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120)
-_METHODS: Final = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
+_METHODS: Final = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", SOCKET})
 _TOKENS: Final = ("input", "output", "cached", "reasoning")
 
 
@@ -58,7 +58,8 @@ class Metrics:
         """Count a call that has ended."""
         surface = record.surface or "other"
         self._calls.labels(surface, record.method if record.method in _METHODS else "other", record.status).inc()
-        self._seconds.labels(surface).observe(record.seconds)
+        if record.status != SWITCHED:  # a WebSocket stays open as long as its client likes; its messages are calls
+            self._seconds.labels(surface).observe(record.seconds)
         if record.first is not None:
             self._first.labels(surface).observe(record.first - record.began)
         if record.error:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import pytest
 
 from innkeeper.prompt.errors import LimitError
-from innkeeper.service.guard.grants import Grant
-from innkeeper.service.inspector.access import Access, Visitor
+from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.desk import desks as module
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.desks import IDLE_SECONDS, Desks
 from innkeeper.service.inspector.surface import Inspector
+from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import Browser, answer_of, desk_of
 
 T = TypeVar("T")
@@ -141,9 +141,10 @@ def test_an_idle_one_rests() -> None:
 
 def test_what_one_key_edits_no_other_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over HTTP and the socket: files, settings and edits are the key's own."""
-    visitors = {"one": Visitor("k1", Grant()), "two": Visitor("k2", Grant())}
-    access = Access((), lambda headers, _address: visitors.get(headers.get("x-api-key", "")))
-    inspector = Inspector(desk_of({"card.json": CARD}), access, another=lambda: desk_of({"card.json": CARD}))
+    settings = Settings(keys=Keys("one", "two"))
+    inspector = Inspector(
+        desk_of({"card.json": CARD}), Access(), another=lambda: desk_of({"card.json": CARD}), settings=settings
+    )
     with Browser(inspector) as browser:
         browser.headers["x-api-key"] = "one"
         browser.post("/v1/inspector/files?name=more.json", content=CARD)

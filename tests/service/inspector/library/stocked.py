@@ -14,9 +14,11 @@ from innkeeper.library.templates.template import TemplateDraft, TemplateKey, Var
 from innkeeper.library.vault.keys import KEY_VARIABLE, EnvironmentKeys, VaultKey
 from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.once import once
-from innkeeper.service.inspector.access import OWNER, Access, Visitor
+from innkeeper.service.guard.grants import Grant
+from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.library.room import LibraryRoom
 from innkeeper.service.inspector.surface import Inspector
+from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import Browser, desk_of
 
 GREETER = "greeter"
@@ -91,9 +93,14 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+KEY = "k1"
+
+
 @contextmanager
-def rooms(path: Path | str, visitor: Visitor = OWNER) -> Iterator[Browser]:
-    """A browser in the library's rooms; with a visitor, as whoever brings that one's key."""
-    access = Access() if visitor is OWNER else Access((), lambda _headers, _address: visitor)
-    with Browser(Inspector(desk_of({}), access, None, LibraryRoom(str(path)))) as browser:
+def rooms(path: Path | str, grant: Grant | None = None) -> Iterator[Browser]:
+    """A browser in the library's rooms; with a grant, as whoever brings the key `KEY`, which has it."""
+    settings = Settings() if grant is None else Settings(keys=Keys(KEY, grants={KEY: grant}))
+    with Browser(Inspector(desk_of({}), Access(), None, LibraryRoom(str(path)), settings=settings)) as browser:
+        if grant is not None:
+            browser.headers["x-api-key"] = KEY
         yield browser

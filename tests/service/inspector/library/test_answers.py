@@ -11,7 +11,6 @@ import pytest
 from innkeeper.library.library import Library
 from innkeeper.library.tiers.documents import PolicyStore
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library.answers import MAX_TIER_TEXT
 from tests.service.inspector.library.stocked import GREETER, files_of, rooms, stocked
 from tests.service.inspector.opened import Browser
@@ -74,8 +73,8 @@ def test_the_operator_grants_it(tmp_path: Path) -> None:
         store.add("default", {"adult_enabled": True}, who="Ann")
         store.activate("default", 1, who="Ann")
     for tier in ("nsfw", "sfw"):
-        visitor = Visitor("k1", Grant(scope=("inspector",), tier=tier))
-        with rooms(path, visitor) as browser:
+        grant = Grant(scope=("inspector",), tier=tier)
+        with rooms(path, grant) as browser:
             assert _asked(browser, "resolve", use_case="chat", tier="nsfw")["granted"] == tier
 
 

@@ -13,7 +13,6 @@ import pytest
 from innkeeper.library.library import Library
 from innkeeper.library.log.logs import LogStore
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library import records
 from innkeeper.service.inspector.library.room import LibraryRoom
 from tests.service.inspector.library.stocked import GREETER, KEY, SECRET, rooms, stocked
@@ -98,7 +97,7 @@ def test_the_vault_shows_names_alone(path: Path, browser: Browser) -> None:
 @pytest.mark.parametrize("room", ["log", "metrics", "vault"])
 def test_they_are_for_administrators(path: Path, room: str) -> None:
     """A key without the scope ``admin`` sees nothing of what others did."""
-    with rooms(path, Visitor("k1", Grant(scope=("inspector",)))) as browser:
+    with rooms(path, Grant(scope=("inspector",))) as browser:
         assert browser.get(f"/v1/inspector/library/{room}").status_code == 403
         assert browser.json("library")["counts"]["calls"] == 0
 

@@ -11,13 +11,13 @@ import pytest
 
 from innkeeper.library.library import Library
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.inspector.access import Visitor
-from tests.service.inspector.library.stocked import ADULT, GREETER, draft, files_of, rooms, stocked
+from innkeeper.service.settings import Keys
+from tests.service.inspector.library.stocked import ADULT, GREETER, KEY, draft, files_of, rooms, stocked
 from tests.service.inspector.opened import Browser
 
 GREETER_AT = f"/v1/inspector/library/templates/{GREETER}"
-ADMIN = Visitor("k1", Grant(scope=("inspector", "admin")))
-READER = Visitor("k2", Grant(scope=("inspector",)))
+ADMIN = Grant(scope=("inspector", "admin"))
+READER = Grant(scope=("inspector",))
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_what_a_key_may(tmp_path: Path) -> None:
         assert browser.post(f"{GREETER_AT}/draft", json={**asked, "check": True}).status_code == 200
     with rooms(path, ADMIN) as browser:
         moved = browser.post(f"{GREETER_AT}/publish", json={"version": 1}).json()
-        assert moved["moves"][-1]["who"] == "key k1"
+        assert moved["moves"][-1]["who"] == f"key {Keys(KEY).name(KEY.encode())}"
 
 
 def test_what_lies_above_a_key_is_not_there(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.inspector.access import Visitor
 from tests.service.inspector.library.stocked import GREETER, KEY, rooms, stocked
 from tests.service.inspector.opened import Browser
 
@@ -49,7 +48,7 @@ def test_budgets(browser: Browser) -> None:
 def test_what_a_key_is_not_shown(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Without the scope ``admin`` no addresses and names of secrets; above its tier no fragments."""
     path = stocked(tmp_path_factory.mktemp("library"))
-    with rooms(path, Visitor("k1", Grant(scope=("inspector",)))) as browser:
+    with rooms(path, Grant(scope=("inspector",))) as browser:
         (provider,) = browser.json("library/providers")
         assert (provider["address"], provider["secret"]) == (None, None)
         assert [one["text"] for one in browser.json("library/negatives")] == ["blurry"]

@@ -1,0 +1,91 @@
+"""Origins: which web pages may call, by what browsers say of them, and what they may read of the reply.
+
+A page of another origin can send simple requests without permission, and can make its own host name point to this machine (DNS
+rebinding). Browsers say where a request comes from in ``Origin``, ``Sec-Fetch-Site`` and ``Host``; programs such as curl send no
+``Origin`` and are not asked for one. With a key configured a foreign page cannot do anything, since it does not know the key;
+then only the permission headers (CORS) stay closed. A cookie is sent by the browser, so a page of ours must have caused it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from innkeeper.service.errors import OriginRefusedError
+from innkeeper.service.settings import Settings, is_loopback
+
+_METHODS: Final = "GET, POST, DELETE"
+_HEADERS: Final = (
+    "authorization, content-type, x-api-key, x-request-id, x-innkeeper-now, x-innkeeper-seed, x-innkeeper-explain, "
+    "x-innkeeper-mode, x-innkeeper-route, "
+    "anthropic-version, anthropic-beta, openai-organization, openai-project"
+)
+_FOREIGN: Final = frozenset({"cross-site", "same-site"})
+
+
+def check_origin(headers: Mapping[str, str], settings: Settings) -> None:
+    """Let a request pass that no foreign web page made. ``headers`` have lower-case names.
+
+    Raises:
+        OriginRefusedError: another origin, or a host name that is not this machine's, and no key guards the service.
+    """
+    if settings.keys:
+        return
+    if "host" in headers:
+        check_host(headers, settings)
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if origin is None:
+        if headers.get("sec-fetch-site", "").lower() in _FOREIGN:
+            raise OriginRefusedError("a web page of another origin made this request")
+    elif not (origin in settings.cors_origins or origin.lower() == f"http://{host.lower()}"):
+        raise OriginRefusedError("a web page of another origin made this request")
+
+
+def check_host(headers: Mapping[str, str], settings: Settings) -> None:
+    """Let a request pass that calls the service by a name of this machine's. Raises `OriginRefusedError`."""
+    if not _own_host(headers.get("host", ""), settings):
+        raise OriginRefusedError(
+            "the host name of this request is not this service's", hint="call it as 127.0.0.1 or localhost"
+        )
+
+
+def check_own_page(headers: Mapping[str, str], *, changes: bool) -> None:
+    """Let a request pass that no page but one of ours made. Raises `OriginRefusedError`.
+
+    ``changes``: it may change something and proves by its cookie alone who makes it, so that it must name its origin.
+    """
+    origin, host = headers.get("origin"), headers.get("host", "").lower()
+    ours = origin is not None and origin.lower() in {f"http://{host}", f"https://{host}"}
+    foreign = (origin is not None and not ours) or headers.get("sec-fetch-site", "").lower() in _FOREIGN
+    if foreign or (changes and not ours):
+        hint = "use the inspector's own page; a program sends Origin with our address"
+        raise OriginRefusedError("a page of another origin made this request", hint=hint)
+
+
+def is_preflight(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser asks what a page may do."""
+    return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
+
+
+def permissions(headers: Mapping[str, str], settings: Settings, *, preflight: bool = False) -> dict[str, str]:
+    """The permission headers for the page that asks: none unless its origin was allowed when the service started."""
+    origin = headers.get("origin")
+    if origin is None or origin not in settings.cors_origins:
+        return {}
+    granted = {"access-control-allow-origin": origin, "vary": "Origin"}
+    if preflight:
+        granted |= {
+            "access-control-allow-methods": _METHODS,
+            "access-control-allow-headers": _HEADERS,
+            "access-control-max-age": "600",
+        }
+    return granted
+
+
+def _own_host(host: str, settings: Settings) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name) or name == settings.host.lower()
