@@ -1,5 +1,6 @@
 """Tests that the pages keep what is promised of them. That their examples run is tested by running them."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+import innkeeper
 from innkeeper.cli.app.root import root
 from tests.shared import ROOT
 
@@ -30,6 +32,34 @@ def blocks(page: Path) -> list[list[str]]:
     """The lines of each Python block of a page, blank ones left out."""
     found = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     return [[line for line in text.splitlines() if line.strip()] for text in found]
+
+
+def modules_imported(code: str) -> set[str]:
+    """Our modules that a piece of code imports from, or by their own name."""
+    nodes = [*ast.walk(ast.parse(code))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name for name in names if name.partition(".")[0] == "innkeeper"}
+
+
+EXAMPLES = {page: ["\n".join(lines) for lines in blocks(page)] for page in PAGES} | {
+    path: [path.read_text(encoding="utf-8")] for path in sorted((ROOT / "examples").rglob("*.py"))
+}
+
+
+@pytest.mark.parametrize("page", [page for page in EXAMPLES if EXAMPLES[page]], ids=lambda page: page.stem)
+def test_examples_import_from_the_public_packages(page: Path) -> None:
+    """Examples import from `innkeeper` or from one package below it, never deeper."""
+    modules = {module for code in EXAMPLES[page] for module in modules_imported(code)}
+    assert {module for module in modules if module.count(".") > 1} == set()
+
+
+def test_public_names_are_documented() -> None:
+    """The table of the reference has each name of `innkeeper` once, and no other."""
+    text = (ROOT / "docs" / "reference" / "python" / "index.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(names) == sorted(set(innkeeper.__all__) - {"__version__"})
 
 
 @pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)

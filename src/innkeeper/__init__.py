@@ -12,16 +12,50 @@ from innkeeper.lazy import lazy_names  # before the others: it makes imports by 
 from innkeeper.version import VERSION
 
 if TYPE_CHECKING:
+    from innkeeper.content import Character as Character
+    from innkeeper.content import Chat as Chat
+    from innkeeper.content import Lorebook as Lorebook
+    from innkeeper.content import Persona as Persona
+    from innkeeper.content import Preset as Preset
+    from innkeeper.content import load_character as load_character
+    from innkeeper.content import load_chat as load_chat
+    from innkeeper.content import load_lorebook as load_lorebook
+    from innkeeper.content import load_persona as load_persona
+    from innkeeper.content import load_preset as load_preset
+    from innkeeper.dialects import convert as convert
     from innkeeper.inference import AsyncClient as AsyncClient
     from innkeeper.inference import AsyncPromptRunner as AsyncPromptRunner
     from innkeeper.inference import Client as Client
+    from innkeeper.inference import FakeClient as FakeClient
     from innkeeper.inference import PromptRunner as PromptRunner
+    from innkeeper.inference import RouteClient as RouteClient
     from innkeeper.inference import RunnerConfig as RunnerConfig
+    from innkeeper.inference import ToolLoopRunner as ToolLoopRunner
+    from innkeeper.inference import tool as tool
+    from innkeeper.library import Library as Library
+    from innkeeper.library import PrepareRequest as PrepareRequest
     from innkeeper.prompt import Block as Block
     from innkeeper.prompt import BuildRequest as BuildRequest
     from innkeeper.prompt import Context as Context
+    from innkeeper.prompt import InnkeeperError as InnkeeperError
+    from innkeeper.prompt import InputError as InputError
+    from innkeeper.prompt import LimitError as LimitError
     from innkeeper.prompt import Message as Message
+    from innkeeper.prompt import Pipeline as Pipeline
     from innkeeper.prompt import Plan as Plan
+    from innkeeper.prompt import Ports as Ports
+    from innkeeper.prompt import ProviderError as ProviderError
+    from innkeeper.prompt import ReplayBundle as ReplayBundle
+    from innkeeper.prompt import State as State
+    from innkeeper.prompt import Step as Step
+    from innkeeper.prompt import StepConfig as StepConfig
+    from innkeeper.prompt import UsageError as UsageError
+    from innkeeper.service import create_app as create_app
+    from innkeeper.taverns import BuildInputs as BuildInputs
+    from innkeeper.taverns import Tavern as Tavern
+    from innkeeper.taverns import build as build
+    from innkeeper.taverns import replay as replay
+    from innkeeper.tokens import default_counter as default_counter
 
 __version__: Final = VERSION
 
@@ -29,28 +63,97 @@ _HOMES: Final = {
     "AsyncClient": "inference",
     "AsyncPromptRunner": "inference",
     "Block": "prompt",
+    "BuildInputs": "taverns",
     "BuildRequest": "prompt",
+    "Character": "content",
+    "Chat": "content",
     "Client": "inference",
     "Context": "prompt",
+    "FakeClient": "inference",
+    "InnkeeperError": "prompt",
+    "InputError": "prompt",
+    "Library": "library",
+    "LimitError": "prompt",
+    "Lorebook": "content",
     "Message": "prompt",
+    "Persona": "content",
+    "Pipeline": "prompt",
     "Plan": "prompt",
+    "Ports": "prompt",
+    "PrepareRequest": "library",
+    "Preset": "content",
     "PromptRunner": "inference",
+    "ProviderError": "prompt",
+    "ReplayBundle": "prompt",
+    "RouteClient": "inference",
     "RunnerConfig": "inference",
+    "State": "prompt",
+    "Step": "prompt",
+    "StepConfig": "prompt",
+    "Tavern": "taverns",
+    "ToolLoopRunner": "inference",
+    "UsageError": "prompt",
+    "build": "taverns",
+    "convert": "dialects",
+    "create_app": "service",
+    "default_counter": "tokens",
+    "load_character": "content",
+    "load_chat": "content",
+    "load_lorebook": "content",
+    "load_persona": "content",
+    "load_preset": "content",
+    "replay": "taverns",
+    "tool": "inference",
 }
-"""Where each public name lives: name -> module. To publish a name, add it here, above and in ``__all__``."""
+"""Where each public name lives: name -> package. To publish a name, add it here, above, in ``__all__`` and to the table of
+``docs/reference/python/index.md``."""
 
 __all__ = [
     "AsyncClient",
     "AsyncPromptRunner",
     "Block",
+    "BuildInputs",
     "BuildRequest",
+    "Character",
+    "Chat",
     "Client",
     "Context",
+    "FakeClient",
+    "InnkeeperError",
+    "InputError",
+    "Library",
+    "LimitError",
+    "Lorebook",
     "Message",
+    "Persona",
+    "Pipeline",
     "Plan",
+    "Ports",
+    "PrepareRequest",
+    "Preset",
     "PromptRunner",
+    "ProviderError",
+    "ReplayBundle",
+    "RouteClient",
     "RunnerConfig",
+    "State",
+    "Step",
+    "StepConfig",
+    "Tavern",
+    "ToolLoopRunner",
+    "UsageError",
     "__version__",
+    "build",
+    "convert",
+    "create_app",
+    "default_counter",
+    "load_character",
+    "load_chat",
+    "load_lorebook",
+    "load_persona",
+    "load_preset",
+    "replay",
+    "tool",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

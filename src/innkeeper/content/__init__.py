@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from innkeeper.content.errors import OutputExistsError as OutputExistsError
     from innkeeper.content.errors import WrongKindError as WrongKindError
     from innkeeper.content.files.format import CardFile as CardFile
+    from innkeeper.content.files.format import Format as Format
+    from innkeeper.content.files.formats import FORMATS as FORMATS
     from innkeeper.content.files.formats import Sniffed as Sniffed
     from innkeeper.content.files.formats import card_bytes as card_bytes
     from innkeeper.content.files.formats import open_card as open_card
@@ -93,28 +95,29 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "ABSENT": "json",
-    "DamagedFileError": "errors",
-    "CardAsset": "card_versions",
-    "BadLine": "chat",
     "AssetError": "errors",
+    "BadLine": "chat",
+    "CardAsset": "card_versions",
     "CardError": "errors",
     "CardFile": "files.format",
     "CardVersion": "card_versions",
-    "WrongKindError": "errors",
     "Character": "character",
     "CharacterFilter": "entry",
     "Chat": "chat",
     "ChatMessage": "chat_message",
     "ContextTemplate": "templates",
+    "DamagedFileError": "errors",
     "Decorator": "entry",
     "DepthPrompt": "character",
     "Difference": "validation",
     "Document": "json.document",
-    "JsonError": "errors",
+    "FORMATS": "files.formats",
     "Finding": "finding",
+    "Format": "files.format",
     "GLOBAL_ORDER": "preset",
     "InstructNames": "templates",
     "InstructTemplate": "templates",
+    "JsonError": "errors",
     "LIMITS": "errors",
     "Level": "finding",
     "Limits": "errors",
@@ -122,9 +125,9 @@ _HOMES: Final = {
     "Lorebook": "lorebook",
     "LorebookEntry": "entry",
     "MissingFileError": "errors",
-    "OutputExistsError": "errors",
     "NamesBehavior": "preset",
     "OrderItem": "preset",
+    "OutputExistsError": "errors",
     "Persona": "persona",
     "PersonaPosition": "persona",
     "Preset": "preset",
@@ -133,10 +136,10 @@ _HOMES: Final = {
     "PromptOrder": "preset",
     "PromptPosition": "preset",
     "Reader": "files.reader",
+    "ReasoningTemplate": "templates",
     "RegexScript": "regex_script",
     "RegexScripts": "regex_script",
     "ScriptPlacement": "regex_script",
-    "ReasoningTemplate": "templates",
     "SelectiveLogic": "entry",
     "Sniffed": "files.formats",
     "Spelling": "entry",
@@ -144,6 +147,7 @@ _HOMES: Final = {
     "SystemPrompt": "templates",
     "TextPreset": "preset",
     "ToolInvocation": "chat_message",
+    "WrongKindError": "errors",
     "append_to_chat": "files.saving",
     "blank_png": "files.png",
     "card_bytes": "files.formats",

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.dialects.conversation import Rules as Rules
+    from innkeeper.dialects.options import as_is as as_is
+    from innkeeper.dialects.options import put as put
+    from innkeeper.dialects.options import stops as stops
     from innkeeper.dialects.providers.ai21 import AI21 as AI21
     from innkeeper.dialects.providers.anthropic import Anthropic as Anthropic
     from innkeeper.dialects.providers.cohere import Cohere as Cohere
@@ -39,10 +43,14 @@ _HOMES: Final = {
     "OpenAI": "providers.openai",
     "OpenRouter": "providers.openai",
     "Responses": "providers.responses",
+    "Rules": "conversation",
     "SillyTavern": "sillytavern.dialect",
     "Text": "text",
     "XAI": "providers.xai",
+    "as_is": "options",
     "convert": "registry",
+    "put": "options",
+    "stops": "options",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.inference.adapters.generation import ModelClient as ModelClient
+    from innkeeper.inference.adapters.generation import ModelRequest as ModelRequest
+    from innkeeper.inference.adapters.registry import ADAPTERS as ADAPTERS
+    from innkeeper.inference.adapters.retries import Retries as Retries
     from innkeeper.inference.capabilities import Capabilities as Capabilities
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.route_client import RouteClient as RouteClient
     from innkeeper.inference.client.watch import cancelled_by as cancelled_by
     from innkeeper.inference.client.wire import Response as Response
+    from innkeeper.inference.errors import RequestCancelledError as RequestCancelledError
+    from innkeeper.inference.errors import StreamCutError as StreamCutError
     from innkeeper.inference.fake.provider import AsyncFakeClient as AsyncFakeClient
     from innkeeper.inference.fake.provider import EchoServer as EchoServer
     from innkeeper.inference.fake.provider import FakeClient as FakeClient
@@ -23,7 +29,17 @@ if TYPE_CHECKING:
     from innkeeper.inference.fake.script import Fault as Fault
     from innkeeper.inference.output_tags import OutputTagsConfig as OutputTagsConfig
     from innkeeper.inference.output_tags import transform_tags as transform_tags
+    from innkeeper.inference.prompts.prompt_service import PromptService as PromptService
+    from innkeeper.inference.prompts.tool_config import MemoryTools as MemoryTools
+    from innkeeper.inference.prompts.tool_config import MemoryVault as MemoryVault
+    from innkeeper.inference.prompts.tool_config import ToolConfig as ToolConfig
+    from innkeeper.inference.response.fold import response_of as response_of
+    from innkeeper.inference.routing.deployment import Deployment as Deployment
+    from innkeeper.inference.routing.deployment import Price as Price
+    from innkeeper.inference.routing.failures import Failure as Failure
     from innkeeper.inference.routing.route import Route as Route
+    from innkeeper.inference.routing.router import Router as Router
+    from innkeeper.inference.routing.router import RouteRequest as RouteRequest
     from innkeeper.inference.run.config import RunnerConfig as RunnerConfig
     from innkeeper.inference.run.directives import AsyncDirectivesRunner as AsyncDirectivesRunner
     from innkeeper.inference.run.directives import DirectivesResult as DirectivesResult
@@ -46,6 +62,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.tools.toolbox import Toolbox as Toolbox
 
 _HOMES: Final = {
+    "ADAPTERS": "adapters.registry",
     "AsyncClient": "client.clients",
     "AsyncDirectivesRunner": "run.directives",
     "AsyncFakeClient": "fake.provider",
@@ -54,22 +71,36 @@ _HOMES: Final = {
     "Capabilities": "capabilities",
     "ChatReply": "client.chat",
     "Client": "client.clients",
+    "Deployment": "routing.deployment",
     "DirectivesResult": "run.directives",
     "DirectivesRunner": "run.directives",
     "EchoServer": "fake.provider",
+    "Failure": "routing.failures",
     "FakeClient": "fake.provider",
     "FakeReply": "fake.script",
     "Fault": "fake.script",
     "FunctionTool": "tools.functions",
+    "MemoryTools": "prompts.tool_config",
+    "MemoryVault": "prompts.tool_config",
+    "ModelClient": "adapters.generation",
+    "ModelRequest": "adapters.generation",
     "OutputTagsConfig": "output_tags",
+    "Price": "routing.deployment",
     "PromptRequest": "run.request",
     "PromptResult": "run.request",
     "PromptRunner": "run.runner",
+    "PromptService": "prompts.prompt_service",
+    "RequestCancelledError": "errors",
     "Response": "client.wire",
+    "Retries": "adapters.retries",
     "Route": "routing.route",
     "RouteClient": "client.route_client",
+    "RouteRequest": "routing.router",
+    "Router": "routing.router",
     "RunnerConfig": "run.config",
+    "StreamCutError": "errors",
     "StructuredOutput": "run.directives",
+    "ToolConfig": "prompts.tool_config",
     "ToolDefinition": "tools.definition",
     "ToolLoopResult": "run.tool_run",
     "ToolLoopRunner": "run.tool_loop",
@@ -79,6 +110,7 @@ _HOMES: Final = {
     "function_tool": "tools.functions",
     "open_mcp_tools": "tools.mcp_tools",
     "open_mcp_tools_async": "tools.mcp_tools",
+    "response_of": "response.fold",
     "tool": "tools.functions",
     "transform_tags": "output_tags",
 }

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.machine import utc_now as utc_now
     from innkeeper.prompt.message import Attachment as Attachment
     from innkeeper.prompt.message import Message as Message
+    from innkeeper.prompt.message import messages_of as messages_of
     from innkeeper.prompt.note import Instrumenter as Instrumenter
     from innkeeper.prompt.note import Note as Note
     from innkeeper.prompt.note import NoteKind as NoteKind
@@ -80,6 +81,7 @@ _HOMES: Final = {
     "Attachment": "message",
     "Block": "block",
     "BudgetGroup": "block",
+    "BuildLimits": "allowance",
     "BuildRequest": "request",
     "Clock": "determinism",
     "ConfigError": "errors",
@@ -102,7 +104,6 @@ _HOMES: Final = {
     "InsertionPoint": "block",
     "Instrumenter": "note",
     "LimitError": "errors",
-    "BuildLimits": "allowance",
     "MaxTokensExceededError": "errors",
     "Message": "message",
     "Mulberry32": "determinism",
@@ -143,6 +144,7 @@ _HOMES: Final = {
     "deep_merge": "data",
     "freeze": "data",
     "fresh_seed": "machine",
+    "messages_of": "message",
     "thaw": "data",
     "utc_now": "machine",
 }

@@ -24,21 +24,25 @@ if TYPE_CHECKING:
     from innkeeper.macros.smart.options import MacroOptions as MacroOptions
     from innkeeper.macros.smart.options import Policy as Policy
     from innkeeper.macros.smart.options import StreamChance as StreamChance
+    from innkeeper.macros.smart.sandbox import SANDBOX_LIMITS as SANDBOX_LIMITS
+    from innkeeper.macros.smart.sandbox import evaluate as evaluate
 
 _HOMES = {
-    "FIXED": "options",
-    "SMARTTAVERN": "options",
     "Chance": "options",
     "CustomMacro": "options",
+    "FIXED": "options",
     "Keywords": "keywords",
     "MacroCompat": "options",
-    "SmartEnvironment": "environment",
     "MacroEnvironment": "environment",
     "MacroOptions": "options",
     "Policy": "options",
+    "SANDBOX_LIMITS": "sandbox",
+    "SMARTTAVERN": "options",
+    "SmartEnvironment": "environment",
     "StreamChance": "options",
     "condition_holds": "expansion",
     "condition_value": "expansion",
+    "evaluate": "sandbox",
     "expand": "expansion",
     "expand_pieces": "expansion",
     "process": "expansion",

@@ -1,1 +1,20 @@
 """Scenes: from a moment of a conversation to a prompt with numbered figures, and to the job that makes its picture."""
+
+from typing import TYPE_CHECKING, Final
+
+from innkeeper.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from innkeeper.operations.scenes.reading.context import Person as Person
+    from innkeeper.operations.scenes.reading.context import analyse as analyse
+    from innkeeper.operations.scenes.state import SceneState as SceneState
+    from innkeeper.operations.scenes.state import apply_changes as apply_changes
+
+_HOMES: Final = {
+    "Person": "reading.context",
+    "SceneState": "state",
+    "analyse": "reading.context",
+    "apply_changes": "state",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.taverns.silly.install import Install as Install
     from innkeeper.taverns.silly.scripts.texts import ScriptedText as ScriptedText
     from innkeeper.taverns.silly.scripts.texts import display_text as display_text
     from innkeeper.taverns.silly.scripts.texts import stored_text as stored_text
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE as TEXT_PIPELINE
 
 _HOMES: Final = {
+    "Install": "install",
     "PIPELINE": "tavern",
     "ScriptedText": "scripts.texts",
     "TAVERN": "tavern",
