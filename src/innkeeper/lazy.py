@@ -141,11 +141,11 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     A home is a module below the package, or one of another package by its whole name, ``innkeeper.…``. The first function
     remembers what it imports, and raises `AttributeError` for a name that has no home, `UnavailableError` for one that needs a
     library of an extra which is not installed. A package without ``__all__`` of its own
-    gets one: all names that have a home.
+    gets one: all names that have a home, and its version.
     """
     module = sys.modules[package]
     names = vars(module)
-    names.setdefault("__all__", sorted(homes))
+    names.setdefault("__all__", sorted({*homes, *({"__version__"} & names.keys())}))
     _wait_for_package(package)  # for a package found before the finder was there
     if any(home == name for name, home in homes.items()):
         module.__class__ = _Package

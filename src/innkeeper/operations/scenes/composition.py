@@ -21,7 +21,7 @@ from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.operations.scenes.figures import Figure, FigurePlan, FigureRole, Rewrite, numbers_in
 from innkeeper.operations.scenes.limits import MAX_APPEARANCE, MAX_FACT_CHARS
 from innkeeper.operations.scenes.modes import SceneMode
-from innkeeper.operations.scenes.reading.rules import garments
+from innkeeper.operations.scenes.reading.rules import scene_rules
 from innkeeper.operations.scenes.state import SceneState
 from innkeeper.prompt.text import shorten
 
@@ -238,7 +238,7 @@ class _Work:
         """The first features; those that speak of clothes only where the card is who says what is worn."""
         distinct: list[str] = []
         for tag in member.appearance:
-            if member.clothing.directed and garments().search(tag):
+            if member.clothing.directed and scene_rules().garments.search(tag):
                 self.omitted.append(Omitted("identity", tag, "clothing_contradiction"))
             elif tag.strip():
                 distinct.append(shorten(" ".join(tag.split()), MAX_FACT_CHARS))

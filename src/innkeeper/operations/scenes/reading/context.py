@@ -1,4 +1,4 @@
-"""Scene context: what a message tells of a scene, by declared rules, each find with its rule, its place and how sure it is.
+"""Scene context: what a message tells of a scene, by declared rules, each fact with its rule, its place and how sure it is.
 
 `analyse` gives ``{setting, mood, actions, visual_elements, positioning}`` (dynamic-prompting reference 3.7, step 4) and the
 changes of the scene's state that the message proposes. What somebody says counts for so little that no rule is sure of it.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from innkeeper.operations.scenes.limits import MAX_ACTIONS, MAX_FACT_CHARS, MAX_FACTS
 from innkeeper.operations.scenes.reading.passages import Kind, Passage, passages
-from innkeeper.operations.scenes.reading.rules import HALVED, MOODS, VERSION, ReadingRule, scene_rules
-from innkeeper.operations.scenes.state import THRESHOLD, Fact, FactOrigin, StateChange
+from innkeeper.operations.scenes.reading.rules import ReadingRule, scene_rules
+from innkeeper.operations.scenes.state import THRESHOLD, Fact, FactOrigin, SceneState, StateChange
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
 
@@ -32,21 +32,10 @@ class Person(msgspec.Struct, frozen=True):
     speaks: bool = False
 
 
-class RuleMatch(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that a rule gave: its words, how sure it is, and where it stands in the message."""
-
-    value: str
-    confidence: float
-    rule: str
-    start: int
-    end: int
-
-
-class SceneContext(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class SceneContext(msgspec.Struct, frozen=True, kw_only=True):
     """What a message tells of a scene. ``setting`` is there where it is sure enough; ``changes`` are proposals, sure or not."""
 
-    rules_version: str = VERSION
-    setting: RuleMatch | None = None
+    setting: Fact | None = None
     mood: str = ""
     actions: tuple[str, ...] = ()
     visual_elements: tuple[str, ...] = ()
@@ -56,7 +45,7 @@ class SceneContext(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, by the document's names."""
         return {
-            "rulesVersion": self.rules_version,
+            "rulesVersion": scene_rules().version,
             "setting": None if self.setting is None else self.setting.value,
             "settingConfidence": None if self.setting is None else self.setting.confidence,
             "mood": self.mood or None,
@@ -66,51 +55,68 @@ class SceneContext(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         }
 
 
+class _Match(NamedTuple):
+    """What a rule read in a passage."""
+
+    rule: ReadingRule
+    fact: Fact
+    passage: Passage
+
+
 def analyse(text: str, people: Sequence[Person] = (), *, message: str = "") -> SceneContext:
     """What a message tells of a scene; ``message`` is its id, for the facts that come of it."""
     parts = passages(text)
     charge("scenes", steps=_STEPS_A_CHARACTER * sum(len(part.text) for part in parts))
-    finds: dict[str, list[tuple[ReadingRule, RuleMatch, Passage]]] = {}
-    for rule, find, part in _finds(parts):
-        finds.setdefault(rule.field, []).append((rule, find, part))
-    sure = [find for _, find, _ in finds.get("location", ()) if find.confidence >= THRESHOLD]
+    matches = [*_matches(parts, people, message)]
+    locations = [match.fact for match in matches if match.rule.field == "location"]
+    sure = [fact for fact in locations if fact.confidence >= THRESHOLD]
     return SceneContext(
-        setting=max(sure, key=lambda find: find.start, default=None),
+        setting=max(sure, key=lambda fact: fact.start, default=None),
         mood=_mood(parts),
         actions=_actions(parts, people),
-        visual_elements=_details(finds.get("visual", ())),
-        positioning=_details(finds.get("positioning", ())),
-        changes=tuple(_changes(parts, finds, people, message)),
+        visual_elements=_details(matches, "visual"),
+        positioning=_details(matches, "positioning"),
+        changes=_changes(matches, people),
     )
 
 
-def _finds(parts: Iterable[Passage]) -> Iterator[tuple[ReadingRule, RuleMatch, Passage]]:
+def _matches(parts: Sequence[Passage], people: Iterable[Person], message: str) -> Iterator[_Match]:
+    rules = scene_rules()
+    tried = [(rule, rule.pattern, "") for rule in rules.rules if not rule.of_persons]
+    for person in people:
+        if person.name.strip():
+            name = person.name[:MAX_FACT_CHARS]
+            tried += [(rule, rule.pattern_for(person.name), name) for rule in rules.rules if rule.of_persons]
     for part in parts:
-        halved = 0.5 if HALVED.search(part.text) else 1.0
-        for rule in scene_rules():
-            for match in rule.pattern.finditer(part.text):
-                value = shorten(" ".join(match["value"].split()), MAX_FACT_CHARS)
-                confidence = round(rule.confidence * part.weight * halved, 3)
-                start = part.start + match.start("value")
-                yield rule, RuleMatch(value, confidence, rule.versioned, start, start + len(match["value"])), part
+        weight = part.weight * (0.5 if rules.elsewhere.search(part.text) else 1.0)
+        for rule, pattern, name in tried:
+            for match in pattern.finditer(part.text):
+                fact = Fact(
+                    value=name or shorten(" ".join(match["value"].split()), MAX_FACT_CHARS),
+                    origin=FactOrigin.EXTRACTOR,
+                    confidence=round(rule.confidence * weight, 3),
+                    rule=rule.name,
+                    message=message,
+                    start=part.start + match.start("value"),
+                    end=part.start + match.end("value"),
+                )
+                yield _Match(rule, fact, part)
 
 
-def _details(matches: Iterable[tuple[ReadingRule, RuleMatch, Passage]]) -> tuple[str, ...]:
+def _details(matches: Iterable[_Match], field: str) -> tuple[str, ...]:
     """What is told rather than said, each once, the first of it."""
-    values = {find.value.casefold(): find.value for _, find, part in matches if part.kind is not Kind.SPEECH}
-    return tuple(values.values())[:MAX_ACTIONS]
-
-
-# ------------------------------------------------------------------------------------------------------------------- mood
+    facts = [match.fact for match in matches if match.rule.field == field and match.passage.kind is not Kind.SPEECH]
+    return tuple({fact.value.casefold(): fact.value for fact in facts}.values())[:MAX_ACTIONS]
 
 
 def _mood(parts: Iterable[Passage]) -> str:
     """The mood that has most words, of equal ones that which comes last; what is said counts for less."""
+    moods = scene_rules().moods
     weights: Counter[str] = Counter()
     last: dict[str, int] = {}
     for part in parts:
         for word in _WORD.finditer(part.text):
-            mood = _BY_WORD.get(word[0].casefold())
+            mood = moods.get(word[0].casefold())
             if mood is not None:
                 weights[mood] += part.weight  # type: ignore[assignment]  # a counter of weights
                 last[mood] = part.start + word.start()
@@ -118,7 +124,6 @@ def _mood(parts: Iterable[Passage]) -> str:
 
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_BY_WORD: Final = {word: mood for mood, words in MOODS.items() for word in words}
 
 # ---------------------------------------------------------------------------------------------------------------- actions
 
@@ -143,81 +148,28 @@ def _subject(sentence: str) -> str:
 
 # ---------------------------------------------------------------------------------------------------------------- changes
 
-_FIELDS: Final = ("location", "time", "camera", "clothing", "props")
-_COMES: Final = r"\s+(?:\w+ly\s+)?(?:enters|arrives|appears|joins|returns|steps\s+in|walks\s+in|comes\s+in)\b"
-_GOES: Final = r"\s+(?:\w+ly\s+)?(?:leaves|departs|exits|vanishes|walks\s+out|walks\s+away|goes\s+away|is\s+gone)\b"
-_PRESENT: Final = 0.85
 
-
-def _changes(
-    parts: Sequence[Passage],
-    finds: dict[str, list[tuple[ReadingRule, RuleMatch, Passage]]],
-    people: Sequence[Person],
-    message: str,
-) -> Iterator[StateChange]:
-    """The changes of the state in the order of the story."""
-    proposed = [
-        (find.start, _change(rule, find, part, people, message))
-        for field in _FIELDS
-        for rule, find, part in finds.get(field, ())
-    ]
-    proposed += [(change.fact.start, change) for change in _comings(parts, people, message)]
+def _changes(matches: Iterable[_Match], people: Sequence[Person]) -> tuple[StateChange, ...]:
+    """The changes of the state in the order of the story; of several rules for the same words the surest."""
     surest: dict[tuple[str, str, str, int], StateChange] = {}
-    for at, change in proposed:
-        key = (change.field, change.who, change.fact.value.casefold(), at)
-        if (change.field != "clothing" or change.who) and change.fact.confidence > _confidence(surest.get(key)):
-            surest[key] = change
-    yield from sorted(surest.values(), key=lambda change: change.fact.start)[: 4 * MAX_FACTS]
+    for rule, fact, part in matches:
+        worn = rule.field == "clothing"
+        who = _wearer(part, fact, people) if worn else ""
+        if rule.field not in SceneState.__struct_fields__ or (worn and not who):
+            continue
+        key = (rule.field, who, fact.value.casefold(), fact.start)
+        if key not in surest or fact.confidence > surest[key].fact.confidence:
+            surest[key] = StateChange(rule.field, fact, who, gone=rule.gone)  # type: ignore[arg-type]  # a field of the state
+    return tuple(sorted(surest.values(), key=lambda change: change.fact.start)[: 4 * MAX_FACTS])
 
 
-def _confidence(change: StateChange | None) -> float:
-    return -1.0 if change is None else change.fact.confidence
-
-
-def _change(rule: ReadingRule, find: RuleMatch, part: Passage, people: Sequence[Person], message: str) -> StateChange:
-    who = _wearer(part, find, people) if rule.field == "clothing" else ""
-    return StateChange(rule.field, _fact(find, message), who, gone=rule.gone)  # type: ignore[arg-type]  # fields of a state
-
-
-def _fact(find: RuleMatch, message: str) -> Fact:
-    return Fact(
-        value=find.value,
-        origin=FactOrigin.EXTRACTOR,
-        confidence=find.confidence,
-        rule=find.rule,
-        message=message,
-        start=find.start,
-        end=find.end,
-    )
-
-
-def _wearer(part: Passage, find: RuleMatch, people: Sequence[Person]) -> str:
+def _wearer(part: Passage, fact: Fact, people: Sequence[Person]) -> str:
     """Who wears it: whoever is named last before it, else the human for "you", else who speaks, else nobody that is known."""
-    before = part.text[: max(0, find.start - part.start)].casefold()
+    before = part.text[: max(0, fact.start - part.start)].casefold()
     named = [(before.rfind(person.name.casefold()), person.name) for person in people if person.name]
     at, name = max(named, default=(-1, ""))
     if at >= 0:
         return name
-    words = set(_WORD.findall(before))
-    role = "user" if words & {"you", "your"} else None
-    fits = (person.name for person in people if (person.role == role if role else person.speaks))
+    addressed = not {"you", "your"}.isdisjoint(_WORD.findall(before))
+    fits = (person.name for person in people if (person.role == "user" if addressed else person.speaks))
     return next(fits, "")
-
-
-def _comings(parts: Sequence[Passage], people: Sequence[Person], message: str) -> Iterator[StateChange]:
-    """Who comes and who goes, of those who are known."""
-    for person in people:
-        if not person.name.strip():
-            continue
-        name = re.escape(person.name)
-        for pattern, gone in ((_COMES, False), (_GOES, True)):
-            matching = re.compile(rf"(?<!\w){name}{pattern}", re.IGNORECASE)
-            for part in parts:
-                halved = 0.5 if HALVED.search(part.text) else 1.0
-                for match in matching.finditer(part.text):
-                    rule = f"present.{'goes' if gone else 'comes'}@{VERSION}"
-                    start, end = part.start + match.start(), part.start + match.end()
-                    find = RuleMatch(
-                        person.name[:MAX_FACT_CHARS], round(_PRESENT * part.weight * halved, 3), rule, start, end
-                    )
-                    yield StateChange("present", _fact(find, message), gone=gone)
