@@ -20,14 +20,14 @@ from typing import Any, Final, NamedTuple
 
 _ROOT: Final = "innkeeper."
 _MADE_WITH_ROOT: Final = frozenset({"innkeeper.lazy", "innkeeper.version"})
-"""What the root package imports itself: it would wait for one of these while that one waits for it."""
+"""Modules that the root package imports itself: waiting for the package in them would be a deadlock."""
 
 _EXTRA_OF_OURS: Final = "'innkeeper["
 _EXTRA_HERE: Final = "'.["
 
 
 class _Installer(NamedTuple):
-    """How a program that installs others brings an extra of ours, and a package beside us."""
+    """How an installer adds an extra of Innkeeper's, and another package to the same environment."""
 
     extra: str
     package: str
@@ -78,7 +78,7 @@ class _Finder:
 
 
 class _Execution(NamedTuple):
-    """What a loader does to make a module, and the wait after it."""
+    """A loader's `exec_module`, followed by a wait for the package of the module."""
 
     execute: Callable[[ModuleType], None]
 
@@ -94,15 +94,15 @@ def _wait_for_package(name: str) -> None:
 
 
 def missing_library(module: str) -> tuple[str, str]:
-    """What is missing where ``module`` cannot be imported, and how to get it."""
+    """Return which library is missing where ``module`` cannot be imported, and the command that installs it."""
     library = module.partition(".")[0]
     extra = EXTRAS.get(library)
-    wanted = f"innkeeper[{extra}]" if extra else library
-    return f"this needs the library {library}, which is not installed", install_line(f"'{wanted}'")
+    requirement = f"innkeeper[{extra}]" if extra else library
+    return f"this needs the library {library}, which is not installed", install_line(f"'{requirement}'")
 
 
 def install_line(what: str) -> str:
-    """The line that installs ``what``, as pip takes it: with what installed Innkeeper, and an extra from where it came from.
+    """Return the command that installs ``what``, by the installer that installed Innkeeper.
 
     An extra is written ``'innkeeper[extra]'``. It comes from an index, or from the source's folder: pip notes which (PEP 610).
     """
@@ -114,7 +114,7 @@ def install_line(what: str) -> str:
 
 
 def _installer() -> _Installer:
-    """What installed Innkeeper, by what it leaves in an environment that it makes."""
+    """Return the program that installed Innkeeper, by the file it leaves in the environment."""
     from pathlib import Path
 
     return next((kind for mark, kind in _INSTALLERS.items() if Path(sys.prefix, mark).exists()), _PIP)
@@ -164,7 +164,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
 
 
 def _for_users(error: ModuleNotFoundError) -> Exception:
-    """The error as one of ours where an extra brings what is missing."""
+    """Return the error as an `UnavailableError` where an extra brings the missing library."""
     if (error.name or "").partition(".")[0] not in EXTRAS:
         return error
     from innkeeper.prompt.errors import UnavailableError
@@ -177,7 +177,7 @@ class _Package(ModuleType):
     """A package with a public name that one of its modules has too: ``package.trim`` is the function, not the module."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """What importing a module does to its package, but for a public name."""
+        """Set what an import sets on a package, except a public name."""
         if not (isinstance(value, ModuleType) and name in vars(self)["__all__"]):
             super().__setattr__(name, value)
 

@@ -382,7 +382,7 @@ def scan_text(data: bytes) -> TierDecision:
     """A text in all its folded forms, looked at by the detector and judged: never a failure, and places within the text."""
     text = data.decode("utf-8", "surrogateescape")
     for view in views_of(text):
-        if view.text and not 0 <= view.place(0, len(view.text))[0] < len(text):
+        if view.text and not 0 <= view.source_span(0, len(view.text))[0] < len(text):
             raise AssertionError("a place outside of the text")
     fold_word(text)
     found = default_detector().scan(text)

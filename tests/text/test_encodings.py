@@ -40,7 +40,9 @@ def test_codes_are_read(code: str, frame: str) -> None:
     """Some view has the word, and its place lies within the code."""
     whole = frame.format(code)
     start = whole.index(code)
-    places = [view.place(at, at + len("lantern")) for view in views_of(whole) if (at := view.text.find("lantern")) >= 0]
+    places = [
+        view.source_span(at, at + len("lantern")) for view in views_of(whole) if (at := view.text.find("lantern")) >= 0
+    ]
     assert any(start <= first < last <= start + len(code) for first, last in places)
 
 
@@ -50,7 +52,7 @@ def test_turned_texts_are_read(back: bool) -> None:
     turned = TEXT[::-1] if back else rot13(TEXT)
     view = next(turned_views(turned, back=back))
     assert view.text == TEXT
-    start, end = view.place(8, 15)
+    start, end = view.source_span(8, 15)
     assert turned[start:end] == ("nretnal" if back else rot13("lantern"))
 
 

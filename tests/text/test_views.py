@@ -46,7 +46,7 @@ def test_hidden_words_are_seen(text: str, frame: str) -> None:
     for view in views_of(whole):
         wanted = "iantern" if view.merged else "lantern"
         if (at := view.text.find(wanted)) >= 0:
-            places.append(view.place(at, at + len(wanted)))
+            places.append(view.source_span(at, at + len(wanted)))
     start = whole.index(text)
     assert any(start <= first and last <= start + len(text) for first, last in places)
     assert any(last - first >= len(text) - 1 for first, last in places)
@@ -58,7 +58,7 @@ def test_places_are_places_of_the_text(text: str) -> None:
     for view in views_of(text):
         for at in range(len(view.text.rstrip())):
             if view.text[at] != " ":
-                start, end = view.place(at, at + 1)
+                start, end = view.source_span(at, at + 1)
                 assert 0 <= start < end <= len(text)
 
 
@@ -69,7 +69,7 @@ def test_plain_words_keep_their_places(text: str) -> None:
     assert view.text == " ".join(text.lower().split())
     for at, letter in enumerate(view.text):
         if letter != " ":
-            assert text[slice(*view.place(at, at + 1))].lower() == letter
+            assert text[slice(*view.source_span(at, at + 1))].lower() == letter
 
 
 def test_ordinary_prose_has_few_views() -> None:
@@ -98,7 +98,7 @@ def test_an_apostrophe_inside_another_word_is_looked_through(text: str) -> None:
 def test_other_letters_and_digits(text: str, read: str) -> None:
     """Letters that stand on their heads, digits of any script, and look-alikes are read as what they look like."""
     view = next(view for view in views_of(text) if view.text == read)
-    start, end = view.place(0, len(view.text))
+    start, end = view.source_span(0, len(view.text))
     assert 0 <= start < end <= len(text)
 
 
@@ -119,7 +119,7 @@ def test_long_words_are_looked_through() -> None:
 def test_characters_by_their_numbers(text: str, read: str) -> None:
     """References are read as what they refer to, and places are places of the text with the references in it."""
     view = next(view for view in views_of(text) if view.text == read)
-    start, end = view.place(0, len(view.text))
+    start, end = view.source_span(0, len(view.text))
     assert 0 == start < end <= len(text)
     assert "lantern" in {word for seen in views_of(text) for word in seen.text.split()}
 
@@ -128,7 +128,7 @@ def test_characters_by_their_numbers(text: str, read: str) -> None:
 def test_a_view_begins_in_the_text(text: str) -> None:
     """Also where a view ends with what stands for nothing in the text."""
     for view in views_of(text):
-        assert 0 <= view.place(0, len(view.text))[0] < len(text)
+        assert 0 <= view.source_span(0, len(view.text))[0] < len(text)
 
 
 @pytest.mark.parametrize("letter", ["n", "ñ", "я", "ん", "中", "𐌰"])

@@ -133,7 +133,7 @@ class Costing:
         return [self._framed(item, content, counter) for item, content in zip(items, contents, strict=True)]
 
     def _framed(self, item: Block | Message, content: int, counter: Counter) -> Cost:
-        message, extra = _message(item), 0
+        message, extra = item.message() if isinstance(item, Block) else item, 0
         if self.include_message_metadata_tokens and message.metadata:
             extra = sum(count_texts(self.counter, self._metadata_texts(message.metadata), self.model))
             message = msgspec.structs.replace(message, metadata=EMPTY)
@@ -190,10 +190,6 @@ def _all_metadata(items: Sequence[Block | Message]) -> list[Any]:
 
 def _metadata(item: Block | Message) -> Any:
     return item.message_metadata if isinstance(item, Block) else item.metadata
-
-
-def _message(item: Block | Message) -> Message:
-    return item.message() if isinstance(item, Block) else item
 
 
 _SAME_AS: Final = {"gemini": "google", "responses": "openai"}

@@ -69,7 +69,7 @@ def prefix_report(
     ``counter`` is the built-in one where none is given, ``model`` the new plan's.
     """
     before, after = previous.sent_blocks(), plan.sent_blocks()
-    texts = [_json(blocks) for blocks in (before, after)]
+    texts = [[to_json(block.message()) + b"," for block in blocks] for blocks in (before, after)]
     index = _first_difference(*texts)
     costing = Costing(counter=counter or default_counter(), model=model or plan.model, framing=framing_of(plan.dialect))
     costs = [cost.total for cost in costing.costs(after)]
@@ -82,10 +82,6 @@ def prefix_report(
     if index == len(before):
         return report
     return _with_cause(report, before, after, texts, index, costing)
-
-
-def _json(blocks: Sequence[Block]) -> list[bytes]:
-    return [to_json(block.message()) + b"," for block in blocks]
 
 
 def _first_difference(before: Sequence[bytes], after: Sequence[bytes]) -> int:

@@ -176,7 +176,7 @@ class _Scan:
     def run(self) -> LoreResult:
         """Make passes until nothing asks for another."""
         more = True
-        while more and self.loop < MAX_LOOPS and not self._out_of_steps():
+        while more and self.loop < MAX_LOOPS and not (0 < self.settings.max_recursion_steps <= self.loop):
             self.loop += 1
             self.keys.begin(recursion=self.kind is not _ScanPass.MIN_ACTIVATIONS)
             new = self._candidates()
@@ -185,9 +185,6 @@ class _Scan:
         self.timed.begin(item.compiled for item in self.fired.values())
         activated = tuple(self.fired.values())
         return LoreResult(activated, self.budget.overflowed, self.query.budget, self.loop, self.timed.to_dict(), self)
-
-    def _out_of_steps(self) -> bool:
-        return 0 < self.settings.max_recursion_steps <= self.loop
 
     def _next(self, fresh: list[Activated]) -> bool:
         """Choose the next pass; whether there is one. A pass for minimum activations leaves recursion text unread."""

@@ -155,7 +155,7 @@ class KeySearch:
         for index, part in enumerate(self.text.parts(window)):
             span = first_span(pattern, part)
             if span is not None:
-                return self.text.place(window, index), span
+                return self.text.label(window, index), span
         return "the scanned text", None
 
     def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:

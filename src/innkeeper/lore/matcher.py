@@ -86,10 +86,6 @@ def required_literal(pattern: str, flags: str) -> str:
         else:
             runs[-1] += char
         index += 2 if char == "\\" else 1
-    return _longest(runs)
-
-
-def _longest(runs: list[str]) -> str:
     best = max(runs, key=len)
     return best.lower() if len(best) > 1 else ""
 
@@ -142,7 +138,7 @@ class ScanText:
             charge("lore", 1 + len(self._joined[window]) // _CHARACTERS_A_STEP)
         return self._joined[window]
 
-    def place(self, window: ScanWindow, index: int) -> str:
+    def label(self, window: ScanWindow, index: int) -> str:
         """What part ``index`` of a window is, in words for explanations."""
         count = len(self.messages[: window.depth])
         if index < count:

@@ -1,4 +1,4 @@
-"""Allowance: what one build may take altogether, in steps of work, in characters made and in seconds of the processor.
+"""Allowance: the limits of one build in steps of work, characters of output and seconds of processor time.
 
 One value travels with a build, as the current one of its thread's context. Every engine (macros, patterns, automata, lore,
 sandbox, templates, trimming, dialects) charges it *before* it works, also for work that then fails, and stops where it is
@@ -33,7 +33,9 @@ MAX_BUILD_STEPS: Final = 10_000_000
 """Steps of work in one build (`AllowanceError`). A step is about a tenth of a microsecond: one small operation of Python."""
 
 MAX_BUILD_OUTPUT: Final = 32 * 1024 * 1024
-"""Characters that all engines of one build may make together (`AllowanceError`); what is only passed on is not counted."""
+"""Characters that all engines of one build may produce together (`AllowanceError`); text that is passed on unchanged is
+not counted.
+"""
 
 MAX_BUILD_SECONDS: Final = 1.25
 """Seconds that one build may keep the processor busy (`AllowanceError`): time of its thread, not of the clock on the wall."""
@@ -46,7 +48,7 @@ _REFUSAL: Final = 100
 
 
 class AllowanceError(LimitError):
-    """A build has spent its allowance. ``engine`` is who asked for more; ``spent`` says how many steps each has taken.
+    """A build has spent its allowance. ``engine`` asked for more; ``spent`` has the steps of each engine.
 
     Where a tavern's rule has a result without the part that was refused, the build goes on with a note; no build goes on
     beyond its seconds.
@@ -67,7 +69,7 @@ class AllowanceError(LimitError):
 
 
 class BuildLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
-    """How much a build may take; a field that is ``None`` leaves the default of this module.
+    """The limits of a build; a field that is ``None`` leaves the default of this module.
 
     A request asks with it, an operator (`Ports.max_limits`) sets with it what no request may exceed.
     """
@@ -108,11 +110,11 @@ def _lower(one: Any, other: Any) -> Any:
 
 
 DEFAULT_LIMITS: Final = BuildLimits(steps=MAX_BUILD_STEPS, output=MAX_BUILD_OUTPUT, seconds=MAX_BUILD_SECONDS)
-"""What a build may take where nobody says otherwise."""
+"""The limits of a build that sets none."""
 
 
 class Allowance:
-    """What is left to one build. It has state and belongs to one thread; `spent` lists the steps by engine.
+    """What a build has left of its limits. Mutable, for one thread; `spent` lists the steps by engine.
 
     ``since``: the time of the thread (`time.thread_time`) at which the work began, where that was before now.
     """
@@ -181,7 +183,7 @@ _FULL: Final = 2
 
 
 def _collects(phase: str, info: Mapping[str, int]) -> None:
-    """Tell the build in whose thread a full garbage collection happens, and no other."""
+    """Count a full garbage collection for the build of the thread in which it happens."""
     if info["generation"] == _FULL and (allowance := _current()) is not None:
         allowance.collects(phase)
 
@@ -193,7 +195,7 @@ def current_allowance() -> Allowance | None:
 
 @contextmanager
 def allowed(limits: BuildLimits | None = None, *, since: float | None = None) -> Iterator[Allowance]:
-    """The allowance that work inside the block is charged to: the outer one where there is one, else a new one.
+    """Return the allowance that work inside the block is charged to: the current one, else a new one.
 
     So a door (a build, an operation of the service, a command) opens it, and doors called by doors share it. A door that must
     read before it knows the limits says ``since`` when (`Allowance`). Raises at the

@@ -14,7 +14,7 @@ from innkeeper.prompt.message import Attachment, Message
 
 
 class OriginAsset(StrEnum):
-    """What text comes from, in every tavern and dialect. A guest's own step may use a word of its own.
+    """The kinds of asset that text comes from, in every tavern and dialect. A step of an application may use another word.
 
     In the comments, what ``name``, ``field`` and ``entry`` of an `Origin` mean there.
     """
@@ -109,7 +109,7 @@ class BudgetGroup(StrEnum):
 
 
 class InsertionPoint(StrEnum):
-    """How a block came to its place: in the order of the plan, or counted from the end of the chat."""
+    """How a block is positioned: in the order of the plan, or counted from the end of the chat."""
 
     RELATIVE = "relative"
     IN_CHAT = "in_chat"
@@ -196,7 +196,7 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fa
         return self.metadata.get("eviction_bundle")
 
     def origin_at(self, offset: int) -> Origin | None:
-        """Where the character at ``offset`` of the content came from, or its nearest piece's origin."""
+        """Return the origin of the character at ``offset`` of the content, or that of the nearest piece."""
         for piece in self.pieces:
             if offset < len(piece.text):
                 return piece.origin

@@ -138,7 +138,7 @@ def _tools(request: BuildRequest) -> tuple[Tool, ...]:
 
 
 def _unreplayable(state: State) -> tuple[str, ...]:
-    """The ports in use that decide what a plan holds. Whether the request is data is asked when a replay is wanted."""
+    """Return the ports in use that affect the plan. Whether the request is plain data is checked when a replay is written."""
     ports = state.inputs.ports
     deciding = [name for name in _DECIDING_PORTS if getattr(ports, name) is not None]
     return (*deciding, *(("media",) if state.result.media_read else ()))

@@ -25,7 +25,7 @@ MAX_DEPTH: Final = 64
 """Objects and lists inside one another, in any data that comes from outside (`LimitError`)."""
 
 _FROZEN_DEPTH: Final = 2 * MAX_DEPTH
-"""Frozen values may be put into one another, so what is already frozen may be deeper than what comes from outside."""
+"""Frozen values can be nested in one another, so they may be deeper than data from outside."""
 
 
 class FrozenDict(dict[str, Any]):
@@ -154,7 +154,7 @@ _CONTAINERS: Final = (dict, list, tuple)
 
 
 def _check_tree(value: Any, depth: int = 1) -> None:
-    """`check_depth` for what was just read from JSON, where nothing stands twice: twice as quick."""
+    """`check_depth` for fresh JSON, in which no object occurs twice: twice as fast."""
     if depth > MAX_DEPTH:
         raise _too_deep("the JSON")
     for item in value.values() if type(value) is dict else value if type(value) is list else ():
@@ -180,7 +180,7 @@ MAX_DIGITS: Final = 4000
 """Decimal digits of a whole number: more cannot be written as text in linear time (`LimitError`)."""
 
 NOT_DATA: Final = (bytes, bytearray, memoryview, date, datetime, time, timedelta, Decimal)
-"""What msgspec would write as text that does not read back as what it was: left for `to_json` to refuse."""
+"""Types that msgspec would write as text that does not read back as the same value: `to_json` refuses them."""
 
 _EXCERPT: Final = 60
 
@@ -271,7 +271,7 @@ def parse_json(text: str | bytes, *, asset: str, strict: bool = False) -> Any:
 
 
 def _loads(text: str | bytes) -> Any:
-    """Read by msgspec, which is quick; what it refuses by `json`, which can say where, and reads what JSON leaves open."""
+    """Parse with msgspec, which is fast; what it refuses with `json`, which reports positions and is more tolerant."""
     try:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
@@ -293,7 +293,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_error(error: json.JSONDecodeError) -> json.JSONDecodeError:
-    """The error as every Python has it: from 3.13 on, a comma too many is told of at the comma, not at the bracket behind it.
+    """The error with the position that Pythons before 3.13 report: those after it point at a trailing comma itself.
 
     >>> json_error(json.JSONDecodeError("Illegal trailing comma before end of array", "[1, ]", 2))
     JSONDecodeError('Expecting value: line 1 column 5 (char 4)')
@@ -320,7 +320,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T]):
-    """Values that have a name, by it; later ones replace earlier ones. ``WHAT`` is what errors call one of them."""
+    """Named values by name; later ones replace earlier ones. ``WHAT`` is what errors call one of them."""
 
     __slots__ = ("_by_name",)
 
@@ -353,5 +353,4 @@ class Registry(Mapping[str, T]):
         return iter(self._by_name)
 
     def __len__(self) -> int:
-        """How many."""
         return len(self._by_name)

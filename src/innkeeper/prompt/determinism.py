@@ -27,7 +27,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """One aware moment with a zone and a locale. It does not tick: a build happens at one instant."""
+    """A fixed, aware moment with a zone and a locale: it does not tick, since a build happens at one instant."""
 
     now: datetime
     locale: str = "en-US"
@@ -103,7 +103,7 @@ def _named(seed: int, name: str) -> RandomStream:
 
 
 class Randomness:
-    """Streams by name, each with its own state, so that a draw in one place never shifts another's.
+    """Random streams by name, each with its own state: a draw from one never shifts another.
 
     ``make(seed, name)`` builds a stream; the default hashes both into a `Mulberry32`. Pass another to reproduce a
     foreign generator (one shared stream, for instance). One instance serves one build.
@@ -130,7 +130,7 @@ class Randomness:
 
 
 class Noticed:
-    """What `noticing` has noticed: ``moment``, whether a build has read the time or drawn a number."""
+    """The record of `noticing`: ``moment``, whether a build has read the time or drawn a number."""
 
     def __init__(self) -> None:
         self.moment = False

@@ -23,7 +23,7 @@ class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """What a dialect made: ``body`` is JSON-ready; ``notes`` name every loss and every declared repair."""
+    """The result of a dialect: ``body`` is JSON-ready; ``notes`` name every loss and every declared repair."""
 
     body: Any
     notes: tuple[Note, ...] = ()
@@ -60,7 +60,7 @@ class Dialect(Protocol):
 
 
 class LazyDialect(NamedTuple):
-    """A dialect by its name, which is made, and its module imported, when it is first asked for."""
+    """A dialect by name; its module is imported when it is first used."""
 
     name: str
     make: Callable[[], Dialect]

@@ -71,7 +71,7 @@ class InnkeeperError(Exception):
     exit_code: int = 1
     http_status: int = 500
     HINT: ClassVar[str | None] = None
-    """How errors of a class are mended where the one who raises says nothing better."""
+    """The default hint for errors of a class."""
 
     def __init__(self, message: str, *, where: Where | None = None, hint: str | None = None, **details: Any) -> None:
         super().__init__(message)
@@ -234,13 +234,13 @@ class PipelineError(InnkeeperError):
             self.details["step"] = step
 
     def render(self) -> str:
-        """As the error that the step failed with tells it: people need no names of steps and classes."""
+        """Render the cause: users need no names of steps and classes."""
         cause = self.__cause__
         return cause.render() if isinstance(cause, InnkeeperError) else super().render()
 
 
 class MaxTokensExceededError(PipelineError):
-    """What may not be dropped does not fit: ``estimated_tokens`` > ``max_tokens`` - ``reserve_tokens``.
+    """The blocks that may not be dropped do not fit: ``estimated_tokens`` > ``max_tokens`` - ``reserve_tokens``.
 
     ``max_tokens`` is the context window, ``reserve_tokens`` what is kept for the reply
     (2-wave4-contracts, *Failure mode*; the same parameters for trimming and for the guard step).

@@ -27,16 +27,16 @@ def fresh_seed() -> int:
 
 
 def random_bytes(count: int) -> bytes:
-    """Bytes that nobody can foresee: for identifiers, and for keys and nonces, which are never derived."""
+    """Return bytes that cannot be predicted: for identifiers, and for keys and nonces, which are never derived."""
     return secrets.token_bytes(count)
 
 
 HOME_VARIABLE: Final = "INNKEEPER_HOME"
-"""The environment variable that says where Innkeeper keeps its files."""
+"""The environment variable with the folder of Innkeeper's files."""
 
 
 def home(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Where Innkeeper keeps its files: ``$INNKEEPER_HOME``, else the platform's place for data of programs."""
+    """Return the folder of Innkeeper's files: ``$INNKEEPER_HOME``, else the platform's folder for program data."""
     if environ.get(HOME_VARIABLE):
         return Path(environ[HOME_VARIABLE]).expanduser()
     if platform == "win32" and environ.get("LOCALAPPDATA"):
@@ -52,7 +52,7 @@ CONFIG_VARIABLE: Final = "INNKEEPER_CONFIG"
 
 
 def config_file(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Where settings are: ``$INNKEEPER_CONFIG``, else ``config.toml`` in ``$INNKEEPER_HOME`` or the platform's place for it."""
+    """The path of the settings: ``$INNKEEPER_CONFIG``, or ``config.toml`` in ``$INNKEEPER_HOME`` or the platform's folder."""
     if environ.get(CONFIG_VARIABLE):
         return Path(environ[CONFIG_VARIABLE]).expanduser()
     if environ.get(HOME_VARIABLE) or platform == "darwin":
@@ -66,7 +66,7 @@ def config_file(environ: Mapping[str, str] = os.environ, platform: str = sys.pla
 
 
 REDACTED: Final = "[secret]"
-"""What stands in the place of a secret."""
+"""The text shown in place of a secret."""
 
 _SHORTEST: Final = 4
 

@@ -1,4 +1,4 @@
-"""Memo: the one store for what is costly to make and never changes, bounded in items and in bytes, safe between threads.
+"""Memo: the one cache for values that are costly to compute and never change, bounded in items and bytes, thread-safe.
 
 All stores of a process together stand under one ceiling, `MAX_STORES_BYTES`.
 """
@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 ITEM_OVERHEAD: Final = 160
-"""Bytes that each item costs beside what it holds: a slot of a dict and two tuples. Added to every size."""
+"""Bytes that each item costs besides its value: a slot of a dict and two tuples. Added to every size."""
 
 MAX_STORES_BYTES: Final = 1024 * 1024 * 1024
 """Bytes that the stores of a process hold together (no error: what was used longest ago is forgotten)."""
@@ -58,7 +58,7 @@ def _living() -> list[Memo[Any, Any]]:
 
 
 class Memo(Generic[K, V]):
-    """Values by key, within bounds at any time; what is asked for again and again stays.
+    """A bounded cache; values that are used again and again stay.
 
     It keeps two generations: a value that is asked for moves to the young one, and when that has half of the items or of
     the bytes, it becomes the old one and the old one is forgotten. So a lookup is one or two dict reads without a lock. A race
@@ -84,7 +84,7 @@ class Memo(Generic[K, V]):
         _STORES.add(ref(self, _STORES.discard))
 
     def get(self, key: K) -> V | None:
-        """The value kept for ``key``, or ``None``."""
+        """Return the cached value for ``key``, or ``None``."""
         item = self._young.get(key)
         if item is None:
             item = self._old.get(key)
@@ -102,7 +102,7 @@ class Memo(Generic[K, V]):
         return value
 
     def get_or_make(self, key: K, make: Callable[[], V], size: int) -> V:
-        """The value kept for ``key``; when there is none, what ``make`` gives (``None`` is not kept), kept from now on."""
+        """Return the cached value for ``key``, or call ``make`` and cache its result (``None`` is not cached)."""
         value = self.get(key)
         return self.put(key, make(), size) if value is None else value
 
@@ -132,7 +132,7 @@ class Memo(Generic[K, V]):
 
     @property
     def size(self) -> int:
-        """Bytes that the values kept stand for, with the overhead of each."""
+        """The bytes of all cached values, with the overhead of each."""
         return sum(item[1] for item in {**self._old, **self._young}.values())
 
     def _keep(self, key: K, item: tuple[V, int, Any]) -> None:

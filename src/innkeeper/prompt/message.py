@@ -198,7 +198,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def tool_calls(self) -> tuple[Mapping[str, Any], ...]:
-        """The calls of ``metadata["tool_calls"]``, or none; what is not a mapping there is not a call."""
+        """The calls in ``metadata["tool_calls"]``; entries that are not mappings are skipped."""
         calls = self.metadata.get("tool_calls") if self.metadata else None
         return tuple(call for call in calls if isinstance(call, Mapping)) if isinstance(calls, (list, tuple)) else ()
 
@@ -253,8 +253,9 @@ def _known(value: dict[str, Any], where: Where | None) -> Message:
 
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf]")
 _WRITTEN: Final[Memo[Any, Message]] = Memo()
-"""Messages as written, plain ones by role, content and name: a chat that is decoded anew is made of the messages of before,
-and so finds again what was made of them."""
+"""Plain messages by role, content and name: a chat that is decoded again reuses the message objects of before, and with
+them everything cached for them.
+"""
 
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Notes and traces: what a build says of itself.
+"""Notes and traces: what a build reports about itself.
 
 A `Note` is one typed fact that is not the first choice: ignored, lossy, estimated, repaired, failed. A `Trace` is what each step
 read, decided and took, told to an `Instrumenter` in events (1-vibetavern-pipeline, *Instrumentation*): ``step_start`` (name),
@@ -21,7 +21,7 @@ from innkeeper.prompt.errors import UsageError, Where
 
 
 class NoteKind(StrEnum):
-    """What kind of compromise a `Note` reports. One list for the whole engine."""
+    """The kinds of compromise that a `Note` reports. One list for the whole engine."""
 
     WARNING = "warning"
     """Something in outside data is not right; best effort went on."""
@@ -36,15 +36,15 @@ class NoteKind(StrEnum):
     ESTIMATE = "estimate"
     """A figure is an estimate, not an exact count."""
     FALLBACK = "fallback"
-    """Another source, model or template than the one asked for."""
+    """Another source, model or template than the requested one."""
     QUIRK = "quirk"
     """A compatibility switch decided something."""
     MACRO = "macro"
-    """A macro or template did not evaluate; its text was kept."""
+    """A macro or template could not be evaluated; its text was left."""
     LORE = "lore"
     """A lorebook entry could not be used as written."""
     MOVED = "moved"
-    """Something stands elsewhere than it was: a message of the history among passages that were found."""
+    """Text was moved: a message of the history into the list of recalled passages."""
     DUE = "due"
     """Something is for the application to do next, with what it needs in the data: a summary of the chat."""
     LIMIT = "limit"
@@ -52,7 +52,7 @@ class NoteKind(StrEnum):
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One fact: ``kind``, a sentence, the step that found it, the place it is about, and its numbers in ``data``."""
+    """One fact: ``kind``, a sentence, the step that reported it, its position, and its numbers in ``data``."""
 
     kind: NoteKind
     message: str
@@ -83,7 +83,7 @@ EVENTS: Final = {
 
 
 class Instrumenter(Protocol):
-    """A callable that receives events. ``None`` in its place costs nothing: lazy payloads are never built."""
+    """A callable that receives events. ``None`` instead of one costs nothing: lazy payloads are never built."""
 
     def __call__(self, event: str, /, **payload: Any) -> None:
         """Receive one event."""
@@ -130,7 +130,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def total_warnings(self) -> int:
-        """How many warnings all steps raised."""
+        """The number of warnings of all steps."""
         return sum(len(step.warnings) for step in self.steps)
 
     def step(self, name: str) -> TraceStep | None:
@@ -214,7 +214,7 @@ class TraceCollector:
         self._expansions.append(Expansion(stage, text))
 
     def to_trace(self, fingerprint: str | None = None) -> Trace:
-        """What was collected so far."""
+        """Return the trace collected so far."""
         return Trace(tuple(_trace_step(frame) for frame in self._frames.values()), fingerprint, tuple(self._expansions))
 
 

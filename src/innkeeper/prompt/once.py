@@ -1,4 +1,4 @@
-"""Once: what is made when it is first wanted is made by one thread, and the others wait for it.
+"""Once: values built on first use by one thread, while other threads wait for it.
 
 `once` is for what takes no arguments: a table, a packaged file, a pattern. `convert`, `decode` and `unpack` are msgspec's own,
 with the reader of a type made under a lock: msgspec (0.22) shows a type's fields to other threads while it still collects them,
@@ -25,7 +25,7 @@ _READY: Final[set[Any]] = set()
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
-    """``make``, called once by whoever comes first; the others wait and get the same value. One that raises is called again."""
+    """Wrap ``make``: the first caller runs it, others wait and get the same value. If it raises, the next caller runs it."""
     lock, made = RLock(), list[T]()
 
     @wraps(make)

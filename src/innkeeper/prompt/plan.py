@@ -1,4 +1,4 @@
-"""Plan: the one thing every tavern produces: ordered blocks, and everything that is to be said about them."""
+"""Plan: what every tavern produces: ordered blocks, and everything there is to report about them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STEPS_A_MESSAGE: Final = 60
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What a model will get and why. Frozen: nobody rewrites a prompt after its plan.
+    """What a model will get, and why. Frozen: nothing rewrites a prompt after its plan.
 
     ``blocks`` are in prompt order, disabled ones included. ``warnings`` say what was wrong with the data, ``notes`` what was
     ignored, lost, repaired or estimated. ``options`` are request options for the model, ``stop`` its stop strings,
@@ -76,7 +76,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     guard: Any = None
 
     def __post_init__(self) -> None:
-        """Give blocks without an id one made of their slot and place, so that equal plans have equal ids."""
+        """Give blocks without an id one made of their slot and position, so that equal plans have equal ids."""
         if not all(map(_ID, self.blocks)):
             msgspec.structs.force_setattr(self, "blocks", _named(self.blocks))
 
@@ -121,7 +121,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def sent_blocks(
         self, *, squash: bool = False, keep_apart: Callable[[Block], bool] | None = None
     ) -> tuple[Block, ...]:
-        """Enabled blocks as they are sent: adjacent in-chat blocks of one role, depth and order are one block.
+        """Return the enabled blocks as they are sent: adjacent in-chat blocks of one role, depth and order are joined.
 
         ``squash`` also joins neighbouring plain system blocks, except those for which ``keep_apart`` is true.
         """
@@ -202,7 +202,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return hashlib.sha256(to_json(facts)).hexdigest()
 
     def source_map(self, dialect: str | None = None, *, request: bool = False, **options: Any) -> SourceMap:
-        """Where each character of the payload came from: block, origin, or the dialect itself; see `SourceMap`.
+        """Map each character of the payload to its source: block, origin, or the dialect itself; see `SourceMap`.
 
         Of `to_messages`, or with ``request`` of `to_request`.
         """
@@ -215,7 +215,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return ReplayBundle.of(self, dialect)
 
     def explain(self, counter: TokenCounter | None = None) -> ExplainedPlan:
-        """What is in this plan and why, with tokens: see `innkeeper.budget.explain`. ``counter`` defaults to the built-in one.
+        """Explain what is in this plan and why, with tokens: see `innkeeper.budget.explain`. ``counter`` is built in by default.
 
         Raises `UsageError` for a plan that no tavern built.
         """
@@ -298,4 +298,4 @@ def _joined(first: Block, second: Block, *, strip: bool) -> Block:
 
 
 _SEPARATOR: Final = Origin(OriginAsset.ENGINE, "separator")
-"""Where the line breaks between joined blocks come from."""
+"""The origin of the line breaks between joined blocks."""

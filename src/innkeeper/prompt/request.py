@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 GENERATION_TYPES: Final = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
-"""What is being generated, in the order of SillyTavern's numeric codes 0 to 5."""
+"""The kinds of generation, in the order of SillyTavern's numeric codes 0 to 5."""
 
 
 MAX_TOKENS: Final = 10**12
@@ -119,11 +119,17 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
             msg = f"a build request must be a mapping, not {type(value).__name__}"
             raise FormatError(msg, where=Where(asset="request"))
         fields, mended = _fields(value, checked=checked)
-        _keep_metadata(value.get("history"), fields)
+        # metadata of a stored chat goes to the settings, unless they bring their own
+        history = value.get("history")
+        metadata = getattr(history, "metadata", None)
+        if isinstance(metadata, Mapping) and metadata:
+            fields["settings"] = freeze({"chat_metadata": metadata, **fields.get("settings", EMPTY)})
         try:
             request = convert(fields, cls, dec_hook=_decode)
         except msgspec.ValidationError as error:
-            raise _format_error(error) from error
+            match = _MSGSPEC_PATH.fullmatch(str(error))
+            what, path = (match["what"], match["path"] or None) if match else (str(error), None)
+            raise FormatError(f"build request: {what}", where=Where(asset="request", path=path)) from error
         except RecursionError as error:
             raise LimitError("the nesting of the request", limit="MAX_DEPTH", allowed=MAX_DEPTH) from error
         return _also_mended(request, mended)
@@ -189,17 +195,11 @@ ASSET_FIELDS: Final = ("character", "user", "group", "preset", "lorebooks", "aut
 """Fields that may hold typed content, which is written as the JSON it was read from. The tavern reads them."""
 
 _ASSET_LEVELS: Final = 3
-"""How deep typed content may stand in such a field: ``group["members"][0]``."""
+"""The depth at which typed content may be nested in such a field: ``group["members"][0]``."""
 
 _LARGEST_SHOWN: Final = 10**100
 
 _MSGSPEC_PATH: Final = re.compile(r"(?P<what>.*?) - at `(?:key in )?\$\.?(?P<path>.*)`", re.DOTALL)
-
-
-def _format_error(error: msgspec.ValidationError) -> FormatError:
-    match = _MSGSPEC_PATH.fullmatch(str(error))
-    what, path = (match["what"], match["path"] or None) if match else (str(error), None)
-    return FormatError(f"build request: {what}", where=Where(asset="request", path=path))
 
 
 def _fields(value: Mapping[str, Any], *, checked: bool) -> tuple[dict[str, Any], list[Mended]]:
@@ -215,13 +215,6 @@ def _fields(value: Mapping[str, Any], *, checked: bool) -> tuple[dict[str, Any],
     return fields, mended
 
 
-def _keep_metadata(history: Any, fields: dict[str, Any]) -> None:
-    """What a stored chat keeps beside its messages goes to ``settings``, unless they name another."""
-    metadata = getattr(history, "metadata", None)
-    if isinstance(metadata, Mapping) and metadata:
-        fields["settings"] = freeze({"chat_metadata": metadata, **fields.get("settings", EMPTY)})
-
-
 _LOADERS: Final = {
     "character": "load_character",
     "user": "load_persona",
@@ -229,7 +222,7 @@ _LOADERS: Final = {
     "lorebooks": "load_lorebook",
     "history": "load_chat",
 }
-"""What reads a file for a field, in `innkeeper.content`."""
+"""The function of `innkeeper.content` that reads a file for a field."""
 
 _FILE_NAME: Final = re.compile(r"[^\n{}]{1,4096}\.(?:png|json|jsonl|charx|byaf|webp)", re.IGNORECASE)
 

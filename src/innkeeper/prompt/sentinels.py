@@ -29,7 +29,7 @@ _STORED_KEYS: Final = frozenset({"type"})
 
 
 class SentinelSource(msgspec.Struct, frozen=True):
-    """What a token stands for: a text in pieces, and the blocks (by index) it may come from."""
+    """The meaning of a token: a text in pieces, and the blocks (by index) it may come from."""
 
     text: str
     blocks: frozenset[int]
@@ -74,7 +74,7 @@ class Sentinels:
         return any(text in other for other in self._taken)
 
     def split(self, text: str) -> tuple[list[str], list[SentinelSource]]:
-        """The literal texts around the tokens (one more than tokens), and what the tokens stand for."""
+        """Split a text into the literals around the tokens (one more than tokens) and the sources of the tokens."""
         literals, sources, end = [], [], 0
         for match in self._token.finditer(text):
             literals.append(text[end : match.start()])

@@ -28,7 +28,7 @@ DIALECT: Final = Origin(OriginAsset.DIALECT)
 """The origin of text that the dialect itself wrote."""
 
 _READINGS: Final = 16
-"""How many readings of one string are followed at once."""
+"""The number of readings of one string that are followed at once."""
 
 _MISSING: Final = object()
 
@@ -190,7 +190,11 @@ def _read(real: str, literals: list[str], sources: list[SentinelSource]) -> list
     for source, literal in zip(sources, literals[1:], strict=True):
         further: dict[int, _StringReading] = {}
         for start, reading in readings.items():
-            for offset, text in _variants(source.text):
+            # a template may strip white space: try the text as it is and stripped, with the offset at which each begins
+            left = len(source.text) - len(source.text.lstrip())
+            variants = {source.text: 0, source.text.rstrip(): 0, source.text[left:]: left, source.text.strip(): left}
+            variants.pop("", None)
+            for text, offset in variants.items():
                 middle = start + len(text)
                 if real.startswith(text, start) and real.startswith(literal, middle):
                     step = _StringReading((_StringRun(text, source, offset), _StringRun(literal)), reading)
@@ -199,15 +203,8 @@ def _read(real: str, literals: list[str], sources: list[SentinelSource]) -> list
     return readings[len(real)].unrolled() if sources and len(real) in readings else []
 
 
-def _variants(text: str) -> list[tuple[int, str]]:
-    """A text as it is and without white space at its ends, each with the offset where it begins."""
-    left = len(text) - len(text.lstrip())
-    variants = {text: 0, text.rstrip(): 0, text[left:]: left, text.strip(): left}
-    return [(offset, each) for each, offset in variants.items() if each]
-
-
 def _laid(text: str, sources: list[SentinelSource], marks: Sentinels) -> list[_StringRun]:
-    """``text`` laid to its sources as well as can be told: to the content it equals, to the only one, or by search."""
+    """Assign ``text`` to its sources as well as possible: to the content it equals, to the only source, or by search."""
     same = marks.content(text)
     if same is not None:
         sources = [same]
@@ -270,7 +267,7 @@ def _clipped(pieces: Sequence[Piece], offset: int, length: int) -> Iterator[tupl
 
 
 def _owner(source: SentinelSource, pointer: str, parts: list[_StringRun], near: Mapping[str, set[int]]) -> int:
-    """Of the blocks that hold a value, the one whose text is nearest: in the same string, else in the same object."""
+    """Of the blocks that hold a value, return the one whose text is nearest: in the same string, else in the same object."""
     if len(source.blocks) == 1:
         return min(source.blocks)
     beside = {index for part in parts if part.source and part.source.pieces for index in part.source.blocks}
@@ -299,7 +296,7 @@ def _top(pointer: str) -> str:
 
 
 def _request_origins(plan: Plan, options: Mapping[str, Any]) -> dict[str, Origin]:
-    """Strings that a request holds beside its messages, by what they are."""
+    """Origins of the strings that a request holds besides its messages, by their kind."""
     fields = {
         **{f"options.{name}": value for name, value in {**plan.options, **options}.items()},
         "tools": msgspec.to_builtins(plan.tools),

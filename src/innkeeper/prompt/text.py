@@ -24,7 +24,7 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Mended(msgspec.Struct, frozen=True):
-    """What was mended in one field of a request: how many halves, and the place of the first."""
+    """The repairs in one field of a request: the number of lone surrogates, and the position of the first."""
 
     field: str
     count: int
@@ -66,7 +66,7 @@ def scalar_text(text: str) -> str:
 
 
 def mended_in(field: str, value: Any, watch: MendingWatch) -> Mended:
-    """What ``watch`` saw while ``value`` was read for ``field``, with the place in it. Sets the watch to zero."""
+    """Return what ``watch`` saw while ``value`` was read for ``field``, with the position in it. Resets the watch."""
     count, watch.count = watch.count, 0
     return Mended(field, count, next((path for path, _ in lone_in(value, field)), field))
 
@@ -129,7 +129,7 @@ def escaped(text: str) -> str:
 
 
 def redact(text: str) -> str:
-    """``text`` with what looks like a secret as asterisks, one for one: bearer tokens, keys of known shapes, URL passwords."""
+    """Replace what looks like a secret by asterisks of the same length: bearer tokens, keys of known shapes, URL passwords."""
     for pattern in _SECRETS:
         text = pattern.sub(_blot, text)
     return text

@@ -27,7 +27,7 @@ class Tier(StrEnum):
 
     @classmethod
     def lowest(cls, *tiers: Tier) -> Tier:
-        """The lowest of several, ``sfw`` where there are none."""
+        """Return the lowest tier, ``sfw`` without any."""
         return min(tiers, key=lambda tier: tier.rank, default=cls.SFW)
 
 

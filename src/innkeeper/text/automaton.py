@@ -130,25 +130,25 @@ class Automaton:
         return numbers.union([number for number in self._alone if any(True for _ in self._each(number, text))])
 
     def _contained(self, piece: _Slice, text: str) -> set[int]:
-        found: set[int] = set()
+        matched: set[int] = set()
         begin = known = looked = 0
         while begin < len(text):
             numbers, rules = piece.numbers, piece.rules
             finds = piece.finds(text, begin)
-            found |= {
+            matched |= {
                 numbers[index]
                 for index, start, end in finds
                 if (rule := rules[index]) is None or rule(text, begin + start, begin + end)
             }
             begin += piece.segment
             looked += len(finds)
-            if looked > max(REBUILD_AFTER, piece.size * _STEPS_A_BYTE // _STEPS_A_FIND) and len(found) > known:
-                numbers = [number for number in numbers if number >= 0 and number not in found]
+            if looked > max(REBUILD_AFTER, piece.size * _STEPS_A_BYTE // _STEPS_A_FIND) and len(matched) > known:
+                numbers = [number for number in numbers if number >= 0 and number not in matched]
                 if not numbers:
                     break
                 charge(_ENGINE, _STEPS_A_BYTE * piece.size)
-                piece, known, looked = self._built(numbers), len(found), 0
-        return found
+                piece, known, looked = self._built(numbers), len(matched), 0
+        return matched
 
     def _each(self, number: int, text: str) -> Iterator[tuple[int, int, int]]:
         key, rule = self.texts[number], self._rules[number]

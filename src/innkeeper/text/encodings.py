@@ -138,11 +138,7 @@ def _based(word: str) -> str | None:
                 continue
             if plain is not None:
                 return plain
-    return _apart(word)
-
-
-def _apart(word: str) -> str | None:
-    """The words of one that is written ``LikeThisOne``, figures among them."""
+    # words written ``LikeThisOne``, with digits among them, taken apart
     words = _HUMP.findall(word)
     are_words = _HUMPS <= len(words) <= len(word) // _HUMPS and len("".join(words)) == len(word)
     return " ".join(words) if are_words and len(_BUMP.findall(word)) > 1 else None

@@ -228,13 +228,9 @@ def _compiled(text: str, flags: int) -> PyPattern:
         own = flags & ~re.ASCII | (regex.ASCII if flags & re.ASCII else 0)  # the only flag of another number
         return PyPattern(text, regex.compile(safe, own | regex.V0, cache_pattern=False), cost)
     except (re.error, regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise _malformed(text, error) from None
-
-
-def _malformed(text: str, error: Exception) -> PatternSyntaxError:
-    return PatternSyntaxError(
-        f"not a regular expression: {error}", hint="write it as Python's re does", pattern=text[:80]
-    )
+        raise PatternSyntaxError(
+            f"not a regular expression: {error}", hint="write it as Python's re does", pattern=text[:80]
+        ) from None
 
 
 _VERBOSE_GROUP: Final = re.compile(r"\(\?[a-zA-Z]*(?:x|-[a-zA-Z]*x)[a-zA-Z-]*:")

@@ -85,7 +85,10 @@ def mask(text: str, zones: Iterable[Zone] = ALL_ZONES, escape: Escape = Escape.H
     """The text with its zones behind placeholders, which no text contains by accident. Linear in the text's length."""
     zone_set = frozenset(zones)
     finder = _ZoneFinder(text)
-    stem = _stem(text)
+    # all placeholders begin with a number that the text does not use
+    taken = set(_STEM.findall(text))
+    number = next(str(number) for number in range(len(taken) + 1) if str(number) not in taken)
+    stem = f"\0v{number}:"
     parts: list[str] = []
     spans: list[tuple[str, str]] = []
     position = 0
@@ -111,13 +114,6 @@ def unmask(text: str, spans: Sequence[tuple[str, str]]) -> str:
     stem = spans[0][0][: spans[0][0].index(":") + 1]
     pattern = re.compile(re.escape(stem) + r"\d+\0")
     return pattern.sub(lambda match: originals.get(match.group(), match.group()), text)
-
-
-def _stem(text: str) -> str:
-    """The beginning of all placeholders: one that the text does not have."""
-    taken = set(_STEM.findall(text))
-    number = next(str(number) for number in range(len(taken) + 1) if str(number) not in taken)
-    return f"\0v{number}:"
 
 
 class _ZoneFinder:

@@ -76,7 +76,7 @@ class TextView:
         """The words of the view."""
         return self.text.split(" ")
 
-    def place(self, start: int, end: int) -> tuple[int, int]:
+    def source_span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text as given a part of the view lies."""
         first, last = self._starts.span(start, end - 1)
         return (last, first + 1) if 0 <= last < first else (first, last + 1)  # written from its end to its beginning
@@ -106,14 +106,15 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[TextView]:
 
 def _views(text: str, before: OffsetMap) -> Iterator[TextView]:
     text = with_plain_signs(text)
-    folded, offsets = (text.lower(), before) if is_plain(text) else _fold(text, before)
+    folded, offsets = (text.lower(), before) if is_plain(text) else (text.translate(FOLDS), Folded(text, before))
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
     plain = _words(folded, offsets)
     yield from _forms(folded, offsets, plain)
     if merged := has_signs(folded):
         folded = with_letters(folded)
         yield from _forms(folded, offsets, _words(folded, offsets, merged=True))
-    for length in (1, 2) if _is_drawn_out(plain.text) else ():
+    drawn_out = _has_triples(plain.text) and _DRAWN_OUT.search(plain.text) is not None  # a letter three times in a row
+    for length in (1, 2) if drawn_out else ():
         short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), offsets, keep=length)
         if short is not None:
             yield replace(_words(*short, merged=merged), shortened=True)
@@ -180,22 +181,14 @@ def _unescaped(text: str) -> tuple[str, OffsetMap] | None:
     for match in _REFERENCE.finditer(text) if maybe else ():
         starts += [length, length + match.start() - at]
         olds += [at, match.start()]
-        pieces += [text[at : match.start()], _referred(match)]
+        # a reference beyond Unicode becomes a character without width
+        code = int(match[match.lastgroup or 0], 10 if match.lastgroup == "decimal" else 16)
+        pieces += [text[at : match.start()], chr(code) if code <= sys.maxunicode else "\u200b"]
         length += len(pieces[-2]) + len(pieces[-1])
         at = match.end()
     if not at:
         return None
     return "".join((*pieces, text[at:])), SelectedRuns([*starts, length], [*olds, at], SAME)
-
-
-def _referred(match: re.Match[str]) -> str:
-    """One character for a reference; one that refers to none shows nothing."""
-    code = int(match[match.lastgroup or 0], 10 if match.lastgroup == "decimal" else 16)
-    return chr(code) if code <= sys.maxunicode else "\u200b"
-
-
-def _fold(text: str, before: OffsetMap) -> tuple[str, OffsetMap]:
-    return text.translate(FOLDS), Folded(text, before)
 
 
 def _words(text: str, offsets: OffsetMap, *, merged: bool = False) -> TextView:
@@ -206,11 +199,6 @@ def _words(text: str, offsets: OffsetMap, *, merged: bool = False) -> TextView:
     view = TextView(joined, Words(joined, spaced, offsets), merged=merged)
     view.__dict__["words"] = words or [""]  # known already: `TextView.words` need not split again
     return view
-
-
-def _is_drawn_out(words: str) -> bool:
-    """Whether a letter stands three times in a row."""
-    return _has_triples(words) and _DRAWN_OUT.search(words) is not None
 
 
 def _has_triples(text: str) -> bool:
@@ -304,7 +292,7 @@ def _spelled_out(plain: TextView) -> TextView | None:
             indices += [*row, -1] if len(row) >= _SPELLED else []
             row = []
         at += len(word) + 1
-    text = "".join(" " if place < 0 else plain.text[place] for place in indices)
+    text = "".join(" " if index < 0 else plain.text[index] for index in indices)
     starts = SelectedRuns(list(range(len(indices))), indices, plain._starts)  # noqa: SLF001 - a view of a view
     return TextView(text, starts, loose=True, merged=plain.merged) if indices else None
 

@@ -16,7 +16,7 @@ def test_slips_are_put_right(slip: str, word: str) -> None:
     view = put_right(next(views_of(text)))
     assert view is not None
     at = view.text.index(word)
-    start, end = view.place(at, at + len(word))
+    start, end = view.source_span(at, at + len(word))
     assert text[start:end] == slip
     assert view.text.startswith("yesterday the")
 

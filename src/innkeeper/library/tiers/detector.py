@@ -188,7 +188,7 @@ class Detector:
                 failed.append("regex_timeout")
         for find in finds:
             entry = self._entries[find.entry]
-            start, end = view.place(find.start, find.end)
+            start, end = view.source_span(find.start, find.end)
             yield Mention(start, end, entry.category, entry.id, entry.weight, own=False)
 
     def _ask(self, ask: Callable[[], Mapping[str, float]], failed: list[str]) -> Mapping[str, float]:
@@ -255,9 +255,11 @@ def _read(view: TextView, text: str, mentions: list[Mention], seen: _Seen) -> se
     for start, end, term in hits.terms:
         if term not in known:
             mentions.append(
-                Mention(*view.place(start, end), term.category, term.entry, term.weight, term.low, term.high)
+                Mention(*view.source_span(start, end), term.category, term.entry, term.weight, term.low, term.high)
             )
-    mentions += [_mention(age, *view.place(age.start, age.end)) for age in read_ages(view, vocabulary, hits, text)]
+    mentions += [
+        _mention(age, *view.source_span(age.start, age.end)) for age in read_ages(view, vocabulary, hits, text)
+    ]
     return hits.turned
 
 
@@ -305,7 +307,7 @@ def _with_families(plain: TextView | None, mentions: list[Mention]) -> list[Ment
     """The mentions, with those words of age set apart that only tell of a family."""
     if plain is None or not any(each.category in _WORDS_OF_AGE for each in mentions):
         return mentions
-    kin_spans = [plain.place(*span) for span in kin_in(plain.text)]
+    kin_spans = [plain.source_span(*span) for span in kin_in(plain.text)]
     if not kin_spans:
         return mentions
     starts = [start for start, _ in kin_spans]

@@ -1,1 +1,1 @@
-"""What a build runs with: its pipeline of steps, the state they change, its context, its variables, what the application adds."""
+"""Running a build: its pipeline of steps, the state they change, its context, its variables, the application's extensions."""

@@ -72,7 +72,7 @@ class Context(Mapping[str, Any]):
         return cls(raw, type=type, id=id)
 
     def with_configs(self, configs: Mapping[str, Any]) -> Context:
-        """A copy whose ``module_configs`` have ``configs`` merged over them; type and id are kept."""
+        """Return a copy with ``configs`` merged over its ``module_configs``."""
         merged = deep_merge(thaw(self.module_configs), thaw(_module_configs(configs)))
         return Context(self._data, type=self.type, id=self.id, module_configs=merged)
 
@@ -100,7 +100,6 @@ class Context(Mapping[str, Any]):
         return iter(self._data)
 
     def __len__(self) -> int:
-        """How many keys."""
         return len(self._data)
 
     def __repr__(self) -> str:

@@ -85,7 +85,7 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
     ephemeral: bool = False
 
     def __post_init__(self) -> None:
-        """Check what types cannot say."""
+        """Check what the types cannot express."""
         if not self.id:
             msg = "an injection needs an id"
             raise FormatError(msg)
@@ -141,7 +141,7 @@ class InjectionRegistry(Protocol):
 
 
 def active_injections(registry: Any, context: Any) -> list[Injection]:
-    """What a registry holds for this build: what it calls active, or each of its injections, in id order; none for no registry.
+    """Return a registry's injections for this build in id order: its active ones where it names them, else all.
 
     Mappings are read as `Injection.of` reads them. Raises what that raises.
     """
@@ -156,7 +156,7 @@ class InMemoryInjections:
     """A registry in a dict. It never removes anything by itself: the application owns the life of its injections."""
 
     refused: tuple[InnkeeperError, ...] = ()
-    """What `from_st_json` could not read; a build warns of each."""
+    """Entries that `from_st_json` could not read; a build warns of each."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[Injection, Callable[[Any], bool] | None]] = {}
@@ -257,7 +257,7 @@ _AFTER: Final = frozenset({"plan"})
 
 
 class HookContext:
-    """What a hook sees: the build's inputs as attributes, of which a *before* hook may set six and an *after* hook ``plan``.
+    """A hook's view of a build: its inputs as attributes, of which a *before* hook may set six and an *after* hook ``plan``.
 
     Setting anything else raises `UsageError`. ``warn(message)`` records a warning as a step would.
     """
@@ -289,10 +289,10 @@ class HookContext:
 
 
 Hook = Callable[[HookContext], Any]
-"""What it returns has no effect, unless it can be awaited: see `settled`."""
+"""The return value has no effect, unless it can be awaited: see `settled`."""
 
 AWAIT: Final[ContextVar[Callable[[Awaitable[Any]], Any] | None]] = ContextVar("innkeeper_await", default=None)
-"""How a build awaits what an asynchronous hook returns; set by who builds for an event loop."""
+"""How a build awaits the result of an asynchronous hook; set by builds for an event loop."""
 
 
 def settled(value: Any) -> Any:

@@ -86,7 +86,7 @@ def _keep(kind: type, value: Any) -> Any:
 class _StepEntry:
     step: Step[Any]
     config: StepConfig
-    """What the step runs with where no layer says otherwise."""
+    """The step's configuration where no layer sets another."""
     options: FrozenDict = EMPTY
 
 
@@ -110,7 +110,6 @@ class Pipeline:
         return (entry.step for entry in self._entries)
 
     def __len__(self) -> int:
-        """How many steps."""
         return len(self._entries)
 
     def __contains__(self, name: object) -> bool:
@@ -134,7 +133,7 @@ class Pipeline:
         return self._of(self._placed(self._index(anchor) + 1, step, options))
 
     def replace(self, name: str, step: Step[Any], **options: Any) -> Pipeline:
-        """With ``step`` in the place of the step called ``name``, whose options are gone."""
+        """Return a pipeline with ``step`` instead of the step called ``name``, whose options are dropped."""
         index = self._index(name)
         rest = self.without(name)
         return (

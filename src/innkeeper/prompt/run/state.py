@@ -37,19 +37,19 @@ class TokenCounter(Protocol):
         ...
 
     def describe(self, model: str | None = None) -> Mapping[str, Any]:
-        """How ``model`` is counted: tokenizer, ``exact`` or the estimate's ± percent, and where that is known from."""
+        """Describe how ``model`` is counted: tokenizer, ``exact`` or the estimate's ± percent, and its source."""
         ...
 
 
 class PassageSearch(Protocol):
-    """Finds which texts a query is about. ``name`` says how, for the plan's notes.
+    """Finds the texts that match a query. ``name`` is the method, for the plan's notes.
 
     Scores are from 0 to 1; thresholds of settings are compared with them.
     """
 
     @property
     def name(self) -> str:
-        """How texts are compared, in a few words."""
+        """The method of comparison, in a few words."""
         ...
 
     def search(self, texts: Sequence[str], query: str) -> Sequence[tuple[int, float]]:
@@ -94,7 +94,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a build may read: the request, its context, time, chance, the ports. Nothing here changes.
+    """The inputs of a build: the request, its context, time, randomness, the ports. Nothing here changes.
 
     ``assets`` is what the tavern's door has read the request's assets into, of a type of its own; ``dialects`` the registry that
     the plan will be rendered by.
@@ -111,7 +111,7 @@ class Inputs:
 
 @dataclass(slots=True)
 class Result:
-    """What steps have made so far. The last step turns it into a `Plan`."""
+    """The results of the steps so far. The last step turns them into a `Plan`."""
 
     blocks: list[Block] = field(default_factory=list)
     warnings: list[Note] = field(default_factory=list)
@@ -162,11 +162,11 @@ class State:
         return self.inputs.context
 
     def close(self) -> None:
-        """Let go of what the steps have made, which knows this state, too: neither would go before a garbage collection."""
+        """Drop what the steps left, which refers back to this state: the cycle would live until a garbage collection."""
         self.scratch, self.result = {}, Result()
 
     def made_by(self, step: str) -> Any:
-        """What ``step`` left in its scratch. Raises `UsageError` when it has not run: the pipeline's order is wrong."""
+        """Return what ``step`` left in its scratch. Raises `UsageError` when it has not run: the pipeline's order is wrong."""
         try:
             return self.scratch[step]
         except KeyError:

@@ -14,11 +14,11 @@ from innkeeper.prompt.data import MAX_DEPTH, freeze, key_text, parse_json, thaw,
 from innkeeper.prompt.errors import FormatError, LimitError
 
 MAX_VARIABLES: Final = 100_000
-"""How many variables one scope may hold, and how many one build may write (`LimitError`)."""
+"""The number of variables one scope may hold, and one build may write (`LimitError`)."""
 
 _MISSING: Final = object()
 _ITEM_STEPS: Final = 10
-"""What an item of a list or dict counts when it is copied."""
+"""The steps charged for copying an item of a list or dict."""
 _LONG: Final = 1000
 _READING_SHIFT: Final = 9
 """A step reads so many characters of a long text, as a power of two."""
@@ -171,12 +171,12 @@ class StagedVariables:
         return merged.to_dict()
 
     def stage(self) -> StagedVariables:
-        """A further view on top of this one: for one template whose writes count only if it renders."""
+        """Return a further view on top of this one: for a template whose writes count only if it renders."""
         return StagedVariables(self)
 
     @property
     def changes(self) -> dict[str, dict[str, Any]]:
-        """What `commit` would write: ``{scope: {name: value}}``, ``None`` for removals."""
+        """Return what `commit` would write: ``{scope: {name: value}}``, ``None`` for removals."""
         changed: dict[str, dict[str, Any]] = {}
         for (scope, name), value in self._writes.items():
             changed.setdefault(scope, {})[name] = None if value is _MISSING else value
@@ -207,7 +207,7 @@ def _check_count(what: str, count: int) -> None:
 
 
 def _taken(value: Any) -> Any:
-    """What a store keeps of a value: text without lone surrogates, plain data as a copy, other objects as they are."""
+    """Return the value a store keeps: text without lone surrogates, a copy of plain data, other objects unchanged."""
     return thaw(freeze(value))
 
 
@@ -228,7 +228,7 @@ def _charge(value: Any) -> None:
 
 
 def _items(value: Any, depth: int) -> int:
-    """How many values are in a container, itself included; no deeper than what can be kept."""
+    """Count the values in a container, itself included, down to the depth that can be stored."""
     inner = value.values() if isinstance(value, dict) else value
     return 1 + sum(_items(item, depth - 1) if isinstance(item, (dict, list, tuple)) and depth else 1 for item in inner)
 

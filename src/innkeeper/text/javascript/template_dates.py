@@ -108,7 +108,7 @@ def format_moment(moment: datetime, pattern: str) -> str:
     """
     if len(pattern) > MAX_FORMAT:
         return ""
-    return _TOKEN.sub(lambda found: _token_text(found, moment), pattern.removeprefix(":"))
+    return _TOKEN.sub(lambda match: _token_text(match, moment), pattern.removeprefix(":"))
 
 
 def _token_text(match: re.Match[str], moment: datetime) -> str:
@@ -171,7 +171,7 @@ def strftime(moment: datetime, pattern: str) -> str:
     >>> strftime(datetime(2024, 4, 5, tzinfo=UTC), "%a, %-d %b %Y")
     'Fri, 5 Apr 2024'
     """
-    return _DIRECTIVE.sub(lambda found: _directive_text(found, moment), pattern)
+    return _DIRECTIVE.sub(lambda match: _directive_text(match, moment), pattern)
 
 
 def _directive_text(match: re.Match[str], moment: datetime) -> str:

@@ -75,15 +75,11 @@ def spans(pieces: Iterable[bytes]) -> tuple[tuple[int, int], ...]:
     """
     spans, seen = [], 0
     for piece in pieces:
-        starts = _starts(piece)
+        starts = sum(not _continues(byte) for byte in piece)
         inside = bool(piece) and _continues(piece[0])
         spans.append((seen - 1 if inside else seen, seen + starts))
         seen += starts
     return tuple(spans)
-
-
-def _starts(piece: Sequence[int]) -> int:
-    return sum(not _continues(byte) for byte in piece)
 
 
 def _continues(byte: int) -> bool:

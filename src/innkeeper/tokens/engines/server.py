@@ -143,8 +143,8 @@ class AskServer:
             return 0
         reply = self._ask(text)
         try:
-            found = self._rule.read(reply)
-            tokens = found if type(found) is int else len(found)
+            answer = self._rule.read(reply)
+            tokens = answer if type(answer) is int else len(answer)
         except Exception as error:
             raise self._failure("the answer has no count") from error
         if tokens < 0:

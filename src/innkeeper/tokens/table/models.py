@@ -66,8 +66,8 @@ class ModelTable(msgspec.Struct, frozen=True):
     def with_(self, rows: Mapping[str, str] | None = None, families: tuple[Family, ...] = ()) -> Self:
         """A table with further rows, asked first, and further families; one of the same name replaces."""
         names = {family.name for family in families}
-        kept = tuple(family for family in self.families if family.name not in names)
-        table = type(self)((*(rows or {}).items(), *self.rows), families + kept)
+        remaining = tuple(family for family in self.families if family.name not in names)
+        table = type(self)((*(rows or {}).items(), *self.rows), families + remaining)
         for _, family in table.rows:
             table.family(family)
         return table

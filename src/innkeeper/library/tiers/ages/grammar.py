@@ -185,8 +185,8 @@ class _AgeReader:
             return None
         if self._is_count(end) or self._is_measured(start, end):
             return None
-        first = self.view.place(start, start + 1)[0]
-        sentence = sentence_of(self.original[self.view.place(far, far + 1)[0] : first]).rstrip()
+        first = self.view.source_span(start, start + 1)[0]
+        sentence = sentence_of(self.original[self.view.source_span(far, far + 1)[0] : first]).rstrip()
         before = before[-len(sentence.split()) or _NONE :]
         if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
             return self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
@@ -211,7 +211,7 @@ class _AgeReader:
         """What was given about a part; all of a short text, which takes less than to ask for the place."""
         if len(self.original) <= _SHORT:
             return self.original
-        first, last = self.view.place(start, end)
+        first, last = self.view.source_span(start, end)
         return self.original[max(0, first - _AROUND) : last + _AROUND]
 
     def _is_followed(self, end: int, word: str) -> bool:
@@ -262,14 +262,14 @@ class _AgeReader:
         """Whether a number numbers what follows a colon: ``Lot 12: a nude``."""
         if not self.original or self.view.loose:
             return False
-        first = self.view.place(start, start + 1)[0]
+        first = self.view.source_span(start, start + 1)[0]
         return _NUMBERED.match(self.original, first) is not None
 
     def _is_count(self, end: int) -> bool:
         """Whether the word behind a number is one that it counts, as far as can be told."""
         if not self.original or self.view.loose:
             return False
-        after = _NEXT.match(self.original, self.view.place(end - 1, end)[1])
+        after = _NEXT.match(self.original, self.view.source_span(end - 1, end)[1])
         return after is not None and after[1].isalnum() and not self.vocabulary.followers.at(self.text, end)[1]
 
     def mention(self, start: int, end: int, meaning: YearRange, kind: str, cue: str) -> Age | None:
@@ -298,7 +298,7 @@ class _AgeReader:
             return True
         if not self.original or self.view.loose:
             return False
-        first, last = self.view.place(start, end)
+        first, last = self.view.source_span(start, end)
         signs = {self.original[last : last + 1], self.original[max(0, first - 1) : first]}
         return (
             not signs.isdisjoint(_NO_AGE_SIGNS)
@@ -309,7 +309,7 @@ class _AgeReader:
         """Whether the sign before a number says that it is less."""
         if start < 1 or not self.less:
             return False
-        first = max(0, self.view.place(start, start + 1)[0] - 2)
+        first = max(0, self.view.source_span(start, start + 1)[0] - 2)
         return not _MUCH_LESS.isdisjoint(self.original[first : first + 2])
 
     def _is_span(self, start: int, language: str) -> bool:
@@ -322,7 +322,7 @@ class _AgeReader:
             return None, value
         between = self.text[previous[0] : start]
         if between == " " and self.original:
-            last = self.view.place(previous[0] - 1, previous[0])[1]
+            last = self.view.source_span(previous[0] - 1, previous[0])[1]
             sign = self.original[last : last + 1]
             if sign == ",":
                 return None, previous[1] * 1000 + value

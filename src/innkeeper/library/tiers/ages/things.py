@@ -67,8 +67,8 @@ _NONE: Final = 1_000
 
 def text_between(view: TextView, original: str, start: int, end: int) -> str:
     """The text as given between two places of a view of it."""
-    first = view.place(start - 1, start)[1] if start else 0
-    return original[first : view.place(end, end + 1)[0]]
+    first = view.source_span(start - 1, start)[1] if start else 0
+    return original[first : view.source_span(end, end + 1)[0]]
 
 
 def sentence_of(text: str) -> str:
@@ -80,7 +80,7 @@ def is_broken(view: TextView, original: str, end: int) -> bool:
     """Whether a sentence or a part of one ends at a place of a view."""
     if not original or view.loose:
         return False
-    last = view.place(end - 1, end)[1]
+    last = view.source_span(end - 1, end)[1]
     return _BREAK.match(original[last : last + 2].lstrip()) is not None
 
 
