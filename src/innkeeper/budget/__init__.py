@@ -1,4 +1,4 @@
-"""Budget: the prompt cut to its window, with a record for every block; what each message costs; what is left.
+"""Budget: trimming a prompt to its window, with a record for every block; the cost of each message; the free rest.
 
     >>> from innkeeper.prompt import Block
     >>> from innkeeper.tokens import default_counter

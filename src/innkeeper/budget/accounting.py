@@ -40,7 +40,7 @@ class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
-    """The sums, in tokens. ``total`` is used, ``reserve`` is kept for the reply, ``free`` is what is left of ``window``.
+    """The sums, in tokens. ``total`` is used, ``reserve`` is set aside for the reply, ``free`` is the rest of ``window``.
 
     ``free`` is negative where the plan does not fit, and ``None`` without a window. ``exact`` is true where every figure is the
     model's own count; otherwise ``error_percent`` says how far the counter may be off (``None``: nobody knows).
@@ -167,7 +167,7 @@ _ORIGINS: Final = 3
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One block: who says it, where it stands, its tokens as a message of its own, how its text begins, and what became of it.
+    """One block: its speaker, its position, its tokens as a message of its own, the beginning of its text, and its fate.
 
     ``status`` is ``sent``, ``evicted`` or ``disabled``; ``reason`` says why it was evicted. ``origin`` reads
     ``asset.field[entry]{{macro}}``.
@@ -298,7 +298,7 @@ def _budget_lines(budget: Accounting) -> list[str]:
 
 
 def text_of(plan: Plan) -> str | None:
-    """The one text that a plan is sent as; ``None`` where its dialect sends messages, or cannot render it."""
+    """Return the single text that a plan is sent as; ``None`` where its dialect sends messages, or cannot render it."""
     if plan.dialect is None or plan.dialects is None or plan.dialect not in plan.dialects:
         return None
     try:
@@ -308,7 +308,7 @@ def text_of(plan: Plan) -> str | None:
 
 
 def marks_of(plan: Plan, costing: Costing, tokens: int) -> int:
-    """What the text of a plan costs besides the ``tokens`` of its messages: marks of roles, separators. 0 for messages."""
+    """Return the tokens of a plan's text besides those of its messages: role marks, separators. 0 for messages."""
     if costing.framing.fields != ("content",):
         return 0
     text = text_of(plan)

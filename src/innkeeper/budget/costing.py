@@ -1,4 +1,4 @@
-"""Costing: what a message or block costs in tokens, all texts counted in one batch, and the framing that goes with a dialect."""
+"""Costing: the tokens of a message or block, all texts counted in one batch, and the framing that belongs to a dialect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
 
 def count_texts(counter: TokenCounter, texts: Sequence[str], model: str | None = None) -> list[int]:
-    """Tokens of each text: by the counter's ``count_many`` where it has one, else one by one."""
+    """Count the tokens of each text, by the counter's ``count_many`` if it has one."""
     many = getattr(counter, "count_many", None)
     if many is not None:
         return list(many(texts, model))
@@ -43,7 +43,7 @@ def count_texts(counter: TokenCounter, texts: Sequence[str], model: str | None =
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costing:
-    """How messages are counted: a counter for a model, and what a message costs besides its text.
+    """How messages are counted: a counter for a model, and the cost of a message besides its text.
 
     ``framing`` is the provider's rule; ``message_overhead_tokens`` are added to each message, ``attachment_tokens`` to each
     attachment that does not say what it costs (no text counter knows). With ``include_message_metadata_tokens`` a message's
@@ -63,7 +63,7 @@ class Costing:
         whole("attachment_tokens", self.attachment_tokens)
 
     def costs(self, items: Sequence[Block | Message]) -> list[Cost]:
-        """What each block or message costs, in one batch."""
+        """Return the cost of each block or message, counted in one batch."""
         if self.framing.joiner is not None or self.framing.refuses_special:
             return self._costs_by_framing(items)
         counts, plain, known = self._counted(items)
@@ -97,7 +97,7 @@ class Costing:
         return self.framing.per_message + self.message_overhead_tokens + known.get(role, 0)
 
     def _texts_besides(self, items: Sequence[Block | Message]) -> list[str]:
-        """The texts besides contents, each different one once: roles, names, tool calls, metadata."""
+        """Return the texts besides contents, each distinct one once: roles, names, tool calls, metadata."""
         fields = self.framing.fields
         texts = {item.role for item in items} if "role" in fields else set()
         if "name" in fields:
@@ -153,13 +153,13 @@ class Costing:
 
 
 class CountedBlocks(NamedTuple):
-    """What blocks cost in all, which a step leaves in its scratch for a later one that would count them again."""
+    """The total of blocks, left in a step's scratch so that a later step need not count them again."""
 
     costing: Costing
     blocks: tuple[Block, ...]
     tokens: int
     costs: Sequence[Cost] | None = None
-    """Of each block, where somebody wants to know what the tokens are made of."""
+    """The cost of each block in its parts, if requested."""
 
     def counts(self, costing: Costing, blocks: Sequence[Block]) -> bool:
         """Whether these are the blocks, and this is how they are counted."""

@@ -136,7 +136,7 @@ def _as_rendered(state: State, plan: Plan) -> Plan:
 
 
 def _room(plan: Plan, window: int | None, reserve: int) -> TokenRoom | None:
-    """The room of a plan; ``None`` where there is no window, or where a step was told to leave the plan too large."""
+    """Return the room of a plan; ``None`` without a window, or where a step is configured to leave the plan too large."""
     report = plan.trim_report
     if not window or (isinstance(report, TrimReport) and not report.fits):
         return None
@@ -153,7 +153,7 @@ def _count(plan: Plan, costing: Costing, *, in_parts: bool = False) -> CountedBl
 def _fitted(
     plan: Plan, strategy: Strategy, room: TokenRoom, counted: CountedBlocks, *, step: str | None = None
 ) -> TrimResult | None:
-    """What had to go; ``None`` where all of it fits."""
+    """Trim the plan; ``None`` where all of it fits."""
     room = room.besides(counted.costing, plan.tools)
     fits = counted.tokens + room.fixed_tokens <= room.budget_tokens
     return None if fits else fit_blocks(plan, strategy, counted.costing, room, step=step)
@@ -173,7 +173,7 @@ def _strategy_in(state: State) -> Strategy:
 
 
 def _joined(before: Any, after: TrimReport) -> TrimReport:
-    """One report of two trimmings: what went in the first counts as it was counted then."""
+    """Merge the reports of two trimmings: blocks evicted in the first keep the tokens counted then."""
     if not isinstance(before, TrimReport):
         return after
     evicted = sum(record.token_count for record in before.evictions)
@@ -251,7 +251,7 @@ def fit_blocks(
 
 
 def _sent_tokens(plan: Plan, known: Mapping[int, int], costing: Costing) -> int:
-    """The tokens of what is sent; messages that are one block each are known."""
+    """Return the tokens of what is sent; messages that are one block each are known already."""
     sent = plan.sent_blocks()
     tokens = sum(known.get(id(block), 0) for block in sent) + sum(
         costing.totals([block for block in sent if id(block) not in known])
@@ -260,7 +260,7 @@ def _sent_tokens(plan: Plan, known: Mapping[int, int], costing: Costing) -> int:
 
 
 def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Note]:
-    """What is to be said of a trimming: what went, group by group; that tokens are estimated, or attachments not counted."""
+    """Return the notes on a trimming: evictions by group; that tokens are estimated, or attachments not counted."""
     report = result.report
     notes = [
         Note(

@@ -16,14 +16,14 @@ from innkeeper.tokens.counter import default_counter
 
 
 class PrefixChange(StrEnum):
-    """What became of the first message that differs."""
+    """How the first message that differs was changed."""
 
     CHANGED = "changed"
     """It has another text."""
     ADDED = "added"
-    """It is new; what stood there comes after it."""
+    """It is new; the message that was at its position follows."""
     REMOVED = "removed"
-    """What stood there is gone, and what followed moved up."""
+    """The message at its position was removed, and the following moved up."""
 
 
 class PrefixReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ def _plus_part(
 
 
 def _common(a: str | bytes, b: str | bytes) -> int:
-    """The length of the common beginning, found by halving."""
+    """The length of the common prefix, by bisection."""
     low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2

@@ -43,7 +43,7 @@ class EvictionRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class GroupTotal(msgspec.Struct, frozen=True):
-    """One budget group as the blocks name it: tokens before and after, blocks kept and evicted."""
+    """One budget group as the blocks name it: tokens before and after, number of blocks kept and evicted."""
 
     group: str
     initial_tokens: int
@@ -75,12 +75,12 @@ class TrimReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def eviction_count(self) -> int:
-        """How many blocks were evicted."""
+        """The number of evicted blocks."""
         return len(self.evictions)
 
     @property
     def tokens_saved(self) -> int:
-        """How many tokens that saved."""
+        """The tokens of the evicted blocks."""
         return self.initial_tokens - self.final_tokens
 
     @property

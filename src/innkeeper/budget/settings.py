@@ -1,4 +1,4 @@
-"""Settings: what the budget steps share: their options, which may be functions of the state, and what they mean in a build."""
+"""Settings shared by the budget steps: their options, which may be functions of the state, and their values in a build."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Setting = Any
 
 
 class CountingConfig(StepConfig, frozen=True, kw_only=True):
-    """How a step counts. Each of the options may be a function of the state.
+    """How a step counts. Each option may be a function of the state.
 
     ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: nothing to do), ``reserve_tokens`` the
     reply's share (default: the request's ``reserved_tokens``). ``framing`` is a rule or a name of `innkeeper.tokens.FRAMINGS`
@@ -41,7 +41,7 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
             raise UnknownNameError("framing", self.framing, FRAMINGS)
 
     def window(self, state: State) -> int | None:
-        """The window in this build; ``None`` where none is known."""
+        """Return the window in this build; ``None`` if unknown."""
         window = tokens_setting("max_tokens", self.max_tokens, state)
         return whole("context_window", state.request.context_window or 0) if window is None else window
 
@@ -51,7 +51,7 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
         return whole("reserved_tokens", state.request.reserved_tokens) if reserve is None else reserve
 
     def costing(self, state: State) -> Costing:
-        """How this build counts."""
+        """Return the costing of this build."""
         counter = counter_for(state, self.token_estimator)
         return Costing(
             counter=counter,
@@ -64,7 +64,7 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
 
 
 class StrategyChoice:
-    """What step configurations that name a strategy share; they have these fields.
+    """The fields shared by step configurations that name a strategy.
 
     ``strategy`` is a name, a name with options (``{"name": "stepped", "step_messages": 4}``), or a strategy. ``step_tokens``,
     ``step_messages`` and ``history_tokens`` are options of ``stepped`` that may stand beside its name. Names are those of
@@ -93,7 +93,7 @@ def check_tokens(name: str, value: Setting) -> None:
 
 
 def resolved(value: Setting, state: State) -> Any:
-    """The value, or what the function says for this build."""
+    """Return the value, or the result of the function for this build."""
     return value(state) if callable(value) else value
 
 
@@ -104,7 +104,7 @@ def tokens_setting(name: str, value: Setting, state: State) -> int | None:
 
 
 def counter_for(state: State, estimator: Any = None) -> TokenCounter:
-    """The counter of the step, else of the ports, else what *prepare* found, else the built-in one."""
+    """The counter of the step, else of the ports, else the one chosen by *prepare*, else the built-in one."""
     prepared = getattr(state.scratch.get("prepare"), "token_counter", None)
     for counter in (estimator, state.inputs.ports.token_counter, prepared):
         if counter is not None:
@@ -113,7 +113,7 @@ def counter_for(state: State, estimator: Any = None) -> TokenCounter:
 
 
 def model_for(state: State, hint: Setting = None) -> str | None:
-    """What tokens are counted for: the step's hint, the request's ``meta``, what *prepare* found, the request's model."""
+    """The model that tokens are counted for, by the step's hint, the request's ``meta``, *prepare*, or the request's model."""
     hint = resolved(hint, state)
     if hint is not None and not isinstance(hint, str):
         raise UsageError(f"model_hint must be text, not {type(hint).__name__}")

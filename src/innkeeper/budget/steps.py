@@ -97,11 +97,11 @@ TRIMMING: Final = Step("trimming", trim_state, TrimmingConfig)
 
 
 MODES: Final = ("warn", "error", "off", "none")
-"""What happens over the limit: a warning (an error in strict mode), an error, or nothing."""
+"""The reaction above the limit: a warning (an error in strict mode), an error, or nothing."""
 
 
 class MaxTokensConfig(CountingConfig, frozen=True, kw_only=True):
-    """Options of *max_tokens*: those of `CountingConfig`, and ``mode``, one of `MODES`; none is ``off``."""
+    """Options of *max_tokens*: those of `CountingConfig`, and ``mode``, one of `MODES`; no mode is ``off``."""
 
     mode: Setting = "warn"
 

@@ -17,13 +17,13 @@ from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import NO_FRAMING, Framing, count_tools
 
 ON_OVERFLOW: Final = ("error", "return")
-"""What happens when what may not be evicted does not fit: raise, or return the best effort."""
+"""The reaction when the fixed blocks do not fit: raise, or return the best effort."""
 
 _LARGEST_NAMED: Final = 3
 
 
 class TokenRoom(msgspec.Struct, frozen=True, kw_only=True):
-    """How much fits: ``budget_tokens`` for the prompt, of a window ``max_tokens`` of which ``reserve_tokens`` are the reply's.
+    """The room for a prompt: ``budget_tokens`` of a window ``max_tokens`` of which ``reserve_tokens`` are the reply's.
 
     ``fixed_tokens`` are in the prompt besides the blocks: tools, the start of the reply.
     """
@@ -50,7 +50,7 @@ class TokenRoom(msgspec.Struct, frozen=True, kw_only=True):
         return cls(budget_tokens=budget, max_tokens=max_tokens, reserve_tokens=reserve_tokens)
 
     def besides(self, costing: Costing, tools: Iterable[Any]) -> TokenRoom:
-        """The same with what is in every prompt besides its blocks: the tools and the start of the reply."""
+        """Return the room less the tokens of the tools and the start of the reply, which are in every prompt."""
         tokens = count_tools(tools, costing.whole_counter, costing.model, costing.framing.name).tokens
         return msgspec.structs.replace(self, fixed_tokens=costing.framing.reply + tokens)
 
@@ -72,7 +72,7 @@ def trim(  # noqa: PLR0913 - the parameters of the document
     on_overflow: str = "error",
     step: str | None = "trimming",
 ) -> TrimResult:
-    """Disable blocks until the enabled ones fit. Pure: the blocks given are not changed; those without an id get one.
+    """Disable blocks until the enabled ones fit. Pure: the arguments are not changed; blocks without an id get one.
 
     ``counter`` is a counter or a function of a text, as a build takes them. The budget is ``budget_tokens``, else
     ``max_tokens - reserve_tokens``. ``other_tokens`` are in the prompt besides the blocks (tools). For the rest see
@@ -106,7 +106,7 @@ class Counted(NamedTuple):
 
     @classmethod
     def of(cls, blocks: Sequence[Block], costing: Costing) -> Counted:
-        """All of them counted in one batch; blocks without an id get the one that a plan gives them."""
+        """Count all blocks in one batch; blocks without an id get the one that a plan gives them."""
         if not all(block.id for block in blocks):
             blocks = Plan(blocks=tuple(blocks)).blocks
         enabled = [block for block in blocks if block.enabled]

@@ -22,7 +22,7 @@ from innkeeper.tokens.framing import OPENAI, Framing
 
 
 class Part(StrEnum):
-    """What a message of a chat is for. Plain system messages count as ``safety``, all others as ``turn``."""
+    """The part a message plays in a chat. Plain system messages count as ``safety``, all others as ``turn``."""
 
     SAFETY = "safety"
     SCENE = "scene"
@@ -41,7 +41,7 @@ _REASONS: Final = {"history": "oldest", "lore": "scene", "examples": "voice"}
 
 
 class ChatTurn(msgspec.Struct, frozen=True):
-    """A message with what the window needs to know of it. ``id`` is its client's id, where it has one."""
+    """A message with the facts the window needs. ``id`` is its client's id, where it has one."""
 
     message: Message
     part: Part = Part.TURN
@@ -61,7 +61,7 @@ class ChatTurn(msgspec.Struct, frozen=True):
 
 
 class Evicted(msgspec.Struct, frozen=True):
-    """A message that is left out: its place in what was given, why (``oldest``, ``scene``, ``voice``, ``current``), its size.
+    """A message that is left out: its index in the input, the reason (``oldest``, ``scene``, ``voice``, ``current``), its size.
 
     ``current`` is a stored copy of the current message, which is sent once.
     """
@@ -72,7 +72,7 @@ class Evicted(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """What is sent, in its order, and the report: ``used`` of ``limit``, and what is left out."""
+    """The messages to send, in order, and the report: ``used`` of ``limit``, and the messages left out."""
 
     messages: tuple[Message, ...]
     evicted: tuple[Evicted, ...]
@@ -83,7 +83,7 @@ class Window(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Summariser:
-    """Who sums up what is left out: ``ask`` gets those turns, and ``room`` tokens are kept for its answer."""
+    """Summarises the turns that are left out: ``ask`` gets those turns, and ``room`` tokens are set aside for its answer."""
 
     ask: Callable[[tuple[Message, ...]], Message | None]
     room: int
@@ -139,14 +139,14 @@ def copies_of(current: str, ids: Iterable[str]) -> tuple[int, ...]:
 
 
 def evicted_of(report: TrimReport, index_of: Callable[[str], int]) -> tuple[Evicted, ...]:
-    """What a report of the strategy says was left out; ``place_of`` gives the place of a block by its id."""
+    """Return what the strategy's report left out; ``place_of`` gives the index of a block by its id."""
     return tuple(
         Evicted(index_of(each.block_id), _REASONS[each.budget_group], each.token_count) for each in report.evictions
     )
 
 
 def client_id(message: Message) -> str:
-    """The id under which a client sent a message: its ``client_msg_id``; empty where there is none."""
+    """Return the id under which a client sent a message: its ``client_msg_id``; empty without one."""
     value: Any = message.metadata.get("client_msg_id", "")
     return value if isinstance(value, str) else ""
 

@@ -29,7 +29,7 @@ from innkeeper.prompt.text import shorten
 
 
 class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scan depends on.
+    """The inputs of a scan.
 
     ``messages`` are newest first, as they are searched (names already in front). ``substitute`` expands macros in keys and
     contents; where ``expand`` is given, that does it in contents, and says what each macro made. ``count`` counts tokens as
@@ -82,18 +82,18 @@ class Activated(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> Origin:
-        """Where its text comes from."""
+        """The origin of its text."""
         return Origin(OriginAsset.LOREBOOK, field="content", entry=str(self.uid), name=self.book)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The text by origin: what a macro made of it apart, under the macro's name."""
+        """The text by origin: parts that a macro produced apart, under the macro's name."""
         return made_pieces(self.content, self.ranges, self.origin)
 
 
 @dataclass(frozen=True, slots=True)
 class LoreResult:
-    """What fired, in activation order, and the decision about every entry (`verdicts`, made when asked for)."""
+    """The fired entries in activation order, and the decision about every entry (`verdicts`, made on demand)."""
 
     activated: tuple[Activated, ...] = ()
     overflowed: bool = False
@@ -150,7 +150,7 @@ def scan(lore: CompiledLore, query: LoreInput) -> LoreResult:
 
 
 class _Scan:
-    """One scan at work. ``reasons[place]`` is the latest decision about each entry, with its numbers in ``facts``."""
+    """One scan at work. ``reasons[index]`` is the latest decision about each entry, with its numbers in ``facts``."""
 
     def __init__(self, lore: CompiledLore, query: LoreInput) -> None:
         self.lore, self.query, self.settings = lore, query, query.settings
@@ -292,7 +292,7 @@ class _Scan:
         return not people.tags or bool(set(people.tags) & set(self.query.character_tags)) is not people.exclude
 
     def _started(self, entry: CompiledEntry) -> Reason | None:
-        """What fires an entry without a look at its keys."""
+        """Return the reason that fires an entry without a look at its keys."""
         if entry.free and not (self.query.forced or self.query.searched) and not self.timed.running:
             return None
         if ACTIVATE in entry.decorators:
@@ -415,7 +415,7 @@ class _Scan:
         return Reason.NO_DEPTH if window.depth <= 0 else Reason.NO_MATCH
 
     def _for_people(self, entry: CompiledEntry, facts: dict[str, Any]) -> dict[str, Any]:
-        """The facts for people: instead of the window, where in it the key was found."""
+        """The facts for users: instead of the window, where in it the key matched."""
         window = facts.get("window")
         if window is None:
             return facts

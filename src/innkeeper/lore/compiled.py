@@ -70,7 +70,7 @@ Tests = tuple[KeyTest, ...]
 
 
 class CompiledEntries:
-    """The entries in scan order, each made ready when it is first asked for, and kept.
+    """The entries in scan order, each compiled on first use and cached.
 
     Making one anew gives an equal one, so threads that ask for the same one at once do no harm.
     """
@@ -94,7 +94,7 @@ class CompiledEntries:
         return map(self.__getitem__, range(len(self._ordered)))
 
     def with_others(self, ordered: list[tuple[str, LorebookEntry]], indices: Iterable[int]) -> CompiledEntries:
-        """The entries with others at these places, whose keys are the same."""
+        """Return the entries with others at these indexes, whose keys are the same."""
         others = CompiledEntries(ordered, self._patterns, self._settings)
         others._made = [*self._made]
         for index in indices:
@@ -228,7 +228,7 @@ class CompiledLore:
 
 
 def _match_fields(item: tuple[str, LorebookEntry]) -> tuple[object, ...]:
-    """All that decides what `CompiledLore` holds beside the entries themselves."""
+    """Return everything that decides the content of `CompiledLore` besides the entries themselves."""
     name, entry = item
     lasting = (entry.sticky, entry.cooldown, entry.delay_until_recursion, entry.scan_depth)
     rules = (entry.case_sensitive, entry.match_whole_words, entry.constant, entry.content.startswith(MARK))
@@ -243,7 +243,7 @@ def _is_free(entry: LorebookEntry) -> bool:
 
 _COMPILED: Final[Memo[object, tuple[CompiledLore, int]]] = Memo(items=32, size=256 * 1024 * 1024)
 _LAST: Final[list[tuple[ref[CompiledLore] | None, object]]] = [(None, None)]
-"""What was compiled last, as long as it is kept, and under which settings."""
+"""The last compiled lore, while it is alive, and its settings."""
 
 _MOST_EDITED: Final = 8
 _ENTRY_BYTES: Final = 4096

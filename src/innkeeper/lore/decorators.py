@@ -22,7 +22,7 @@ def split_decorators(content: str) -> tuple[frozenset[str], str]:
 
 
 def decorator_lines(content: str) -> tuple[tuple[str, ...], str]:
-    """The lines at the head that begin as a decorator does, fallbacks as what they stand for, and the text without the head."""
+    """Return the decorator lines at the head, fallbacks under the name they stand in for, and the text without the head."""
     if not content.startswith(MARK):
         return (), content
     lines = content.split("\n")

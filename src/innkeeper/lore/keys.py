@@ -21,7 +21,7 @@ Tests = tuple[KeyTest, ...]
 
 
 class KeySearch:
-    """The search of one scan. ``substitute`` expands macros in keys; ``report`` is told (what, why) of keys that cannot be run.
+    """The key search of one scan. ``substitute`` expands macros in keys; ``report`` gets (key, reason) of unusable keys.
 
     With ``each`` keys without macros are expanded too, whatever they are then: that has effects.
 
@@ -56,11 +56,11 @@ class KeySearch:
 
     @property
     def depth(self) -> int:
-        """How many messages an entry without a depth of its own looks at."""
+        """The number of messages that an entry without a depth of its own sees."""
         return self.settings.depth + self.skew
 
     def window(self, entry: CompiledEntry) -> ScanWindow:
-        """What the entry looks through in this pass."""
+        """Return what the entry sees in this pass."""
         key = (entry.entry.scan_depth, entry.sources)
         window = self._windows.get(key)
         if window is None:
@@ -69,7 +69,7 @@ class KeySearch:
         return window
 
     def fresh_hits(self) -> set[int]:
-        """The patterns in what any entry can see since the last call: a superset of what each entry sees of it.
+        """Return the patterns that hit what any entry can see since the last call: a superset of what each entry sees of it.
 
         Entries none of whose patterns has ever been in here need no look, which is what makes a scan of thousands cheap.
         """
@@ -124,7 +124,7 @@ class KeySearch:
         return not all(matches) or bool(blank)
 
     def score(self, entry: CompiledEntry) -> int:
-        """How well the keys match, for group scoring: primary matches, and secondary ones where the logic adds them.
+        """Score the keys of an entry for group scoring: primary matches, and secondary ones where the logic adds them.
 
         As in SillyTavern keys count as they are written, blanks and macros included, and an empty one always matches.
         """
@@ -137,7 +137,7 @@ class KeySearch:
         return first + more if logic is SelectiveLogic.AND_ANY or more == len(secondary) else first
 
     def _matching(self, keys: Iterable[str], tests: Tests, entry: CompiledEntry) -> int:
-        """How many of the keys match as they are written. ``tests`` are those of the keys that are not empty."""
+        """Count the keys that match as written. ``tests`` are those of the keys that are not empty."""
         window, rest = self.window(entry), iter(tests)
         return sum(not key or self._matches_as_written(key, next(rest), entry, window) for key in keys)
 
@@ -150,7 +150,7 @@ class KeySearch:
         return self._is_in(window, pattern)
 
     def locate(self, key: str, entry: CompiledEntry, window: ScanWindow) -> tuple[str, tuple[int, int] | None]:
-        """Where in the window a key is first found: the part, in words, and the span in it, where it can be told."""
+        """Return where in the window a key first matches: the part, in words, and the span in it, if known."""
         pattern = self._pattern(key, entry)
         for index, part in enumerate(self.text.parts(window)):
             span = first_span(pattern, part)

@@ -14,10 +14,10 @@ from innkeeper.lore.settings import LoreSettings
 from innkeeper.text.jsregex import RegexRunner
 
 SHORTEST_KEY: Final = 3
-"""A plain Latin key shorter than this is found inside almost any text."""
+"""A plain Latin key shorter than this occurs inside almost any text."""
 
 RESTATED: Final = frozenset({"no-keys"})
-"""What reading a book remarks on and linting it says again, as the fault it is."""
+"""Findings of the reader that the linter reports again, as the underlying fault."""
 
 _ATTACKS: Final = ("a", "0", " ", "_", "ab", "a ", "x")
 _ATTACK_LENGTH: Final = 40
@@ -143,7 +143,7 @@ class _PatternTrial:
         return False
 
     def remarks(self) -> Iterator[Finding]:
-        """What there is to say of those that the time did not reach for."""
+        """Return findings on the expressions that the time did not suffice for."""
         if self._untried:
             message = (
                 f"{self._untried:,} regular expressions were not tried on hard texts: the time for that is used up"

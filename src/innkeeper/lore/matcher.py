@@ -94,14 +94,14 @@ MARK: Final = "\x01"
 
 
 class ScanSources(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts beside the chat: by source name for entries that ask for one, and injections every entry sees."""
+    """Texts besides the chat: by source name for entries that ask for one, and injections that every entry sees."""
 
     texts: Mapping[str, str] = {}
     injections: tuple[str, ...] = ()
 
 
 class ScanWindow(msgspec.Struct, frozen=True, gc=False):
-    """What one entry looks through: so many messages, these sources, with the recursion text or without."""
+    """What one entry sees: a number of messages, these sources, with the recursion text or without."""
 
     depth: int
     sources: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ class ScanText:
         return [*self.messages[: window.depth], *self.beside(window)] if window.depth > 0 else []
 
     def beside(self, window: ScanWindow) -> list[str]:
-        """What a window shows besides messages, in order."""
+        """Return what a window shows besides messages, in order."""
         parts = [text for name in window.sources if (text := self.sources.texts.get(name))]
         parts += self.sources.injections
         return parts + self.recursion if window.recursion else parts
@@ -139,7 +139,7 @@ class ScanText:
         return self._joined[window]
 
     def label(self, window: ScanWindow, index: int) -> str:
-        """What part ``index`` of a window is, in words for explanations."""
+        """Describe part ``index`` of a window in words, for explanations."""
         count = len(self.messages[: window.depth])
         if index < count:
             return f"message {index} from the end"
@@ -151,7 +151,7 @@ class ScanText:
 
 
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-"""What JavaScript's ``\\w`` means: a neighbour outside this set is a word's border."""
+r"""The characters of JavaScript's ``\w``: a neighbour outside this set is a word's border."""
 
 
 class Pattern(msgspec.Struct, frozen=True, gc=False):
@@ -165,7 +165,7 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
 
 
 _HITS: Final[Memo[tuple[int, str], frozenset[int]]] = Memo(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
-"""The patterns in a text, by the number of the index; one store for all, so that many books take no more than one."""
+"""The patterns that hit a text, by the number of the index; one cache for all, so that many books take no more than one."""
 
 _NUMBERS: Final = count()
 _SIZE_OF_A_PATTERN: Final = 200
@@ -185,13 +185,13 @@ class KeyIndex:
         self.patterns = tuple(patterns)
         self._folded, self._exact = (self._numbered(exact=exact) for exact in (False, True))
         self.work = self._folded[1].work + self._exact[1].work
-        """Steps that making it takes: for who keeps it, and charges each build alike."""
+        """Steps of work to build it: a cache of indexes charges them to each build alike."""
         self.size = self._folded[1].size + self._exact[1].size + _SIZE_OF_A_PATTERN * len(self.patterns)
         """Bytes that it stands for in memory, about."""
         self._number = next(_NUMBERS)
 
     def hits(self, text: str) -> frozenset[int]:
-        """The numbers of the patterns found in ``text``."""
+        """Return the numbers of the patterns that occur in ``text``."""
         charge("lore", 1 + len(text) // _CHARACTERS_A_STEP)
         known = _HITS.get((self._number, text))
         if known is not None:
@@ -212,12 +212,12 @@ class KeyIndex:
         return numbers, Automaton([each.text for each in patterns], [_border_of(each) for each in patterns])
 
     def locate(self, number: int, text: str) -> tuple[int, int] | None:
-        """Where a pattern is first found in ``text``, for an explanation; ``None`` when it is not."""
+        """Return the first match of a pattern, for an explanation; ``None`` without one."""
         return first_span(self.patterns[number], text)
 
 
 def first_span(pattern: Pattern, text: str) -> tuple[int, int] | None:
-    """Where ``pattern`` is first found in ``text`` (not folded yet), or ``None``. An empty pattern is found at once."""
+    """Return the span of the first match of ``pattern`` in the unfolded ``text``, or ``None``. An empty one matches at once."""
     return _first(pattern, text if pattern.exact_case else text.lower())
 
 
@@ -235,7 +235,7 @@ def _at_unicode_borders(text: str, start: int, end: int) -> bool:
 
 
 def _border_of(pattern: Pattern) -> Callable[[str, int, int], bool] | None:
-    """What tells whether a find is a word, or ``None`` when it need not be one."""
+    """Return the test whether a match is a word, or ``None`` when it need not be one."""
     if not pattern.whole_word:
         return None
     return _at_unicode_borders if pattern.unicode else _at_borders

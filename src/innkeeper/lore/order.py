@@ -79,7 +79,7 @@ def descending(items: Iterable[T], entry_of: Callable[[T], LorebookEntry]) -> li
 
 
 def _order_of(entry: LorebookEntry) -> float | None:
-    """The order by which an entry is sorted: a null or blank one counts as 0, one that is missing or not a number as none."""
+    """The order by which an entry is sorted: a null or blank one counts as 0, a missing one or no number as none."""
     if entry.order is not None:
         return entry.order
     return 0 if entry.raw.get("order", _MISSING) in (None, "") else None

@@ -40,7 +40,7 @@ class Patterns:
         return self._numbers.setdefault((text, exact_case, whole_word), len(self._numbers))
 
     def numbers(self, keys: Iterable[str], *, exact_case: bool, whole_words: bool) -> list[int] | None:
-        """The numbers of keys all of which are plain, without empty ones; ``None`` where one might be anything else."""
+        """Return the numbers of keys that are all plain, without empty ones; ``None`` if one might be anything else."""
         known, numbers = self._numbers, []
         for key in keys:
             if not key:
@@ -74,7 +74,7 @@ def key_tests(
 
 
 _MACRO: Final = re.compile(r"\{\{|\\[{}]|<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
-"""What macros change in a key. A regular expression has backslashes and ``<`` of its own."""
+"""The marks of macros in a key. A regular expression has backslashes and ``<`` of its own."""
 
 
 def _test(text: str, patterns: Patterns | None, *, exact_case: bool, whole_words: bool) -> KeyTest:

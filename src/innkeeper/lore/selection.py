@@ -23,7 +23,7 @@ from innkeeper.prompt.determinism import RandomStream
 
 
 class GroupRules(msgspec.Struct, frozen=True):
-    """What a choice needs besides the entries. ``score`` counts the keys of an entry that match; ``lost`` records losers.
+    """The rules of a group besides its entries. ``score`` counts the keys of an entry that match; ``lost`` records losers.
 
     ``double_removal`` keeps SillyTavern's way with a loser of two groups: the second removal takes the last new entry.
     """

@@ -15,13 +15,13 @@ MAX_SCAN_DEPTH: Final = 1000
 """Messages a scan may look back (no error: what is older is not searched)."""
 
 MAX_LOOPS: Final = 1000
-"""Passes that one scan may take, whatever the settings (no error: it ends with what has fired)."""
+"""The most passes of one scan, whatever the settings (no error: it ends with what has fired)."""
 
 MAX_MEMO_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of texts, with what was found in them, that compiled books together remember (no error: others are searched again)."""
+"""Bytes of texts and their hits that all compiled books cache together (no error: others are searched again)."""
 
 MAX_MEMO_TEXTS: Final = 32_768
-"""Texts of which all compiled books together remember what was found (no error: the rest is searched again)."""
+"""Texts whose hits all compiled books cache together (no error: the rest is searched again)."""
 
 
 class InsertionStrategy(IntEnum):
@@ -73,6 +73,6 @@ class LoreSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _MOST_TOKENS: Final = 2**53
-"""A larger window counts as this one: beyond it numbers with a point do not reach every whole one."""
+"""A larger window counts as this one: beyond it, floats do not represent every integer."""
 
 _PREFIX: Final = "world_info_"

@@ -34,7 +34,7 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TimedEffects:
-    """The effects of one build: read from the state before the scan, extended by what fired after it.
+    """The effects of one build: read from the state before the scan, extended by the entries that fired in it.
 
     ``live=False`` (a dry run) neither reads nor changes the state, which is handed on as it came; delays hold all the same.
     """
@@ -62,7 +62,7 @@ class TimedEffects:
         return bool(entry.entry.delay) and self.length < (entry.entry.delay or 0)
 
     def begin(self, fired: Iterable[CompiledEntry]) -> None:
-        """Start the effects of what fired; one that already runs is left alone."""
+        """Start the effects of the fired entries; a running one is left alone."""
         for entry in fired if self.live else ():
             for kind in _KINDS:
                 length = getattr(entry.entry, kind)
@@ -112,7 +112,7 @@ _UNKNOWN: Final = -1
 
 
 def entry_hash(entry: CompiledEntry) -> int:
-    """What identifies an entry's whole content across builds: SillyTavern's hash of it (measured on SillyTavern 1.19).
+    """The identity of an entry's whole content across builds: SillyTavern's hash of it (measured on SillyTavern 1.19).
 
     That is of its JSON with the book's name after the id, the decorators at the end, and the content without them.
     """

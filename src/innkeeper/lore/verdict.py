@@ -1,4 +1,4 @@
-"""Verdict: why an entry is in the prompt, or the first rule that kept it out; one kind of value for every tavern.
+"""Verdict: why an entry is in the prompt, or the first rule that excluded it; one type for every tavern.
 
 While a tavern decides, it stores a reason and two or three numbers; sentences are made only when somebody reads them.
 """
@@ -13,7 +13,7 @@ import msgspec
 
 
 class BaseReason(StrEnum):
-    """What can decide about an entry; each tavern's reasons are a subclass.
+    """The reasons that can decide about an entry; each tavern's reasons are a subclass.
 
     A member is written ``NAME = "name", "the sentence with {facts}"``, with a third value ``True`` where an entry is in the
     prompt by it.
@@ -34,7 +34,7 @@ class BaseReason(StrEnum):
 
 
 class Reason(BaseReason):
-    """What decides about an entry in SillyTavern's way of scanning. The first six fire it; the others stop it."""
+    """The reasons of SillyTavern's way of scanning. The first six fire an entry; the others stop it."""
 
     KEY = "key", "fired by {key!r} in {place} (pass {loop})", True
     CONSTANT = "constant", "fired: constant (pass {loop})", True

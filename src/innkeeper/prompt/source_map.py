@@ -153,6 +153,7 @@ def _walk(
         for (key, item), (_, twin) in zip(inner, other, strict=True):
             yield from _walk(item, twin, marks, blocks, f"{pointer}/{_escaped(key)}")
         return
+    # The payloads differ in shape here (a dialect merged or parsed something): search the sources of the shadow's strings.
     near = [source for text in strings(shadow) for source in marks.split(text)[1]] or _all_sources(blocks)
     for leaf, text in _leaves(real, pointer):
         yield leaf, _laid(text, near, marks)
@@ -186,6 +187,8 @@ def _read(real: str, literals: list[str], sources: list[SentinelSource]) -> list
     first = literals[0]
     if not sources and real == first:
         return [_StringRun(real)]
+    # All readings of the string are followed side by side, by the character that each has reached: stripping makes a source
+    # ambiguous where white space or a repeated text follows. At each character the first reading wins, up to `_READINGS`.
     readings = {len(first): _StringReading((_StringRun(first),))} if real.startswith(first) else {}
     for source, literal in zip(sources, literals[1:], strict=True):
         further: dict[int, _StringReading] = {}

@@ -1,4 +1,4 @@
-"""Automaton: many plain texts found in another in one pass (Aho-Corasick), whatever their number.
+"""Automaton: find many plain texts in another in one pass (Aho-Corasick), whatever their number.
 
 `contained` says which of them a text holds, `find` where each of them stands. Callers keep their own rule of what a find
 must look like: `is_unspaced` tells letters of scripts whose words have no borders.
@@ -26,16 +26,15 @@ FEWEST_TEXTS: Final = 5
 """From so many texts on, an automaton costs less than searching for one after the other."""
 
 SLICE_BYTES: Final = 64 * 1024
-"""Bytes of texts that are built at a time, about 15 ms: each slice more is one pass more over what is searched."""
+"""Bytes of texts that are built at a time, about 15 ms: each further slice is one more pass over the searched text."""
 
 SEGMENT: Final = 8_192
-"""Characters that are searched at a time; fewer where so many texts can end at one place that their finds would take much
-memory."""
+"""Characters that are searched at a time; fewer if so many texts can end at one position that their hits take much memory."""
 
 _SEGMENT_FINDS: Final = 100_000
 
 REBUILD_AFTER: Final = 2_048
-"""Finds after which a slice is built anew without the texts that are already found; more where building costs more."""
+"""Hits after which a slice is rebuilt without the texts already matched; more where building costs more."""
 
 _REPLACED: Final = "\ufffd"
 _ENGINE: Final = "automata"
@@ -44,7 +43,6 @@ _STEPS_A_FIND: Final = 5
 _CHARACTERS_A_STEP: Final = 32
 _SIZE_OF_A_BYTE: Final = 24
 _SIZE_OF_A_TEXT: Final = 120
-
 
 Rule = Callable[[str, int, int], bool]
 """Whether an occurrence counts: of the text searched, where it begins and ends."""
@@ -64,7 +62,7 @@ class _Slice(NamedTuple):
     overlap: int
 
     def finds(self, text: str, begin: int) -> list[tuple[int, int, int]]:
-        """The finds in one segment and its overlap: the place in the slice, and where they begin and end from ``begin``."""
+        """Return the hits in one segment and its overlap: the number within the slice, start and end, counted from ``begin``."""
         part = text[begin : begin + self.segment + self.overlap]
         charge(_ENGINE, 1 + len(part) // _CHARACTERS_A_STEP)
         finds = _finds(self.machine, part)
@@ -74,7 +72,7 @@ class _Slice(NamedTuple):
 
 
 class Automaton:
-    """Finds texts (different ones) by their numbers, from 0, overlapping ones too. An empty text is found once, at the beginning.
+    """Finds texts (distinct ones) by their numbers, from 0, overlapping ones too. An empty text matches once, at the beginning.
 
     Texts longer than ``longest``, those with halves of characters that cannot be encoded, and all of them where there are fewer
     than ``fewest``, are searched one by one; that changes the speed and nothing else. Building and searching are charged to
@@ -103,7 +101,7 @@ class Automaton:
         self._alone = sorted({*range(len(self.texts))}.difference(together))
         sizes = [_bytes_of(self.texts[number]) for number in together]
         self.work = len(self.texts) + _STEPS_A_BYTE * sum(sizes)
-        """Steps that building it takes: for who keeps it, and charges each build alike."""
+        """Steps of work to build it: a cache of automata charges them to each build alike."""
         self.size = _SIZE_OF_A_BYTE * sum(sizes) + _SIZE_OF_A_TEXT * len(self.texts)
         """Bytes that it stands for in memory, about."""
         charge(_ENGINE, self.work)
@@ -116,6 +114,7 @@ class Automaton:
             for begin in range(0, len(text), piece.segment):
                 for index, start, end in piece.finds(searched, begin):
                     rule = piece.rules[index]
+                    # a hit that begins in the overlap is that of the next segment
                     if start < piece.segment and (rule is None or rule(text, begin + start, begin + end)):
                         yield piece.numbers[index], begin + start, begin + end
         for number in self._alone:
@@ -142,6 +141,7 @@ class Automaton:
             }
             begin += piece.segment
             looked += len(finds)
+            # A text with very many hits of few keys: go on with the keys not matched yet. `_NOBODY` is the guard below.
             if looked > max(REBUILD_AFTER, piece.size * _STEPS_A_BYTE // _STEPS_A_FIND) and len(matched) > known:
                 numbers = [number for number in numbers if number >= 0 and number not in matched]
                 if not numbers:
@@ -169,6 +169,7 @@ class Automaton:
         size, longest = sum(map(_bytes_of, texts)), max(map(len, texts))
         segment = max(min(SEGMENT, _SEGMENT_FINDS // min(len(numbers), longest)), 1)
         if size > _SMALL_BYTES:
+            # a long text that never occurs comes first: it spreads the states so that their chains stay short
             numbers, rules = [_NOBODY, *numbers], [_never, *rules]
             texts = [_UNWRITTEN * (size // _CHAIN_SHARE), *texts]
         # Of up to 100 texts the library makes a table of each state by each byte: of long ones that takes 50 times as long.
@@ -180,7 +181,7 @@ class Automaton:
 _SMALL_BYTES: Final = 4_096
 _NOBODY: Final = -1
 _UNWRITTEN: Final = "\U0010ffff"
-"""A character that no text has: Unicode keeps it for no meaning. One that has it all the same is searched as well."""
+"""A noncharacter of Unicode, which ordinary texts do not contain. One that does is searched correctly all the same."""
 
 _CHAIN_SHARE: Final = 32
 """Bytes of texts to a character, of 4 bytes, of the text before all others: with an eighth of the states circles are short."""
@@ -214,7 +215,7 @@ def _finds(machine: Any, text: str) -> list[tuple[int, int, int]]:
 
 
 def _is_scalar(text: str) -> bool:
-    """Whether the text is found in a haystack whose lone surrogates became U+FFFD exactly where it is found in itself."""
+    """Whether the text matches in a haystack whose lone surrogates became U+FFFD exactly where it matches in the original."""
     return text.isascii() or (_REPLACED not in text and scalar_text(text) is text)
 
 

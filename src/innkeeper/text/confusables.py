@@ -12,7 +12,7 @@ import unicodedata
 from typing import Final
 
 _LEET: Final = {ord(sign): letter for sign, letter in zip("013457896@$l", "oieastbggasi", strict=True)}
-"""Signs as the letters they stand for. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
+"""Signs as the letters they resemble. ``1``, ``!`` and ``|`` are ``i`` or ``l``, so in such a view ``l`` is ``i`` as well."""
 
 _CYRILLIC: Final = "аa вb сc ԁd еe єe һh нh іi јj кk ӏl мm оo пn рp ԛq гr ѕs тt уy үy ѵv ԝw шw хx иu"
 _GREEK: Final = "αa βb ϲc δd εe γy ηn ιi κk μu νv οo ρp σo ςs τt υu ωw χx ζz"
@@ -58,7 +58,7 @@ _LOWER: Final = _SPACED.lower()
 """The same with small letters: what the words of data, ten thousands of them, are folded by."""
 
 _TYPOGRAPHIC: Final = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "."), ("–", "-"), ("—", "-"))
-"""What is printed for plain signs: a text with these alone needs no folding."""
+"""Typographic signs and their plain forms: a text with these alone needs no folding."""
 
 _CONTROLS: Final = bytes((*range(0x09), *range(0x0E, 0x20), 0x7F))
 _SIGN_INSIDE: Final = re.compile(r"(?<=\w)[!|](?=\w)")
@@ -93,14 +93,14 @@ def with_spaces(text: str) -> str:
 
 
 def upright(text: str) -> str | None:
-    """A text that stands on its head as it is read, from its end to its beginning; None for any other."""
+    """Return an upside-down text as it is read, from its end to its beginning; None for any other."""
     if with_plain_signs(text).isascii() or len(_ON_ITS_HEAD.findall(text)) < _FEW:
         return None
     return text.translate(_UPSIDE_DOWN)[::-1]
 
 
 class _Folds(dict[int, str]):
-    """What characters fold to, by their codes, for `str.translate`; so many at most are kept."""
+    """The folded form of each character by its code, for `str.translate`; the number of cached ones is bounded."""
 
     def __missing__(self, code: int) -> str:
         if len(self) >= _FOLDS_CACHED:
@@ -113,7 +113,7 @@ class _Folds(dict[int, str]):
 
 
 class _Lengths(_Folds):
-    """How many characters each character folds to, as the character of that code."""
+    """The length of the folded form of each character, as the character of that code."""
 
     def fold(self, char: str) -> str:
         return chr(len(FOLDS[ord(char)]))

@@ -49,10 +49,10 @@ _GREAT: Final = bytes(
     ord("A") if chr(code) in string.ascii_uppercase + string.digits else ord(" ") for code in range(256)
 )
 _NOT_GREAT: Final = f"{string.ascii_lowercase}+/_-".encode()
-"""What base64 and base32 always have are two great letters or figures in a word: without the others they stand side by side."""
+"""Base64 and base32 words have at least two capitals or digits: without any, two lower-case letters stand side by side."""
 
 _LONG_WORD: Final = re.compile(r"\S{10,}")
-"""What is as long as `_SHORTEST` at least."""
+"""A word of at least `_SHORTEST` characters."""
 
 _FIGURES: Final = "0123456789"
 _DOTTED: Final = bytes(ord("." if chr(code) in ".-" else "/" if chr(code) in " /|" else "a") for code in range(256))
@@ -74,7 +74,7 @@ def rot13(text: str) -> str:
 
 
 def decoded(text: str) -> Decoded | None:
-    """The text with all its encoded parts written out, or None where there is none."""
+    """Return the text with all its encoded parts decoded, or None without any."""
     parts = sorted(_parts(text))
     if not parts:
         return None
@@ -99,7 +99,7 @@ def decoded(text: str) -> Decoded | None:
 
 
 def _parts(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where encoded parts stand, and what they say. Cheap questions about the whole text come first."""
+    """Yield the spans of encoded parts and their decoded texts. Cheap checks of the whole text come first."""
     data = text.encode("utf-8", "surrogatepass")
     if b"AA" in data.translate(_GREAT, _NOT_GREAT) and not all(map(_is_word, _LONG_WORD.findall(text))):
         yield from _read(_LONG, text, _based)
@@ -125,7 +125,7 @@ def _is_word(word: str) -> bool:
 
 
 def _based(word: str) -> str | None:
-    """What a word of base64 or base32 says."""
+    """Decode a word of base64 or base32."""
     if _is_word(word):
         return None
     packed = "".join(word.split()).rstrip("=")

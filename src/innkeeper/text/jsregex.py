@@ -1,4 +1,4 @@
-"""JavaScript regular expressions with their own meaning, under a time limit each and one for all of one runner."""
+"""JavaScript regular expressions with JavaScript's semantics, under a time limit each and one for all of one runner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JsPattern(Protocol):
 
     @property
     def pattern(self) -> str:
-        """What stands between the slashes."""
+        """The text between the slashes."""
         ...
 
     @property
@@ -55,11 +55,11 @@ function matches(pattern, flags) {
 _CHARACTERS_A_STEP: Final = 16
 
 _ACCEPTED: Final[Memo[tuple[str, str], bool]] = Memo(items=4_096, size=8 * 1024 * 1024)
-"""What JavaScript says of expressions: the same at every time."""
+"""Whether JavaScript accepts an expression, which never changes."""
 
 
 class RegexRunner:
-    """Runs the regular expressions of one scan or one check. ``report`` is told, once each, what could not be run and why."""
+    """Runs the regular expressions of one scan or one check. ``report`` gets each failure and its reason, once."""
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
@@ -103,7 +103,7 @@ class RegexRunner:
             self._left -= time.perf_counter() - started
 
     def matches(self, key: JsPattern, text: str) -> bool:
-        """Whether the pattern is found in the text. ``False`` for a pattern that ran out of time, which is reported."""
+        """Whether the pattern matches in the text. ``False`` for a pattern that ran out of time, which is reported."""
         name = (key.pattern, key.flags)
         if name in self._timed_out:
             return False

@@ -1,4 +1,4 @@
-"""Needs: plain texts of which a JavaScript regular expression cannot match without one. What lacks them all needs no run.
+"""Needs: plain texts, one of which a match of a JavaScript regular expression must contain. A text without any needs no run.
 
 The reading is careful, not complete: what it is not sure about needs nothing that is known, and is always run.
 """
@@ -32,11 +32,11 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 _DEEPEST: Final = 60
 
 Need = tuple[str, ...] | None
-"""Texts one of which must be there; ``None`` where nothing is sure."""
+"""Texts, one of which must occur; ``None`` where nothing is certain."""
 
 
 def needs_of(pattern: str, flags: str) -> tuple[str, ...]:
-    """Texts one of which every match contains, in lower case where the flags ignore case; none where nothing is sure.
+    """Return texts, one of which every match contains, in lower case where the flags ignore case; none where nothing is certain.
 
     Raises `AllowanceError`.
     """
@@ -57,7 +57,7 @@ class _UnclearError(Exception):
 
 
 class _Atom(NamedTuple):
-    """One atom: a ``text`` it stands for, else what it ``needs``; where it ends. One without width breaks no text."""
+    """One atom: the literal ``text`` it matches, else what it ``needs``; its end. One without width does not interrupt a text."""
 
     end: int
     text: str = ""
@@ -70,7 +70,7 @@ class _Reader:
         self.pattern, self.fold, self.unicode = pattern, "i" in flags, "u" in flags
 
     def alternatives(self, at: int, depth: int) -> tuple[Need, int]:
-        """What alternatives need together, and where they end: behind the pattern, or at a bracket."""
+        """Return the common need of alternatives, and their end: that of the pattern, or a bracket."""
         if depth > _DEEPEST:
             raise _UnclearError
         texts: list[str] | None = []
@@ -100,7 +100,7 @@ class _Reader:
         return (max(needs, key=_worth) if needs else None), at
 
     def _repeated(self, at: int) -> tuple[int, int, bool]:
-        """Where an atom with its quantifier ends, how often it is there at least, whether it is there exactly once."""
+        """Return the end of an atom with its quantifier, its minimum count, and whether that is its exact count."""
         match = _QUANTIFIER.match(self.pattern, at)
         if match is None:
             return at, 1, True
@@ -124,7 +124,7 @@ class _Reader:
         return self._letter(char, at + 1)
 
     def _letter(self, char: str, end: int) -> _Atom:
-        """A letter that stands for itself; where case is ignored, only those whose other case is sure."""
+        """Read a literal letter; where case is ignored, only letters whose other case is certain."""
         if not self.fold:
             return _Atom(end, char)
         return _Atom(end, char.lower()) if char.isascii() else _Atom(end)
@@ -182,5 +182,5 @@ def _again(letter: str, least: int) -> str:
 
 
 def _worth(needs: tuple[str, ...]) -> tuple[int, int]:
-    """How much looking for these spares: long texts are rare, few are quick."""
+    """How selective a search for these is: long texts are rare, a few are fast to look for."""
     return min(map(len, needs)), -len(needs)

@@ -1,4 +1,4 @@
-"""A JavaScript regular expression as one of the `regex` package, where both surely find the same; else none.
+"""A JavaScript regular expression as one of the `regex` package, where both certainly match the same; else none.
 
 The package is several times as quick. What the two read differently is not translated: back references, groups in repetitions
 (JavaScript forgets them at each round), repetitions of what may be empty, letters beyond ASCII where case is ignored, the flag
@@ -31,7 +31,7 @@ _BASIC: Final = range(0xD800)
 _PRIVATE: Final = range(0xE000, 0x10000)
 _DEEPEST: Final = 60
 _MOST_REPEATS: Final = 1_000
-"""What counted repetitions come to, whether one is in the other or not: the package writes them out."""
+"""The total of counted repetitions, nested or not: the package writes them out."""
 
 _MOST_WRITTEN: Final = 20_000
 """Atoms with repetitions written out; nested ``+`` double them at each level."""

@@ -1,4 +1,4 @@
-"""What JavaScript's ``String.replace`` finds: the matches of a regular expression in a text, and the text between them.
+"""The matches of JavaScript's ``String.replace``: those of a regular expression in a text, and the text between them.
 
 The replacing itself is the caller's. Each expression runs on each text within a time of its own, and all of one runner within
 one for all. What the `regex` package surely finds alike it finds, since it is quicker; everything else JavaScript itself. The
@@ -37,17 +37,17 @@ MAX_TEXT: Final = 1_048_576
 """Characters of a text that a script's regular expression is run on (a note; a longer text stays as it is)."""
 
 MAX_MATCHES: Final = 100_000
-"""Matches of a script in one text (a note; where there are more, the text stays as it is)."""
+"""Matches of a script in one text (a note; with more, the text stays unchanged)."""
 
 MAX_SECONDS: Final = 0.25
-"""Seconds one script's regular expression may take on one text (a note; the text stays as it is)."""
+"""Seconds one script's regular expression may take on one text (a note; the text stays unchanged)."""
 
 MAX_RUNNER_SECONDS: Final = 5.0
 """Seconds all regular expressions of scripts may take in one build (a note; further ones are not run)."""
 
 
 class JsMatch(msgspec.Struct, frozen=True, gc=False):
-    """One match: ``groups`` (0 the whole; ``None`` for one that took no part), the ``offset`` in UTF-16 units, named groups."""
+    """One match: ``groups`` (0 the whole; ``None`` for one without a match), the ``offset`` in UTF-16 units, named groups."""
 
     groups: Sequence[str | None]
     offset: int
@@ -80,7 +80,7 @@ function split(pattern, flags, text, most) {
 
 
 class ReplaceRunner:
-    """Finds the matches of regular expressions. ``report`` is told, once for each, what was not run and why."""
+    """Finds the matches of regular expressions. ``report`` gets each expression that was not run and the reason, once."""
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
@@ -89,10 +89,10 @@ class ReplaceRunner:
         self._quick: dict[tuple[str, str], _Quick] = {}
         self._text, self._has_astral = "", False
         self.trips = 0
-        """How often something was not run."""
+        """The number of expressions that were not run."""
 
     def replaced(self, pattern: JsPattern, text: str, made: str, most: int) -> str | None:
-        """The text with ``made`` for each match, in at most ``most`` characters; ``None`` where it is for `split` to tell."""
+        """Replace each match by ``made``, up to ``most`` characters; ``None`` where `split` must decide."""
         name = (pattern.pattern, pattern.flags)
         if len(text) > MAX_TEXT or len(text) * (len(made) + 1) > most:
             return None
@@ -113,7 +113,7 @@ class ReplaceRunner:
         return joined([new]) if count <= MAX_MATCHES else None
 
     def split(self, pattern: JsPattern, text: str) -> Split | None:
-        """The text around the matches and the matches; ``None`` where there is none, or where it was not run."""
+        """Return the text around the matches and the matches; ``None`` without any, or if it was not run."""
         name = (pattern.pattern, pattern.flags)
         if name in self._timed_out:
             self.trips += 1
@@ -172,11 +172,11 @@ class ReplaceRunner:
         return quick
 
     def _engine(self, quick: _Quick, text: str) -> regex.Pattern[str] | None:
-        """What finds the matches in this text instead of JavaScript, if it can."""
+        """Return the Python engine that can search this text instead of JavaScript, if any."""
         return quick.engine if quick.held * len(text) <= MAX_SEARCH_BYTES and self._is_basic(text) else None
 
     def _is_basic(self, text: str) -> bool:
-        """Whether no character of the text is two in JavaScript. Asked of one text by many expressions."""
+        """Whether each character is one UTF-16 unit. Cached, since many expressions ask it of one text."""
         if text is not self._text:
             self._text = text
             self._has_astral = not text.isascii() and _ASTRAL.search(text) is not None
@@ -200,7 +200,7 @@ _CHARACTERS_A_STEP: Final = 16
 
 
 class _Quick(NamedTuple):
-    """An expression as one of Python's, where there is one; the bytes it holds for a character.
+    """A Python equivalent of an expression, if there is one; the bytes it takes for a character.
 
     On texts of up to ``untimed`` characters it runs without a clock, which would take most of its time.
     """
@@ -210,7 +210,7 @@ class _Quick(NamedTuple):
     held: int
 
     def seconds(self, text: str) -> float | None:
-        """How long it may take on a text."""
+        """The seconds it may take on a text."""
         return None if len(text) <= self.untimed else MAX_SECONDS
 
 
@@ -218,7 +218,7 @@ _QUICK: Final[Memo[tuple[str, str], _Quick]] = Memo(items=4_096, size=32 * 1024 
 
 
 def _quick_of(name: tuple[str, str]) -> _Quick:
-    """The expression as one of Python's, where there is one and JavaScript accepts it. Raises `TimeoutError`."""
+    """Return the Python equivalent of an expression, if there is one and JavaScript accepts it. Raises `TimeoutError`."""
     known = _QUICK.get(name)
     if known is None:
         engine = python_of(*name) if _interpreter().valid(*name, seconds=MAX_SECONDS) else None
@@ -240,7 +240,7 @@ def _untimed(pattern: str) -> float:
 
 
 def _matches(engine: regex.Pattern[str], text: str, seconds: float | None, *, once: bool) -> Split | None:
-    """The texts around its matches, and the matches; ``None`` where there is none. Raises `TimeoutError`, also for too many."""
+    """Return the texts around its matches, and the matches; ``None`` without any. Raises `TimeoutError`, also for too many."""
     texts: list[str] = []
     matches: list[JsMatch] = []
     end, named = 0, bool(engine.groupindex)

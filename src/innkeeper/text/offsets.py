@@ -1,4 +1,4 @@
-"""OffsetMap: the way from places of a form of a text back to places of the text as it was given.
+"""OffsetMap: maps offsets of a transformed text back to offsets of the original.
 
 Whoever makes a form out of a text says with it how the way back goes; it is worked out where something was found.
 """
@@ -15,13 +15,13 @@ from typing import Final
 from innkeeper.text.confusables import LENGTHS
 
 _LOOKED_UP: Final = 3
-"""So many places of a view are found without a table."""
+"""The number of offsets that are mapped without a table."""
 
 _GAP: Final = re.compile("  +")
 
 
 class OffsetMap:
-    """The way from places of a view to places of the given text, worked out when something was found."""
+    """Maps offsets of a view to those of the original text, computed when a match needs it."""
 
     def back(self, index: int) -> int:
         """The place in the text as given."""
@@ -41,12 +41,12 @@ class Folded(OffsetMap):
 
     @cached_property
     def _ends(self) -> list[int] | None:
-        """Where what each character became ends; None where each became one."""
+        """Return where the replacement of each character ends; None where each became one."""
         lengths = self.original.translate(LENGTHS).encode("latin-1")
         return None if lengths.count(1) == len(lengths) else list(accumulate(lengths))
 
     def back(self, index: int) -> int:
-        """As `OffsetMap.back`."""
+        """See `OffsetMap.back`."""
         if self._ends is None:
             return self.before.back(min(max(index, 0), len(self.original)))
         return self.before.back(bisect_right(self._ends, index))
@@ -54,20 +54,20 @@ class Folded(OffsetMap):
 
 @dataclass(frozen=True)
 class SelectedRuns(OffsetMap):
-    """From what was kept of a view to the view: runs of (start in the new text, start in the old one)."""
+    """Maps a view made of parts of another: runs of (start in the new text, start in the old one)."""
 
     starts: list[int]
     olds: list[int]
     before: OffsetMap
 
     def back(self, index: int) -> int:
-        """As `OffsetMap.back`."""
+        """See `OffsetMap.back`."""
         run = bisect_right(self.starts, index) - 1
         old = self.olds[run] + index - self.starts[run]
         return old if self.before is SAME else self.before.back(old)
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """As `OffsetMap.span`."""
+        """See `OffsetMap.span`."""
         run = bisect_right(self.starts, first)
         if last < first or (run < len(self.starts) and last >= self.starts[run]):
             return self.back(first), self.back(last)
@@ -76,7 +76,7 @@ class SelectedRuns(OffsetMap):
 
 
 class Words(OffsetMap):
-    """From a text whose separators were made single spaces (``text``) to the text before, whose words begin elsewhere."""
+    """Maps a text whose separators became single spaces (``text``) to the text before, whose words begin elsewhere."""
 
     __slots__ = ("_asked", "_before", "_runs", "_spaced", "_text")
 
@@ -86,7 +86,7 @@ class Words(OffsetMap):
         self._runs: SelectedRuns | None = None
 
     def back(self, index: int) -> int:
-        """The first few places are looked up one by one; where there are more, a table is worth making."""
+        """Look up the first few offsets one by one; for more, a table pays off."""
         self._asked += 1
         if self._asked > _LOOKED_UP:
             self._runs = self._runs or self._table()
@@ -96,7 +96,7 @@ class Words(OffsetMap):
         return self._before.back(len(self._spaced) - len(rest) + index - begin)
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """As `OffsetMap.span`."""
+        """See `OffsetMap.span`."""
         if self._runs is None or last < first:
             return self.back(first), self.back(last)
         return self._runs.span(first, last)
@@ -121,7 +121,7 @@ class Turned(OffsetMap):
     length: int
 
     def back(self, index: int) -> int:
-        """As `OffsetMap.back`."""
+        """See `OffsetMap.back`."""
         return self.before.back(self.length - 1 - index)
 
 

@@ -32,7 +32,7 @@ _MOST: Final = 1 << 40
 
 
 class PatternCost(NamedTuple):
-    """What one pattern costs.
+    """The cost of one pattern.
 
     ``written``: atoms, with repetitions written out. ``depth``: groups inside one another. ``work``: steps of compiling.
     ``held``: bytes that a search may hold for each character of the text it is in; 0 where no group is repeated.
@@ -59,7 +59,7 @@ def pieces_of(text: str) -> list[re.Match[str]]:
 
 
 def cost_of(pieces: list[re.Match[str]]) -> PatternCost:
-    """What the pattern in these pieces costs. Never raises; linear in the pieces."""
+    """Return the cost of the pattern in these pieces. Never raises; linear in the pieces."""
     groups = [_Group()]
     unit, captures, is_group = 0, 0, False
     deepest = wide = held = 0
@@ -97,7 +97,7 @@ def _captures(kind: str | None) -> bool:
 
 
 def _bounds(piece: re.Match[str]) -> tuple[int, int]:
-    """How often at least and at most; numbers beyond nine digits are cut to nine."""
+    """The least and the greatest count; numbers beyond nine digits are cut to nine."""
     sign = piece["sign"]
     if sign is not None:
         return int(sign == "+"), 1 if sign == "?" else _MOST

@@ -36,7 +36,7 @@ MAX_SEARCH_BYTES: Final = 96 * 1024 * 1024
 """Bytes that a search may hold to come back to the rounds of a repeated group (`PatternLimitError`), by estimate."""
 
 MAX_PATTERN_SECONDS: Final = 1.0
-"""Wall time the searches of one rule or one call may take together (`PatternLimitError`).
+"""Wall time that the searches of one rule or one call may take together (`PatternLimitError`).
 
 Usual patterns are far below it on any usual machine.
 """
@@ -57,7 +57,7 @@ class PatternSyntaxError(FormatError):
 
 
 class PatternLimitError(LimitError):
-    """A pattern too long, or one whose search took longer or wrote more than a limit of this module."""
+    """A pattern that is too long, or whose search took longer or wrote more than a limit of this module."""
 
 
 class Deadline:
@@ -70,7 +70,7 @@ class Deadline:
         self._clock = clock
 
     def run(self, search: Callable[..., Any], *args: Any) -> Any:
-        """What ``search(*args, timeout=…)`` returns.
+        """Return ``search(*args, timeout=…)``.
 
         Raises `PatternLimitError` once the seconds are spent, and `PatternSyntaxError` without memory.
         """
@@ -140,7 +140,7 @@ class PyPattern:
             yield match
 
     def findall(self, text: str, deadline: Deadline | None = None) -> list[Any]:
-        """As `re.findall`: the matches, or their one group, or tuples of their groups."""
+        """Like `re.findall`: the matches, or their one group, or tuples of their groups."""
         return [_groups(match, self.groups) for match in self.matches(text, deadline)]
 
     def sub(
@@ -151,7 +151,7 @@ class PyPattern:
         deadline: Deadline | None = None,
         limit: int = MAX_PATTERN_OUTPUT,
     ) -> str:
-        """As `re.sub` with a text for a replacement. ``limit`` is the longest result, beyond the length of ``text``.
+        """Like `re.sub` with a text as replacement. ``limit`` is the longest result, beyond the length of ``text``.
 
         Raises:
             PatternSyntaxError: the replacement is malformed or names a group that does not exist.
@@ -249,7 +249,7 @@ def _plain_python(text: str, pieces: list[re.Match[str]]) -> str:
 
 
 def written_out(text: str) -> int:
-    """How many atoms a pattern has with its repetitions written out as the engine does it."""
+    """The number of atoms of a pattern with its repetitions written out, as the engine does it."""
     return cost_of(pieces_of(text)).written
 
 
@@ -291,7 +291,7 @@ _TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-
 _Template = tuple[str | int, ...]
 _TEMPLATES: Final[Memo[tuple[str, PyPattern], _Template]] = Memo(items=512, size=16 * 1024 * 1024)
 _TEMPLATE_BYTES: Final = 100
-"""What a character of a replacement stands for in memory, once it is read."""
+"""The bytes charged for a character of a parsed replacement."""
 
 
 def _template(replacement: str, pattern: PyPattern) -> _Template:

@@ -42,11 +42,11 @@ ALL_ZONES: Final = frozenset(Zone) - {Zone.ESCAPE}
 """Everything a translation must leave alone."""
 
 CODE_ZONES: Final = frozenset({Zone.FENCE, Zone.CODE, Zone.LIQUID})
-"""What is no markup of the message's own: tags in here are not tags."""
+"""Zones that are no markup of the message's own: tags in them are text."""
 
 
 class Escape(StrEnum):
-    r"""What ``\<`` becomes."""
+    r"""The replacement of ``\<``."""
 
     HTML_ENTITY = "html_entity"
     """``&lt;``"""
@@ -62,7 +62,7 @@ class Escape(StrEnum):
 
 
 class Masked(NamedTuple):
-    """A text with placeholders, and what they stand for."""
+    """A text with placeholders, and the texts they replace."""
 
     text: str
     spans: tuple[tuple[str, str], ...]
@@ -107,7 +107,7 @@ def mask(text: str, zones: Iterable[Zone] = ALL_ZONES, escape: Escape = Escape.H
 
 
 def unmask(text: str, spans: Sequence[tuple[str, str]]) -> str:
-    """The text with each placeholder replaced by what it stands for, as often as it is there."""
+    """Replace each placeholder by its text, at every occurrence."""
     if not spans:
         return text
     originals = dict(spans)
@@ -117,7 +117,7 @@ def unmask(text: str, spans: Sequence[tuple[str, str]]) -> str:
 
 
 class _ZoneFinder:
-    """Finds where a zone ends. Remembers what it looked for in vain, so that all searches together stay linear."""
+    """Finds the end of a zone. Remembers failed searches, so that all searches together stay linear."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -36,7 +36,7 @@ _NO_CONTRACTION: Final = r"(?!(?<=n')t(?![^\W_])|(?<=')(?:s|ll|re|ve)(?![^\W_]))
 
 _PUNCTUATION: Final = re.compile(r"[!-/:-@\[-`{-~](?<=[a-z0-9].)[!-/:-@\[-`{-~]?(?=[a-z0-9])" + _NO_CONTRACTION)
 _ANY_PUNCTUATION: Final = re.compile(r"[\W_](?<!\s)(?<=[^\W_].)(?:[^\w\s]|_)?(?=[^\W_])" + _NO_CONTRACTION, re.DOTALL)
-"""One or two signs inside a word. They begin with a set, for which a search skips, and ask then what stands before it."""
+"""One or two signs inside a word. They begin with a set, for which a search skips fast, and check then what precedes it."""
 
 _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1\1+")
 _ROW: Final = re.compile(r"(?:(?<= )|^)[^\W_](?: [^\W_](?= |$)){2,}")
@@ -52,7 +52,7 @@ _SPELLED: Final = 3
 """From so many single letters in a row on, they are read as a word that is spelled out."""
 
 _NESTED: Final = 3
-"""How often what was decoded is decoded again."""
+"""How often decoded text is decoded again."""
 
 _STEPS_A_CHARACTER: Final = 2
 
@@ -77,13 +77,13 @@ class TextView:
         return self.text.split(" ")
 
     def source_span(self, start: int, end: int) -> tuple[int, int]:
-        """Where in the text as given a part of the view lies."""
+        """Return the span of the original text for a span of the view."""
         first, last = self._starts.span(start, end - 1)
         return (last, first + 1) if 0 <= last < first else (first, last + 1)  # written from its end to its beginning
 
 
 def views_of(text: str) -> Iterator[TextView]:
-    """Every form in which a text is compared, the plain one first. OffsetMap a view gives are places of ``text``."""
+    """Yield every form in which a text is compared, the plain one first. Their offsets map to ``text``."""
     yield from _views(text, SAME)
     before: OffsetMap = SAME
     if (read := _unescaped(text)) is not None:
@@ -172,7 +172,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _unescaped(text: str) -> tuple[str, OffsetMap] | None:
-    """The text with the characters that are written by their numbers (``&#99;``, ``%63``) in their place; None without any."""
+    """Replace numeric references (``&#99;``, ``%63``) by their characters; None without any."""
     pieces: list[str] = []
     starts: list[int] = []
     olds: list[int] = []
@@ -202,12 +202,14 @@ def _words(text: str, offsets: OffsetMap, *, merged: bool = False) -> TextView:
 
 
 def _has_triples(text: str) -> bool:
-    """Whether a character may stand three times in a row: the text as one number, laid over itself, is 0 there. Very quick."""
+    """Whether a character may occur three times in a row."""
     data = _bytes(text)
     number = int.from_bytes(data)
     if text.isascii():
+        # a byte of `once` is 0 where two neighbours are equal; shifted once more, where three are
         once = number ^ (number >> 8)
         return 0 in (once | (once >> 8)).to_bytes(len(data))
+    # a character of `size` bytes three times in a row leaves 2 * size zeros when the text is laid over itself by `size`
     over = (
         bytes(2 * size) in (number ^ (number >> 8 * size)).to_bytes(len(data)) for size in range(1, _MOST_BYTES + 1)
     )
@@ -245,7 +247,7 @@ def _apart(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _inside(text: str) -> Iterable[tuple[int, int]]:
-    """Where one or two separators stand inside a word."""
+    """Yield the spans of one or two separators inside a word."""
     if not text.isascii():
         return (match.span() for match in _ANY_PUNCTUATION.finditer(text))
     data = text.encode()
@@ -259,7 +261,7 @@ def _inside(text: str) -> Iterable[tuple[int, int]]:
 def _shortened(
     text: str, spans: Iterable[tuple[int, int]], before: OffsetMap, keep: int = 0
 ) -> tuple[str, OffsetMap] | None:
-    """The text with ``keep`` characters of every span, or None where there is none."""
+    """Shorten every span to ``keep`` characters; None without spans."""
     pieces: list[str] = []
     starts: list[int] = []
     olds: list[int] = []
@@ -298,7 +300,7 @@ def _spelled_out(plain: TextView) -> TextView | None:
 
 
 def _rows_joined(plain: TextView) -> TextView:
-    """A view in which the single letters that stand in a row are one word among the others."""
+    """Return a view in which single letters in a row are one word among the others."""
     spans: list[tuple[int, int]] = []
     for match in _ROW.finditer(plain.text):
         spans += [(at, at + 1) for at in range(match.start() + 1, match.end(), 2)]
@@ -312,4 +314,4 @@ def _has_rows(text: str) -> bool:
 
 
 _THREE_ALONE: Final = re.compile(b" a a a ")
-"""As a pattern it is quicker than as text, since the words are all alike."""
+"""As a pattern it is faster than as text, since the words are all alike."""

@@ -52,7 +52,7 @@ def text_key(tokenizer: str, text: str) -> TextKey:
 
 
 def key_bytes(key: TextKey) -> int:
-    """How many bytes a key keeps."""
+    """The bytes charged for a cache key."""
     return sys.getsizeof(key[1])
 
 
@@ -63,16 +63,16 @@ SHARED_MEMO: Final[Memo[TextKey, int]] = Memo(items=200_000, size=64 * 1024 * 10
 T = TypeVar("T")
 
 _ROUTES: Final = 512
-"""How many model ids a counter keeps resolved; then it starts again."""
+"""The number of model ids a counter keeps resolved; then it starts again."""
 
 _LONGEST_MODEL: Final = 200
-"""Characters of a model id that is kept."""
+"""The longest model id that is cached."""
 
 _LAST: Final = Way("heuristic:generic", PROFILES["generic"].error)
 
 
 class EngineChoice(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a model is counted, before anything goes wrong: the engine, how good it is, and where that is known from.
+    """How a model is counted if nothing fails: the engine, its quality, and the source of that knowledge.
 
     ``error_percent`` is 0 for the model's own vocabulary, else the ± of the estimate; None where nobody knows (a user's
     tokenizer file). ``source``: ``table``, ``registry`` or ``default``. ``skipped`` are better ways that were not
@@ -96,7 +96,7 @@ class EngineChoice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Preloaded(msgspec.Struct, frozen=True):
-    """What `Counter.preload` did: the names that are loaded, and the reason for each that could not be."""
+    """The result of `Counter.preload`: the names that are loaded, and the reason for each that could not be."""
 
     loaded: tuple[str, ...] = ()
     failed: dict[str, str] = {}
@@ -156,7 +156,7 @@ class Counter:
     """TavernKit's name for `count`."""
 
     def count_many(self, texts: Iterable[str], model: str | None = None) -> list[int]:
-        """Tokens of each text. What the memo does not know is counted in one batch, each different text once."""
+        """Count the tokens of each text: those not in the cache in one batch, each distinct text once."""
         checked = [_text(text) for text in texts]
         engine = self.choose(model).engine
         keys = [text_key(engine.name, text) for text in checked]
@@ -202,7 +202,7 @@ class Counter:
     # ------------------------------------------------------------------------------------------------- choosing
 
     def choose(self, model: str | None = None) -> EngineChoice:
-        """How ``model`` is counted."""
+        """Choose how ``model`` is counted."""
         choice = self._choices.get(model)
         if choice is None:
             choice = self._choose(model)
@@ -296,7 +296,7 @@ class Counter:
     # ------------------------------------------------------------------------------------------------ reporting
 
     def describe(self, model: str | None = None) -> dict[str, Any]:
-        """How ``model`` is counted, as JSON-ready data.
+        """Describe how ``model`` is counted, as JSON-ready data.
 
         ``backend``, ``tokenizer``, ``family``, ``exact``, ``error_percent`` (0 where exact, None where unknown),
         ``source`` and what led there; ``fallbacks`` lists better ways that are not available, with reasons. For a

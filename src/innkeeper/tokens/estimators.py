@@ -40,7 +40,7 @@ class EstimatorCounter:
         return tokens if tokens >= 0 else self._fallback.count(text, model)
 
     def describe(self, model: str | None = None) -> dict[str, Any]:
-        """What the estimator says of itself; how good it is, nobody knows."""
+        """Describe the estimator; its quality is unknown."""
         facts = {"model": model, "backend": self._name, "exact": False, "error_percent": None, "source": "estimator"}
         try:
             own = self._about(model) if self._about else {}

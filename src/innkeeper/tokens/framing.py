@@ -1,4 +1,4 @@
-"""Framing: what a message costs besides its text: role markers, names, the start of the reply; and what tools cost.
+"""Framing: the tokens of a message besides its text: role markers, names, the start of the reply; and those of tools.
 
 A framing is one counting rule, selectable by name. Providers render messages in formats of their own, so these numbers are
 known from measurements (OpenAI's from its documentation) or, for the ``sillytavern-*`` ones, from SillyTavern's counts. The cost
@@ -44,7 +44,7 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
         return fields if self.joiner is None else [self.joiner.join(fields)]
 
     def fixed(self, message: Any) -> int:
-        """What a message costs besides its `texts`."""
+        """Return the fixed cost of a message besides its `texts`."""
         return self.per_message + (self.per_name if _getter(message)("name") else 0)
 
     def count_message(self, message: Any, counter: Counter, model: str | None = None) -> int:
@@ -66,7 +66,7 @@ class Framing(msgspec.Struct, frozen=True, kw_only=True):
         return sum(counter.count_many(texts, model)) + fixed
 
     def _part(self, message: Any, special: tuple[str, ...]) -> tuple[list[str], int]:
-        """What counts of a message: all its texts, or those before one that is refused, and then its name is free."""
+        """Return the counted texts of a message: all, or those before a refused one, after which its name is free."""
         texts = self.texts(message)
         for at, text in enumerate(texts if special else ()):
             if any(token in text for token in special):
@@ -92,7 +92,7 @@ def fields_of(message: Any, fields: Iterable[str] = FIELDS) -> list[str]:
 
 
 def _getter(message: Any) -> Callable[[str], Any]:
-    """What gives a field of a message, or None."""
+    """Return a reader of a field of a message, or None."""
     if isinstance(message, (dict, Mapping)):  # most are dicts, which is quick to see
         return message.get
     return lambda field: getattr(message, field, None)
@@ -165,7 +165,7 @@ def framing(name: str) -> Framing:
 
 
 class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
-    """How tool definitions are turned into text and counted.
+    """How tool definitions are rendered as text and counted.
 
     ``form``: ``json`` (the definition), ``typescript`` (as OpenAI's models are believed to see it) or ``texts`` (names,
     descriptions and property names). ``once``: tokens for having tools at all; ``per_tool``: for each; ``scale``: of the
@@ -231,7 +231,7 @@ def count_tools(
 
 
 def _plain(tool: Any) -> dict[str, Any]:
-    """A definition as name, description and parameters; what is not a mapping becomes one by its attributes."""
+    """Return a definition as name, description and parameters; an object is read by its attributes."""
     facts = tool if isinstance(tool, Mapping) else {name: getattr(tool, name, None) for name in _FIELDS}
     inner = facts.get("function")
     facts = inner if isinstance(inner, Mapping) else facts

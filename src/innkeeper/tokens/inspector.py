@@ -1,4 +1,4 @@
-"""The inspector: what each message of a prompt costs, and of what (TavernKit's *PromptInspector*). Not for builds."""
+"""The inspector: the tokens of each message of a prompt, in detail (TavernKit's *PromptInspector*). Not used by builds."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def inspect_messages(
 
 
 def _metadata(message: Message, counter: Counter, model: str | None) -> Tokenization | None:
-    """The metadata as JSON, taken apart; None where there is none. What JSON cannot hold is counted as it prints."""
+    """Tokenize the metadata as JSON; None without any. Values that JSON cannot hold are counted as they print."""
     if not message.metadata:
         return None
     return counter.tokenize(msgspec.json.encode(message.metadata, enc_hook=str).decode(), model)

@@ -19,7 +19,7 @@ from innkeeper.tokens.engines.engine import Engine
 _FILE_FAMILIES: Final = frozenset({"hf_tokenizers", "huggingface_tokenizers", "tokenizers"})
 _GLOB: Final = frozenset("*?[")
 _CHARS_PER_TOKEN: Final = 4.0
-"""Where what is written is not a positive number, as in TavernKit."""
+"""The default for values that are not positive numbers, as in TavernKit."""
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,7 +48,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def of(cls, value: Any) -> "Entry | Engine | None":
-        """An entry from itself, an engine, or a mapping whose keys and family may be written any way; else None."""
+        """Return an entry from an entry, an engine, or a mapping with keys and family in any spelling; else None."""
         if isinstance(value, (cls, Engine)):
             return value
         if not isinstance(value, Mapping):

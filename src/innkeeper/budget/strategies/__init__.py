@@ -1,4 +1,4 @@
-"""Strategies: which blocks go when a prompt does not fit, one file each behind one protocol, `Strategy`."""
+"""Strategies: which blocks are evicted when a prompt does not fit, one module each behind one protocol, `Strategy`."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -77,7 +77,7 @@ class Stepped(BaseStrategy, frozen=True, kw_only=True):
         return gone + in_order(rest, total - budget - sum(unit.tokens for unit in gone))
 
     def _share(self, fixed: int, lore: int, budget: int) -> int:
-        """The stream's tokens: as told, or what is left of the budget; all else is rounded up, so that it hardly changes."""
+        """The stream's tokens: as set, or the rest of the budget; everything else is rounded up, so that it rarely changes."""
         if self.history_tokens is not None:
             return self.history_tokens
         besides = _up(fixed, max(budget // _FIXED_GRAINS_IN_BUDGET, 1)) + _up(
@@ -86,7 +86,7 @@ class Stepped(BaseStrategy, frozen=True, kw_only=True):
         return max(budget - besides, 0)
 
     def _cut(self, moves: Sequence[Sequence[Unit]], over: int, step: int) -> int:
-        """How many moves are made: enough for ``over`` tokens, rounded up to whole steps."""
+        """Return how many moves to make: enough for ``over`` tokens, rounded up to whole steps."""
         made = len(until_fits(moves, over if self.step_messages else _up(over, step)))
         return min(_up(made, self.step_messages or 1), len(moves))
 

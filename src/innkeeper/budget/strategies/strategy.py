@@ -153,7 +153,7 @@ def _root(parent: dict[int, int], index: int) -> int:
 
 
 def latest_user(blocks: Sequence[Block]) -> int | None:
-    """The index of the last user block of the history; of the groups that count as history where there is none."""
+    """Return the index of the last user block of the history; without a history, of the groups that count as history."""
     fallback = None
     for index in range(len(blocks) - 1, -1, -1):
         block = blocks[index]
@@ -167,7 +167,7 @@ def latest_user(blocks: Sequence[Block]) -> int | None:
 
 
 class Strategy(Protocol):
-    """A way to choose what goes. ``name`` is what reports call it, ``reason`` what its eviction records say."""
+    """A way to choose evictions. ``name`` is its name in reports, ``reason`` the reason in its eviction records."""
 
     @property
     def name(self) -> str:
@@ -252,7 +252,7 @@ def in_order(moves: Iterable[Sequence[Unit]], over: int) -> list[Unit]:
 
 
 def until_fits(moves: Iterable[Sequence[Unit]], over: int) -> list[Sequence[Unit]]:
-    """As many moves as free ``over`` tokens, or all."""
+    """Return as many moves as free ``over`` tokens, or all."""
     made: list[Sequence[Unit]] = []
     for move in moves:
         if over <= 0:
@@ -271,7 +271,7 @@ def by_turn(units: Iterable[Unit]) -> dict[str, list[Unit]]:
 
 
 def moves_of(units: Iterable[Unit]) -> list[list[Unit]]:
-    """The moves of one pass, in the order of its units. Heads go with the last of what they head, or after all that may go."""
+    """The moves of one pass, in the order of its units. Heads go with the last of their followers, or after all that may go."""
     heads, moves, stays = [], [], False
     for unit in units:
         if unit.protected:

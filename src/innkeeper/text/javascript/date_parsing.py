@@ -35,7 +35,7 @@ _LAST_YEAR: Final = 9999
 
 
 def read_moment(text: str, zone: tzinfo = UTC) -> datetime | None:
-    """The moment a text names, ``None`` when it names none. Texts without a zone are in ``zone``."""
+    """Return the moment a text names, or ``None``. Texts without a zone are in ``zone``."""
     if len(text) > _LONGEST:
         return None
     match = _ISO.fullmatch(text)
@@ -138,8 +138,10 @@ class _Lenient:
             self.expects = "part"
             return True
         if mark not in "+-" or not self.seen:
+            # marks before the first number are noise; behind it only a stray bracket is an error
             return mark != ")" or not self.seen
         if self.offset is None and not self.clock:
+            # no time yet: a sign is not a zone's, but the hyphen of 2024-5-6
             return mark == "-" and before.isalnum()
         self.sign, self.expects = -1 if mark == "-" else 1, "zone"
         return True
@@ -167,7 +169,7 @@ class _Lenient:
         return True
 
     def _clock_number(self, value: int, after: str) -> bool:
-        if len(self.clock) == _CLOCK_PARTS:
+        if len(self.clock) == _CLOCK_PARTS:  # 12:30:15:250
             self.milliseconds = value
             return True
         self.clock.append(value)

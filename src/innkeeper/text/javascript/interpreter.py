@@ -49,7 +49,7 @@ def compile_steps(pattern: str, flags: str) -> int:
 
 
 class Interpreter:
-    """One interpreter; it belongs to the thread that calls it. ``dropped`` counts how often what it held was forgotten.
+    """One interpreter, for the thread that calls it. ``dropped`` counts how often its contents were dropped.
 
     ``holder`` is for whoever has given it something to keep between two calls; None where it holds nothing.
 
@@ -80,7 +80,7 @@ class Interpreter:
         return bool(self.call("valid", pattern, flags, seconds=seconds))
 
     def call(self, function: str, *arguments: Any, seconds: float) -> Any:
-        """What a function returns.
+        """Call a function and return its result.
 
         Raises:
             TimeoutError: it took more than ``seconds`` or too much memory, or the function threw.

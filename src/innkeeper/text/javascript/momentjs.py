@@ -14,7 +14,7 @@ from typing import Final
 from innkeeper.text.javascript.template_dates import MONTHS, WEEKDAYS
 
 DEFAULT_FORMAT: Final = "YYYY-MM-DDTHH:mm:ssZ"
-"""What an empty format means."""
+"""The meaning of an empty format."""
 
 MAX_FORMAT_CHARS: Final = 4096
 """Characters of a format (no error: a longer one is returned as it is)."""

@@ -27,10 +27,10 @@ _CHUNKS: Final = 6
 _DIGITS: Final = 2**52
 _OVERFLOW: Final = 2**53
 _CACHED_CHARS: Final = 4096
-"""The hashes of longer texts are not kept."""
+"""The hashes of longer texts are not cached."""
 _UNIT_STEPS: Final = 2
 _SEED_STEPS: Final = 900
-"""What making a generator from its seed counts."""
+"""The steps charged for making a generator from its seed."""
 _UTF16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 
 

@@ -99,7 +99,7 @@ _TOKEN: Final = re.compile(r"\[(?P<literal>[^\[\]]*)\]|" + "|".join(sorted(_TOKE
 
 
 def format_moment(moment: datetime, pattern: str) -> str:
-    """The moment in a pattern of `_TOKENS`, in one pass: what a token gave is not read again. ``[text]`` is literal.
+    """Format a moment by a pattern of `_TOKENS`, in one pass: replacements are not scanned again. ``[text]`` is literal.
 
     A leading ``:`` is dropped; an empty pattern, or one of more than 300 characters, gives an empty text.
 

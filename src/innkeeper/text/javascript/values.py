@@ -9,7 +9,7 @@ from bisect import bisect_left
 from typing import Any, Final
 
 SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-r"""What ``\s`` and ``trim`` mean, as the inside of a character class."""
+r"""The characters of ``\s`` and ``trim``, as the inside of a character class."""
 
 _STRIPPED: Final = (
     "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 
 def _key_order(item: tuple[str, Any]) -> float:
-    """Where an object's key stands: whole numbers first, by size, then the others as they were added."""
+    """The sort key of an object's property: integer keys first, by size, then the others as they were added."""
     key = item[0]
     whole = key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= _LONGEST_INDEX
     return int(key) if whole and int(key) < _INDEXES else math.inf
@@ -147,7 +147,7 @@ class Offsets:
         self._pairs: list[int] | None = None
 
     def at(self, index: int) -> int:
-        """How many units stand before ``place``."""
+        """Return the number of UTF-16 units before ``place``."""
         if self._pairs is None:
             self._pairs = [] if self.text.isascii() else [match.start() for match in _PAIR.finditer(self.text)]
         return index + bisect_left(self._pairs, index)

@@ -1,1 +1,1 @@
-"""What counts tokens: tokenizers, estimates and servers, each behind the protocol `Engine`."""
+"""Engines that count tokens: tokenizers, estimates and servers, each behind the protocol `Engine`."""

@@ -84,16 +84,16 @@ class BytePair:
 
 
 MERGES: Final = 49_152 - 256 - 2
-"""How many lines of the file of merges CLIP uses, after the first."""
+"""The number of lines of the merges file that CLIP uses, after the first."""
 
 _END: Final = b"\x00"
 _SUFFIX: Final = "</w>"
 _MARKERS: Final = ("<|startoftext|>", "<|endoftext|>")
-"""In the order of their numbers, which are the highest; a text that spells one holds it, as one token."""
+"""In the order of their numbers, which are the highest; a text that spells one contains it, as one token."""
 
 _EMPTY_LINES: Final = re.compile(r"\n{2,}")
 _STEPS_A_LINE: Final = 120
-"""What mending a line takes: they are mended one by one."""
+"""The steps charged for a merge line: they are repaired one by one."""
 
 _WORDS: Final = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 

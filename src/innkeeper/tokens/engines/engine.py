@@ -1,4 +1,4 @@
-"""Engine: what counts tokens. Every tokenizer, estimate and asked server is one; `Foreign` makes one of a counting function.
+"""Engine: counts tokens. Every tokenizer, estimate and remote server is one; `Foreign` wraps a counting function.
 
 A `Tokenization` is a text taken apart by an engine. `chunks` says where a long text may be cut so that counting the pieces
 counts the text: tokenizers split text at patterns before they look at bytes, and a line break after a visible character and
@@ -41,10 +41,10 @@ _BATCH_CHARS: Final = 40_000
 """From this many characters on, a batch is worth the start of threads."""
 
 _LONG_BATCH_CHARS: Final = 1_000_000
-"""From this many on it is counted in the build's own thread, whose time is what the build's allowance is in."""
+"""From this size on, texts are counted in the build's own thread, to whose processor time the allowance applies."""
 
 _BATCH_THREADS: Final = 4
-"""How many threads count one batch at most."""
+"""The most threads that count one batch."""
 
 
 class Tokenization(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -95,7 +95,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What memos tell engines apart by: two engines of one name count alike."""
+        """The engine's name in cache keys: two engines of one name count alike."""
         ...
 
     @property
@@ -117,7 +117,7 @@ class Engine(Protocol):
 
 
 def threads_for(texts: Sequence[str]) -> int:
-    """How many threads a batch is worth: 1 for a small one, and for one so large that time may run out."""
+    """The number of threads a batch is worth: 1 for a small one, and for one so large that time may run out."""
     if len(texts) < 2 or not _BATCH_CHARS <= sum(map(len, texts)) < _LONG_BATCH_CHARS:  # noqa: PLR2004 - nothing to share
         return 1
     return min(_BATCH_THREADS, len(texts), os.cpu_count() or 1)
@@ -148,10 +148,10 @@ def count_by(
 
 
 _TRIES: Final = 64
-"""How many line breaks are looked at for a good cut."""
+"""The number of line breaks that are tried for a good cut."""
 
 _LAST_BREAK: Final = re.compile(r"[^\S\n]*\S")
-"""What follows the last line break of a run of white space."""
+"""The white space after the last line break of a run."""
 
 
 def chunks(text: str, size: int = CHUNK_CHARS) -> list[str]:
@@ -169,7 +169,7 @@ def _chunks(text: str, size: int) -> Iterator[str]:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """The last good place for a cut in the second half of a piece, else the last fair one, else its end."""
+    """Return the last good cut in the second half of a piece, else the last fair one, else its end."""
     low, at, fair = (start + end) // 2, end, end
     for _ in range(_TRIES):
         at = text.rfind("\n", low, at)

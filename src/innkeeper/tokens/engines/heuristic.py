@@ -18,7 +18,7 @@ from innkeeper.tokens.table.calibration import PROFILES, HeuristicProfile
 
 
 class _Counted:
-    """What engines share that only count."""
+    """The base of engines that only count."""
 
     __slots__ = ()
     backend = "heuristic"
@@ -56,7 +56,7 @@ class CharsPerToken(_Counted):
 
     @property
     def name(self) -> str:
-        """What memos tell it by."""
+        """The engine's name in cache keys."""
         return f"chars/{self.chars_per_token!r}"
 
     def count(self, text: str) -> int:
@@ -72,7 +72,7 @@ class Utf8Bytes(_Counted):
 
     @property
     def name(self) -> str:
-        """What memos tell it by."""
+        """The engine's name in cache keys."""
         return f"bytes/{self.bytes_per_token!r}"
 
     def count(self, text: str) -> int:
@@ -229,7 +229,7 @@ _COLUMN: Final = {name: index for index, name in enumerate(FEATURES)}
 
 
 def features(text: str) -> list[float]:
-    """How much of each of `FEATURES` is in a text."""
+    """Count each of `FEATURES` in a text."""
     features = [0.0] * len(FEATURES)
     words = list(_count_runs(text, features))
     if words:

@@ -1,4 +1,4 @@
-"""Reading vocabularies from the packages that carry them: one function a form, and one bounded store of what is loaded."""
+"""Reading vocabularies from the packages that carry them: one function per format, and one bounded cache."""
 
 import hashlib
 import io
@@ -42,7 +42,7 @@ def available(vocabulary: Vocabulary) -> bool:
 
 
 def forget() -> None:
-    """Let go of what is loaded: for who asks each vocabulary once."""
+    """Clear the cache, for callers that use each vocabulary once."""
     _load.cache_clear()
 
 
@@ -58,7 +58,7 @@ def _load(vocabulary: Vocabulary) -> Engine:
 
 
 def _carrier_path(carrier: Carrier) -> Path | None:
-    """Where the carrier's file lies, without importing its package."""
+    """Return the path of the carrier's file, without importing its package."""
     try:
         spec = find_spec(carrier.package)
     except (ImportError, ValueError):
@@ -138,7 +138,7 @@ def _clip(vocabulary: Vocabulary, data: bytes, _path: str) -> Engine:
 
 
 def _byte_letters() -> dict[str, int]:
-    """How GPT-2 spells bytes as letters: printable ones as themselves, the rest from U+0100 on; in rank order."""
+    """GPT-2's letters for bytes: printable ones as themselves, the rest from U+0100 on; in rank order."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in set(shown)]
     return {chr(byte): byte for byte in shown} | {chr(256 + index): byte for index, byte in enumerate(hidden)}

@@ -89,7 +89,7 @@ def tokenizer_of(name: str, data: bytes, *, path: str) -> FileTokenizer:
 
 
 class FileTokenizers:
-    """The tokenizers of files, kept by path, size and time of change, those used last.
+    """The tokenizers of files, cached by path, size and modification time, least recently used ones dropped.
 
     Args:
         limit: how many stay loaded.
@@ -115,7 +115,7 @@ class FileTokenizers:
 
     @staticmethod
     def name(path: str | os.PathLike[str]) -> str:
-        """The engine's name: the path with what tells versions of the file apart. Raises `TokenizerUnavailableError`."""
+        """Return the engine's name: the path with the version of the file. Raises `TokenizerUnavailableError`."""
         try:
             facts = os.stat(path)  # noqa: PTH116 - on the hot path
         except (OSError, ValueError) as error:

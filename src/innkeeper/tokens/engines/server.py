@@ -19,7 +19,7 @@ Fetch = Callable[[str, Mapping[str, Any], float], Any]
 
 
 class ServerRule(msgspec.Struct, frozen=True):
-    """How one kind of server counts: where to POST, what to send, where the number is in the reply.
+    """How one kind of server counts: path to POST to, body, and where the reply has the number.
 
     ``body``: ``(text, model) -> JSON``; ``read``: reply -> the number, or a list of as many tokens. ``frame``: tokens the
     server adds around a single text, which are taken off again.
@@ -84,7 +84,7 @@ SERVER_RULES: Final[Mapping[str, ServerRule]] = MappingProxyType(
 """The kinds of servers Innkeeper can ask, by name."""
 
 ASK_SECONDS: Final = 2.0
-"""How long a server has for one answer, in seconds."""
+"""The seconds a server has for one answer."""
 
 ASK_FAILURES: Final = 3
 """After this many failures in a row a server is not asked again until `AskServer.reset`."""

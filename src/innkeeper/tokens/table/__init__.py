@@ -1,1 +1,1 @@
-"""What is known of models: their tokenizers, the vocabularies, and what estimates cost by family."""
+"""The tables of models: their tokenizers, the vocabularies, and the estimates by family."""

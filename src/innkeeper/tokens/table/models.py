@@ -35,7 +35,7 @@ class Family(msgspec.Struct, frozen=True):
 
 
 class ModelMatch(NamedTuple):
-    """What a table has for a model: the pattern that matched and the family."""
+    """The row of a table for a model: the pattern that matched and the family."""
 
     pattern: str
     family: Family
@@ -64,7 +64,7 @@ class ModelTable(msgspec.Struct, frozen=True):
         raise UnknownNameError("model family", name, (family.name for family in self.families))
 
     def with_(self, rows: Mapping[str, str] | None = None, families: tuple[Family, ...] = ()) -> Self:
-        """A table with further rows, asked first, and further families; one of the same name replaces."""
+        """Return a table with further rows, which match first, and further families; one of the same name replaces."""
         names = {family.name for family in families}
         remaining = tuple(family for family in self.families if family.name not in names)
         table = type(self)((*(rows or {}).items(), *self.rows), families + remaining)

@@ -12,7 +12,7 @@ from innkeeper.prompt.data import Registry
 
 
 class Carrier(msgspec.Struct, frozen=True):
-    """One place a vocabulary can be read from: a file of an installed package.
+    """One source of a vocabulary: a file of an installed package.
 
     ``form`` says how (`innkeeper.tokens.engines.loading`); ``sha256`` is of the content, after unpacking; empty for a library
     that counts itself. ``member`` is a file inside, when the file is a zip.
@@ -285,4 +285,4 @@ VOCABULARIES: Final = Vocabularies(
         install="'innkeeper[vocab-more]'",
     ),
 )
-"""The vocabularies Innkeeper knows, and where they are found."""
+"""The known vocabularies and their carriers."""
