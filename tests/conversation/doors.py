@@ -17,7 +17,11 @@ from innkeeper.cli.app.root import main
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
+from innkeeper.prompt import BuildRequest
 from innkeeper.service import Settings, create_app
+from innkeeper.service.inspector.access import Access
+from innkeeper.service.inspector.surface import Inspector
+from innkeeper.service.inspector.talking import Talk
 from tests.shared import ROOT
 
 CASES: Final = Path(__file__).parent / "turns"
@@ -31,6 +35,7 @@ reserve = 200
 seed = 7
 now = "2026-01-15T12:00:00+00:00"
 """
+NOW: Final = "2026-01-15T12:00:00+00:00"
 
 
 class GoldenTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,15 +105,20 @@ class Inn:
         return Seen(kept, shown, self.provider.requests[-1].body)
 
     def events(self, path: str, body: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        """The events of a streamed reply: their names, and their data where that is JSON."""
+        """The events of a streamed reply."""
         reply = self.client.post(path, json=body)
         assert reply.status_code == 200, reply.text
-        found = []
-        for block in filter(None, reply.text.split("\n\n")):
-            fields = dict(line.split(": ", 1) for line in block.split("\n"))
-            if fields["data"] != "[DONE]":
-                found.append((fields.get("event", ""), json.loads(fields["data"])))
-        return found
+        return events_of(reply.text)
+
+
+def events_of(text: str) -> list[tuple[str, Any]]:
+    """The events of a stream: their names, and their data where that is JSON."""
+    events = []
+    for block in filter(None, text.split("\n\n")):
+        fields = dict(line.split(": ", 1) for line in block.split("\n"))
+        if fields["data"] != "[DONE]":
+            events.append((fields.get("event", ""), json.loads(fields["data"])))
+    return events
 
 
 @contextmanager
@@ -174,10 +184,32 @@ def conversation(path: str) -> Door:
     return asked
 
 
+def inspector(inn: Inn, name: str, turn: GoldenTurn, _: pytest.MonkeyPatch) -> Result:
+    """The inspector's talk, over the profile's files and its settings."""
+    from innkeeper.taverns.profiles import open_profile
+    from tests.service.inspector.opened import Browser, desk_of
+
+    folder = inn.folder / "profiles" / name
+    profile = open_profile(folder)
+    own = {"settings": profile.request.settings, "options": profile.request.options}
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files["own.request.json"] = BuildRequest.of(own).to_json()
+    settings = {"context_window": 8192, "reserve": 200, "seed": 7, "tavern": profile.request.tavern, "now": NOW}
+    models = RouteModels(Routes.read((f"house={inn.provider.base_url}:big",)))
+    talk = Talk(models, "house")
+    with Browser(Inspector(desk_of(files, settings=settings), Access(), talk)) as browser:
+        reply = browser.post("/v1/inspector/talk", json={"message": turn.message})
+    assert reply.status_code == 200, reply.text
+    events = events_of(reply.text)
+    shown = tuple(data["text"] for event, data in events if event == "delta")
+    return str(dict(events)["end"]["message"]), shown
+
+
 DOORS: Final[Mapping[str, Door]] = {
     "terminal": terminal,
     "completion": completion,
     "completion-stream": completion_stream,
     "chat": conversation("/v1/chat"),
     "roleplay": conversation("/v1/roleplay"),
+    "inspector": inspector,
 }

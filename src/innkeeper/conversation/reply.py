@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
-from innkeeper.taverns.assets import rewrites_replies
+from innkeeper.taverns.assets import Assets, rewrites_replies
 from innkeeper.taverns.participants import members_of, name_of
 
 if TYPE_CHECKING:
@@ -99,10 +100,17 @@ def _whole_sentences(text: str) -> str:
     return text[:end] or text
 
 
+def answered_request(request: BuildRequest, variables: Mapping[str, Any]) -> BuildRequest:
+    """Return the request by which an answer is finished: the user's message in its history, the variables after the build."""
+    message = (Message("user", request.message),) if request.message else ()
+    history = (*Assets(request).history, *message)
+    return request.with_(history=history, message="", variables=variables)
+
+
 def finished_reply(request: BuildRequest, text: str, *, speaker: str = "", ports: Ports | None = None) -> Reply:
     """What the tavern keeps of an answer.
 
-    ``request`` is that of the turn, with the chat up to the answer in its history, and with the variables after the build.
+    ``request`` is that of the turn as `answered_request` returns it.
     ``speaker`` is who answers, the character where left out. Words in the user's place are not run through scripts. Raises what
     a build raises for its inputs.
     """

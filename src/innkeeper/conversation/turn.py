@@ -13,7 +13,7 @@ import msgspec
 
 from innkeeper.content.preset import Preset
 from innkeeper.conversation.greetings import greetings_before
-from innkeeper.conversation.reply import Reply, ReplyRules, finished_reply
+from innkeeper.conversation.reply import Reply, ReplyRules, answered_request, finished_reply
 from innkeeper.conversation.state import ConversationState, prefix_keys
 from innkeeper.dialects.options import neutral
 from innkeeper.dialects.plan_payload import RESERVE, plan_payload
@@ -103,7 +103,7 @@ def profile_turn(
     before = state or ConversationState()
     prepared = _prepared(profile, turn, before, ports)
     plan = _without_own(build(prepared.request, ports))
-    speaker = _speaker(plan, prepared.request)
+    speaker = speaker_of(plan, prepared.request)
     return ProfileTurn(
         plan=plan,
         body=plan_payload(plan, plan.dialect),
@@ -142,9 +142,7 @@ def _answered(
 ) -> tuple[Reply, ConversationState]:
     if not text:
         return Reply(text, state.variables), state
-    said = (Message("user", request.message),) if request.message else ()
-    chat = request.with_(history=(*request.history, *said), message="", variables=state.variables)
-    reply = finished_reply(chat, text, speaker=speaker, ports=ports)
+    reply = finished_reply(answered_request(request, state.variables), text, speaker=speaker, ports=ports)
     return reply, msgspec.structs.replace(state, variables=freeze(reply.variables))
 
 
@@ -273,7 +271,8 @@ def _is_plain(message: Message, request: BuildRequest) -> bool:
     return bool(message.content) and not (message.attachments or message.metadata) and message.name in (None, user)
 
 
-def _speaker(plan: Plan, request: BuildRequest) -> str:
+def speaker_of(plan: Plan, request: BuildRequest) -> str:
+    """Return the name of who answers a plan: the character, or the first of a group's members that speak."""
     cards = cards_of(request.group)
     places = speakers_of(plan) or (0,)
     return name_of(cards[places[0]] if places[0] < len(cards) else request.character, "Assistant")

@@ -13,11 +13,11 @@ from innkeeper.prompt.errors import ProviderError
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import Talk
-from tests.service.inspector.opened import Browser, example_desk
+from tests.service.inspector.opened import Browser, desk_of, example_desk
 
 
 class Parrot:
-    """Models of which one answers with the last message and the other fails in the middle."""
+    """Models of which one answers with the user's last message and the other fails in the middle."""
 
     def __init__(self) -> None:
         self.asked: list[GenerationRequest] = []
@@ -33,7 +33,8 @@ class Parrot:
         return ModelAnswer(self._events(request))
 
     async def _events(self, request: GenerationRequest) -> AsyncGenerator[ModelEvent]:
-        for word in request.messages[-2].content.split(" "):
+        asked = [message.content for message in request.messages if message.role == "user"]
+        for word in asked[-1].split(" "):
             yield TextDelta(text=f"{word} ")
             if request.model == "broken":
                 raise ProviderError("it broke")
@@ -58,7 +59,7 @@ def test_an_answer_comes_with_the_plan_that_made_it() -> None:
     assert status == 200
     assert [name for name, _ in events] == ["delta", "delta", "end"]
     message, plan = events[-1][1]["message"], events[-1][1]["plan"]
-    assert message == "".join(data["text"] for name, data in events if name == "delta") == "Say\nthis now "
+    assert message == "".join(data["text"] for name, data in events if name == "delta") == "Say\nthis now"
     texts = ["".join(piece["text"] for piece in one["pieces"]) for one in plan["messages"]]
     assert [one.content for one in models.asked[0].messages] == texts
     assert models.asked[0].options["max_tokens"] == plan["tokens"]["reserved"]
@@ -79,3 +80,17 @@ def test_without_models_nobody_answers() -> None:
     with Browser(Inspector(example_desk(), Access())) as browser:
         assert browser.post("/v1/inspector/talk", json={}).status_code == 404
         assert not browser.json("workspace")["talk"]
+
+
+def test_an_answer_is_trimmed_and_its_prompt_has_tools() -> None:
+    """What the model writes for somebody else is neither shown nor kept; tools of the request go with the prompt."""
+    tool = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
+    request = {"character": {"name": "Wenna"}, "user": "Ansel", "tools": [tool], "message": "x"}
+    models: Any = Parrot()
+    desk = desk_of({"own.request.json": json.dumps(request).encode()})
+    with Browser(Inspector(desk, Access(), Talk(models, "parrot"))) as browser:
+        body = {"message": "Wenna: Come in.\nAnsel: Thank you."}
+        events = browser.post("/v1/inspector/talk", json=body).text
+    assert '"message":"Come in."' in events
+    assert "Thank" not in events.rpartition("event: end")[0]
+    assert [one.name for one in models.asked[0].tools] == ["tide"]

@@ -9,7 +9,8 @@ from typing import Any, Final
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.conversation.reply_stream import ReplyStream
+from innkeeper.inference.requests.request import GenerationRequest, read_tools
 from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.views.view import ServerEvent, json_bytes
 from innkeeper.inference.routing.models import ModelAnswer, Models
@@ -19,9 +20,9 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.frames import Call
-from innkeeper.service.inspector.inspection.planning import Sending
+from innkeeper.service.inspector.inspection.planning import AnswerText, Sending
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
-from innkeeper.service.inspector.views.workspace import problem_of
+from innkeeper.service.inspector.views.workspace import Problem, problem_of
 
 CALLER: Final = "inspector"
 _OK: Final = 200
@@ -58,31 +59,58 @@ class Talk:
             return Response(packed, answer.status, media_type=answer.media_type)
         prompt = unpack(packed, Sending)
         made = await self._models.answer(_request(prompt, asked.route or self._usual), CALLER)
-        return StreamingResponse(_events(made, prompt), media_type="text/event-stream")
+        return StreamingResponse(_events(made, prompt, desk), media_type="text/event-stream")
 
 
 def _request(prompt: Sending, route: str) -> GenerationRequest:
     options: Any = freeze(prompt.options)
+    tools, hosted = read_tools(prompt.tools)
     return GenerationRequest(
         surface="inspector",
         model=route,
         messages=tuple(Message.of(one) for one in prompt.messages),
         options=FrozenDict(options),
+        tools=tools,
+        hosted=hosted,
         stream=True,
     )
 
 
-async def _events(made: ModelAnswer, prompt: Sending) -> AsyncIterator[bytes]:
-    """The events; whoever answers is stopped when nobody takes them any more."""
-    texts: list[str] = []
+async def _events(made: ModelAnswer, prompt: Sending, desk: Desk) -> AsyncIterator[bytes]:
+    """The events of an answer, trimmed as the tavern keeps it.
+
+    The model is stopped where somebody else begins to speak, and when nobody takes the events any more.
+    """
+    reply = ReplyStream(prompt.rules)
     try:
         async with aclosing(made.events) as events:
             async for event in events:
-                if isinstance(event, TextDelta) and event.text:
-                    texts.append(event.text)
-                    yield ServerEvent(msgspec.to_builtins(TalkDelta(event.text)), "delta").encode()
+                if isinstance(event, TextDelta) and (text := reply.feed(event.text)):
+                    yield _delta(text)
+                if reply.is_cut:
+                    break
+        finished = await _finished(reply, prompt, desk)
     except InnkeeperError as error:
-        yield ServerEvent(msgspec.to_builtins(problem_of(error)), "error").encode()
+        finished = problem_of(error)
+    if isinstance(finished, Problem):
+        yield ServerEvent(msgspec.to_builtins(finished), "error").encode()
         return
+    if rest := reply.end(finished):
+        yield _delta(rest)
     # The plan is JSON already, written by another process: it is not read again.
-    yield ServerEvent(b'{"message":%b,"plan":%b}' % (json_bytes("".join(texts)), prompt.inspection), "end").encode()
+    yield ServerEvent(b'{"message":%b,"plan":%b}' % (json_bytes(reply.text), prompt.inspection), "end").encode()
+
+
+def _delta(text: str) -> bytes:
+    return ServerEvent(msgspec.to_builtins(TalkDelta(text)), "delta").encode()
+
+
+async def _finished(reply: ReplyStream, prompt: Sending, desk: Desk) -> str | Problem | None:
+    """Return the answer after the workspace's scripts, which its process runs: None without scripts, else what went wrong."""
+    if not (prompt.rules.scripts and reply.raw):
+        return None
+    body = AnswerText(prompt.request, prompt.rules.own, reply.raw)
+    answer, text = await desk.ask(Call("finish"), msgspec.msgpack.encode(body))
+    if answer.status != _OK:
+        return decode(text, dict[str, Problem])["error"]
+    return text.decode("utf-8", "surrogatepass")

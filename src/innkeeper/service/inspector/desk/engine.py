@@ -260,6 +260,12 @@ class Engine:
 
         return Answer(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
 
+    def finish(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+        """For talking: the answer as the tavern keeps it."""
+        from innkeeper.service.inspector.inspection.planning import AnswerText, finished
+
+        return Answer(), finished(unpack(body, AnswerText)).encode("utf-8", "surrogatepass")
+
 
 class _Live(msgspec.Struct, frozen=True):
     edits: tuple[msgspec.Raw, ...] = ()
@@ -273,7 +279,7 @@ OPERATIONS: Final[dict[str, Callable[[Engine, Call, bytes], tuple[Answer, bytes]
     name: getattr(Engine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
-        "written", "saved", "export", "wire", "compare", "replay", "open_replay", "plan",
+        "written", "saved", "export", "wire", "compare", "replay", "open_replay", "plan", "finish",
     )
 }  # fmt: skip
 """What can be asked."""

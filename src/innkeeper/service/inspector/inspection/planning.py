@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from innkeeper.conversation.reply import ReplyRules, answered_request, finished_reply
+from innkeeper.conversation.turn import speaker_of
 from innkeeper.dialects.plan_payload import RESERVE, plan_options
-from innkeeper.prompt import MaxTokensExceededError, Plan, deep_merge
+from innkeeper.prompt import BuildRequest, MaxTokensExceededError, Plan, deep_merge
 from innkeeper.prompt.data import plain_data, thaw
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
@@ -34,23 +36,45 @@ def planned(workspace: OpenWorkspace, variation: Variation | None = None) -> Pla
 
 
 class Sending(msgspec.Struct, frozen=True):
-    """Messages, options, tools and the inspection (JSON) of one prompt."""
+    """Messages, options, tools and the inspection (JSON) of one prompt, and the rules of its answer.
+
+    ``request`` (JSON) is that by which scripts finish the answer; it is empty where there are none.
+    """
 
     messages: list[dict[str, Any]]
     options: dict[str, Any]
     tools: list[dict[str, Any]]
     model: str | None
     inspection: bytes
+    rules: ReplyRules
+    request: bytes = b""
+
+
+class AnswerText(msgspec.Struct, frozen=True):
+    """An answer to be finished by scripts, with the request of its `Sending` and who speaks."""
+
+    request: bytes
+    speaker: str
+    text: str
 
 
 def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
-    """What is asked with ``message`` in place of the settings' own. Raises what building raises."""
+    """Return what a model is asked with ``message`` in place of the settings' own. Raises what building raises."""
     changed = Variation(settings=SettingsPatch(message=message)) if message is not None else None
     plan = planned(workspace, changed)
+    request = plan.request or BuildRequest()
+    rules = ReplyRules.of(request, speaker_of(plan, request))
     return Sending(
         messages=[one.to_dict() for one in plan.messages],
         options=plan_options(plan, default=RESERVE),
         tools=[thaw(plain_data(tool)) for tool in plan.tools],
         model=plan.model,
         inspection=msgspec.json.encode(inspected(workspace, plan, changed)),
+        rules=rules,
+        request=answered_request(request, plan.variables).to_json() if rules.scripts else b"",
     )
+
+
+def finished(answer: AnswerText) -> str:
+    """Return the answer as the tavern keeps it. Raises what building raises."""
+    return finished_reply(BuildRequest.from_json(answer.request), answer.text, speaker=answer.speaker).text
