@@ -113,6 +113,7 @@ LONGEST: Final = (
     "tests/taverns/silly/test_vectors.py",
     "tests/library/test_library.py",
     "tests/service/test_profiles.py",
+    "tests/conversation/test_doors.py",
     "tests/library/test_acceptance.py",
     "tests/service/test_doors.py",
     "tests/service/test_app.py",

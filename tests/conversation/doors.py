@@ -35,6 +35,7 @@ reserve = 200
 seed = 7
 now = "2026-01-15T12:00:00+00:00"
 """
+USAGE: Final = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
 NOW: Final = "2026-01-15T12:00:00+00:00"
 
 
@@ -85,9 +86,12 @@ class Script:
     def reply(self, request: Mapping[str, Any]) -> Any:
         """The answer to a request."""
         if not request.get("stream"):
-            return FakeReply(content="".join(self.pieces))
-        chunks: list[Any] = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in self.pieces]
-        chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+            return FakeReply(content="".join(self.pieces), usage=USAGE)
+        head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": request["model"]}
+        choices: list[Any] = [{"index": 0, "delta": {"content": piece}} for piece in self.pieces]
+        choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+        chunks: list[Any] = [{**head, "choices": [choice]} for choice in choices]
+        chunks.append({**head, "choices": [], "usage": USAGE})
         lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
         return Answer(lines.encode(), headers={"content-type": "text/event-stream"})
 

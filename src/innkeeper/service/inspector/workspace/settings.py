@@ -47,12 +47,12 @@ def _profile(files: Collection[WorkingFile]) -> tuple[Any, frozenset[str]]:
 
     for file in files:
         if file.kind == "profile" and file.name.rpartition("/")[2] == "profile.toml":
+            folder = file.name.rpartition("/")[0]
             try:
-                profile = parse_profile(file.data, asset=file.name)
+                profile = parse_profile(file.data, name=folder.rpartition("/")[2] or "profile", asset=file.name)
             except InnkeeperError as error:
                 file.problem = error
                 continue
-            folder = file.name.rpartition("/")[0]
             return profile, frozenset(f"{folder}/{name}" if folder else name for name in profile.files)
     return None, frozenset()
 
