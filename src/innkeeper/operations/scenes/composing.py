@@ -145,10 +145,11 @@ class Composing:
             self.context, changes = self._analysed()
         self.changes = apply_changes(sources.state, changes)
         self.sources = msgspec.structs.replace(sources, state=self.changes.state)
+        row = self.read.template
         self.environment = environment_of(
             changed=None if sources.changed is None else sources.changed["image_url"],
             before=None if sources.before is None else sources.before["image_url"],
-            template=self._preview(),
+            template=self.request.scene_preview_image_url if row is None else row["preview_image_url"],
             override=request.scene_prompt_override,
         )
 
@@ -247,10 +248,6 @@ class Composing:
             Person(str(row["name"]), "character" if one is FigureRole.CHARACTER else "user", speaks=one is speaks)
             for one, row in self.read.people
         )
-
-    def _preview(self) -> str | None:
-        row = self.read.template
-        return self.request.scene_preview_image_url if row is None else row["preview_image_url"]
 
     # ---------------------------------------------------------------------------------------------------------- what is sent
 

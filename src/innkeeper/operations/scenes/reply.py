@@ -23,13 +23,9 @@ def scene_facts(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **fields,
         "object": "scene",
-        "image_url": _path(row),
+        "image_url": None if row["image_url"] is None else f"/v1/scenes/{row['id']}/image",
         "negative_prompt": row["request"].get("negative_prompt", ""),
     }
-
-
-def _path(row: Mapping[str, Any]) -> str | None:
-    return None if row["image_url"] is None else f"/v1/scenes/{row['id']}/image"
 
 
 def template_facts(row: Mapping[str, Any]) -> dict[str, Any]:

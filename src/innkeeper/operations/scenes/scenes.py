@@ -8,7 +8,6 @@ the mode, the pictures in their order and the state that the scene was made with
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -18,7 +17,7 @@ from innkeeper.jobs.media_jobs import Terms
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
 from innkeeper.operations.scenes.request import SceneRequest
-from innkeeper.operations.scenes.state import SceneState, apply_changes, read_state
+from innkeeper.operations.scenes.state import apply_changes, read_state
 from innkeeper.operations.scenes.text import scene_text
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
@@ -85,6 +84,8 @@ class Scenes:
         with self.library.db.transaction():
             scene, new = store.begin(_row(composed, terms))
             if new:
+                answer, money = composed.text.answer, terms.max_cost
+                spent = 0.0 if answer is None else answer.cost_usd or 0.0  # by the model that told the moment
                 asked = Terms(
                     tenant=terms.owner.tenant,
                     owner=terms.owner.user,
@@ -92,7 +93,7 @@ class Scenes:
                     ceilings=composed.ceilings,
                     idempotency_key=f"{SCENE_KEY}{scene['id']}",
                     callback_url=terms.callback_url,
-                    max_cost=_left(terms.max_cost, composed),
+                    max_cost=None if money is None else max(0.0, money - spent),
                 )
                 job = self.jobs.submit(composed.media, asked)
                 scene = store.given_to(scene["id"], job.id, seed=job.request.get("seed"), tier=job.tier)
@@ -122,22 +123,12 @@ class Scenes:
                 seen = store.state(here)
                 if seen.seq >= seq:
                     return
-                after = apply_changes(_state(seen.state, sources.state), composed.changes.applied)
+                after = apply_changes(read_state(seen.state) if seen.state else sources.state, composed.changes.applied)
                 continue
             return
 
 
 _TRIES: Final = 8
-
-
-def _left(money: float | None, composed: ComposedScene) -> float | None:
-    """What the picture may cost once a model was paid for the text."""
-    answer = composed.text.answer
-    return None if money is None else max(0.0, money - (0.0 if answer is None else answer.cost_usd or 0.0))
-
-
-def _state(stored: Mapping[str, Any], otherwise: SceneState) -> SceneState:
-    return read_state(stored) if stored else otherwise
 
 
 def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:

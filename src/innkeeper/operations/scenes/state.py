@@ -93,11 +93,15 @@ class StateChange(msgspec.Struct, frozen=True, omit_defaults=True):
     gone: bool = False
 
 
+Reason = Literal["below_threshold", "pinned", "unchanged", "unknown", "full"]
+"""Why a change is not applied."""
+
+
 class Ignored(msgspec.Struct, frozen=True):
     """A change that was not applied, and why."""
 
     change: StateChange
-    reason: Literal["below_threshold", "pinned", "unchanged", "unknown", "full"]
+    reason: Reason
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -113,65 +117,56 @@ def apply_changes(state: SceneState, changes: Iterable[StateChange], threshold: 
     applied: list[StateChange] = []
     ignored: list[Ignored] = []
     for change in changes:
-        reason = "below_threshold" if change.fact.confidence < threshold else None
-        after = state if reason else _STEPS[change.field](state, change)
-        if isinstance(after, str):
-            reason, after = after, state
-        if reason is None:
+        after = "below_threshold" if change.fact.confidence < threshold else _changed(state, change)
+        if isinstance(after, SceneState):
             applied.append(change)
+            state = after
         else:
-            ignored.append(Ignored(change, reason))  # type: ignore[arg-type]  # one of the reasons by construction
-        state = after
+            ignored.append(Ignored(change, after))
     return Applied(state, tuple(applied), tuple(ignored))
 
 
-def _single(state: SceneState, change: StateChange) -> SceneState | str:
-    before: Fact | None = getattr(state, change.field)
-    if before is not None and before.pinned:
+def _changed(state: SceneState, change: StateChange) -> SceneState | Reason:
+    """The state after one change, or the reason why it is ignored."""
+    listed, worn, fact = change.field in _LISTS, change.field == "clothing", change.fact
+    facts = _facts(state, change.field)
+    name = fact.value if listed else change.who
+    before = facts.pop(next((key for key in facts if _same(key, name)), name), None)
+    if before is not None and before.pinned and (change.gone or not listed):
         return "pinned"
     if change.gone:
-        return "unknown" if before is None else msgspec.structs.replace(state, **{change.field: None})
-    if before is not None and _same(before.value, change.fact.value):
-        return "unchanged"
-    return msgspec.structs.replace(state, **{change.field: change.fact})
-
-
-def _listed(state: SceneState, change: StateChange) -> SceneState | str:
-    facts: tuple[Fact, ...] = getattr(state, change.field)
-    before = next((fact for fact in facts if _same(fact.value, change.fact.value)), None)
-    if change.gone:
-        if before is None:
-            return "unknown"
-        if before.pinned:
-            return "pinned"
-        return msgspec.structs.replace(state, **{change.field: tuple(one for one in facts if one is not before)})
-    if before is not None:
-        return "unchanged"
-    if len(facts) >= MAX_FACTS:
-        return "full"
-    return msgspec.structs.replace(state, **{change.field: (*facts, change.fact)})
-
-
-def _worn(state: SceneState, change: StateChange) -> SceneState | str:
-    before = state.worn_by(change.who)
-    if before is not None and before.pinned:
-        return "pinned"
-    others = {who: fact for who, fact in state.clothing.items() if fact is not before}
-    if change.gone:
-        left = "" if before is None else _without(before.value, change.fact.value)
+        left = _without(before.value, fact.value) if before is not None and worn else ""
         if before is None or left == before.value:
             return "unknown"
-        more = {change.who: msgspec.structs.replace(change.fact, value=left)} if left else {}
-        return msgspec.structs.replace(state, clothing=FrozenDict({**others, **more}))
-    if before is not None and _same(before.value, change.fact.value):
+        if not left:
+            return _with_facts(state, change.field, facts)
+        fact = msgspec.structs.replace(fact, value=left)
+    elif before is not None and _same(before.value, fact.value):
         return "unchanged"
-    if len(others) >= MAX_FACTS:
+    elif len(facts) >= MAX_FACTS:
         return "full"
-    return msgspec.structs.replace(state, clothing=FrozenDict({**others, change.who: change.fact}))
+    return _with_facts(state, change.field, {**facts, name: fact})
+
+
+def _facts(state: SceneState, field: str) -> dict[str, Fact]:
+    """The facts of a field by name: in a list their value, of clothes who wears them, else the empty text."""
+    value = getattr(state, field)
+    if field in _SINGLE:
+        return {} if value is None else {"": value}
+    return {fact.value: fact for fact in value} if field in _LISTS else {**value}
+
+
+def _with_facts(state: SceneState, field: str, facts: Mapping[str, Fact]) -> SceneState:
+    value: Any = FrozenDict(facts)
+    if field in _SINGLE:
+        value = facts.get("")
+    elif field in _LISTS:
+        value = tuple(facts.values())
+    return msgspec.structs.replace(state, **{field: value})
 
 
 def _without(worn: str, taken_off: str) -> str:
-    """What is left of clothes that are listed, once some of them are taken off."""
+    """The listed clothes that are left once some of them are taken off."""
     parts = [part.strip() for part in worn.replace(" and ", ", ").split(",")]
     gone = taken_off.casefold().split()[-1:]
     left = [part for part in parts if part and not (gone and gone[0] in part.casefold().split())]
@@ -181,12 +176,6 @@ def _without(worn: str, taken_off: str) -> str:
 def _same(one: str, other: str) -> bool:
     return one.casefold().split() == other.casefold().split()
 
-
-_STEPS: Final = {
-    **dict.fromkeys(_SINGLE, _single),
-    **dict.fromkeys(_LISTS, _listed),
-    "clothing": _worn,
-}
 
 # ------------------------------------------------------------------------------------------------------------------ by hand
 
@@ -205,53 +194,40 @@ def edited(state: SceneState, edits: Mapping[str, Any]) -> SceneState:
         raise FieldError(
             f"a scene has no {min(map(str, unknown))!r:.60}", where=Where(path="state"), hint=f"fields: {known}"
         )
-    changes: dict[str, Any] = {}
     for name, edit in edits.items():
-        before = getattr(state, name)
-        if name in _SINGLE:
-            changes[name] = _edit(edit, before, name)
-        elif name in _LISTS:
-            changes[name] = _edits(edit, before, name)
+        if edit is None:
+            state = msgspec.structs.replace(state, **{name: getattr(SceneState(), name)})
         else:
-            changes[name] = _clothes(edit, before)
-    return msgspec.structs.replace(state, **changes)
+            state = _with_facts(state, name, _edited(_facts(state, name), edit, name))
+    return state
 
 
-def _edits(edits: Any, before: tuple[Fact, ...], path: str) -> tuple[Fact, ...]:
-    if edits is None:
-        return ()
-    if not isinstance(edits, (list, tuple)):
-        raise FieldError("must be a list", where=Where(path=path))
-    known = {fact.value.casefold(): fact for fact in before}
-    facts = (_edit(one, known.get(_name_of(one)), path) for one in edits)
-    return _bounded({fact.value.casefold(): fact for fact in facts if fact is not None}, path)
-
-
-def _name_of(edit: Any) -> str:
-    name = edit.get("value") if isinstance(edit, Mapping) else edit
-    return name.casefold() if isinstance(name, str) else ""
-
-
-def _clothes(edits: Any, before: Mapping[str, Fact]) -> Mapping[str, Fact]:
-    if edits is None:
-        return EMPTY
-    if not isinstance(edits, Mapping):
-        raise FieldError("must be an object by name", where=Where(path="clothing"))
-    worn: dict[str, Fact | None] = {**before}
-    for who, one in edits.items():
-        same = next((name for name in worn if name.casefold() == str(who).casefold()), str(who))
-        worn[same] = _edit(one, worn.get(same), "clothing")
-    clothes = {who: fact for who, fact in worn.items() if fact is not None}
-    for who in clothes:
-        Fact(value=who, origin=FactOrigin.USER)
-    _bounded(clothes, "clothing")
-    return FrozenDict(clothes)
-
-
-def _bounded(facts: Mapping[str, Fact], path: str) -> tuple[Fact, ...]:
+def _edited(before: dict[str, Fact], edits: Any, field: str) -> dict[str, Fact]:
+    """The facts of a field after an edit: a list replaces all of them, an object those that it names."""
+    after: dict[str, Fact | None] = {}
+    if field in _SINGLE:
+        after[""] = _edit(edits, before.get(""), field)
+    elif field in _LISTS:
+        if not isinstance(edits, (list, tuple)):
+            raise FieldError("must be a list", where=Where(path=field))
+        known = {value.casefold(): fact for value, fact in before.items()}
+        for edit in edits:
+            value = edit.get("value") if isinstance(edit, Mapping) else edit
+            fact = _edit(edit, known.get(str(value).casefold()), field)
+            after[fact.value.casefold() if fact is not None else ""] = fact
+    else:
+        if not isinstance(edits, Mapping):
+            raise FieldError("must be an object by name", where=Where(path=field))
+        after.update(before)
+        for who, edit in edits.items():
+            name = next((name for name in after if name.casefold() == str(who).casefold()), str(who))
+            after[name] = _edit(edit, after.get(name), field)
+    facts = {name: fact for name, fact in after.items() if fact is not None}
+    for name in facts:
+        Fact(value=name, origin=FactOrigin.USER)  # who wears something is checked as a fact is
     if len(facts) > MAX_FACTS:
-        raise LimitError(f"facts of {path}", limit="MAX_FACTS", allowed=MAX_FACTS, found=len(facts))
-    return tuple(facts.values())
+        raise LimitError(f"facts of {field}", limit="MAX_FACTS", allowed=MAX_FACTS, found=len(facts))
+    return facts
 
 
 def _edit(edit: Any, before: Fact | None, path: str) -> Fact | None:

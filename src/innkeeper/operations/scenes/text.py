@@ -92,7 +92,7 @@ async def scene_text(
     if text is not None:
         return text
     reasons: tuple[str, ...] = ("no_model",)
-    if narrate is not None and _moment(request, sources):
+    if narrate is not None and (request.message.strip() or sources.messages or sources.character):
         try:
             return await narrate(mode, state, context, max_words(sources))
         except (TierBlockedError, StrictModeError, SceneRefusedError):
@@ -145,10 +145,6 @@ def _known(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -
             hint="send message, scene_context or scene_prompt_override, or a conversation or character",
         )
     return SceneText(tags=SceneTags(text), source="fallback", reasons=reasons)
-
-
-def _moment(request: SceneRequest, sources: SceneSources) -> bool:
-    return bool(request.message.strip() or sources.messages or sources.character)
 
 
 # ---------------------------------------------------------------------------------------------------------------- narrative
