@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.library.errors import FieldError, need_texts
+from innkeeper.library.errors import FieldError, is_storable, need_texts
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.operations.scenes.composition import SceneStyle
 from innkeeper.operations.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS
@@ -97,19 +97,14 @@ _TEXTS: Final = (
     *("message", "scene_name", "scene_description", "scene_context", "scene_default_clothing"),
     *("scene_prompt_override", "negative_prompt"),
 )
-_PLACES: Final = (
-    *(
-        "conversation_id",
-        "character_id",
-        "user_character_id",
-        "scene_template_id",
-        "previous_scene_id",
-        "current_scene_id",
-    ),
-    *("selected_image_model", "selected_i2i_model", "enhancer_model", "aspect_ratio"),
+_IDS: Final = (
+    *("conversation_id", "character_id", "user_character_id", "scene_template_id", "previous_scene_id"),
+    *("current_scene_id", "selected_image_model", "selected_i2i_model", "enhancer_model", "aspect_ratio"),
 )
 _PICTURES: Final = ("scene_preview_image_url", "previous_scene_image_url", "current_scene_image_url")
 _LONGEST_ID: Final = 300
+_LONGEST_SIDE: Final = 16_384
+_OLDEST: Final = 99_999
 
 
 def person_texts(row: Mapping[str, Any]) -> list[str]:
@@ -138,61 +133,49 @@ def scene_request(body: Mapping[str, Any]) -> SceneRequest:
 
 
 def _check(request: SceneRequest) -> None:
-    need_texts(request, _TEXTS, (*_PLACES, *_PICTURES))
     for name in _TEXTS:
-        _bound(name, len(getattr(request, name)), MAX_SCENE_CHARS, "characters")
-    for name in _PLACES:
-        _bound(name, len(getattr(request, name) or ""), _LONGEST_ID, "characters")
+        _check_texts(name, getattr(request, name))
+    for name in _IDS:
+        _check_texts(name, getattr(request, name) or "", longest=_LONGEST_ID)
+    need_texts(request, (), _PICTURES)
     clothes = request.scene_clothing_overrides
-    _bound("scene_clothing_overrides", len(clothes), MAX_SCENE_ITEMS, "items")
-    for who, worn in clothes.items():
-        _plain("scene_clothing_overrides", (who, worn))
+    _check_count("scene_clothing_overrides", len(clothes))
+    _check_texts("scene_clothing_overrides", *clothes, *clothes.values())
     for name in ("character", "user_character"):
         person: InlinePerson | None = getattr(request, name)
         if person is not None:
             _check_person(name, person)
     for name in ("width", "height"):
-        if (value := getattr(request, name)) is not None and not 1 <= value <= _SIDE:
-            raise FieldError(f"{name} is between 1 and {_SIDE:,} pixels", where=Where(path=name))
+        sentence = f"{name} is between 1 and {_LONGEST_SIDE:,} pixels"
+        _check_number(name, getattr(request, name), 1, _LONGEST_SIDE, sentence)
 
 
-_SIDE: Final = 16_384
-
-
-def _check_person(name: str, person: InlinePerson) -> None:
+def _check_person(path: str, person: InlinePerson) -> None:
     for tags in (person.appearance_tags, person.clothing_tags):
-        _bound(name, len(tags), MAX_SCENE_ITEMS, "items")
-        _plain(name, tags)
-    _plain(
-        name,
-        (person.name, person.description, person.gender or "", person.mood or "", person.reference_image_url or ""),
-    )
-    _bound(f"{name}.name", len(person.name), _LONGEST_ID, "characters")
+        _check_count(path, len(tags))
+        _check_texts(path, *tags)
+    texts = (person.name, person.description, person.gender, person.mood, person.reference_image_url)
+    _check_texts(path, *(text or "" for text in texts))
+    _check_texts(f"{path}.name", person.name, longest=_LONGEST_ID)
     if not person.name.strip():
-        raise FieldError("a person has a name", where=Where(path=f"{name}.name"))
-    if person.declared_age is not None and not 0 <= person.declared_age < _AGES:
-        raise FieldError("an age is a number of years", where=Where(path=f"{name}.declared_age"))
-    if person.seed_locked is not None and not 0 <= person.seed_locked < 2**63:
-        raise FieldError("a seed is 0 or more", where=Where(path=f"{name}.seed_locked"))
+        raise FieldError("a person has a name", where=Where(path=f"{path}.name"))
+    _check_number(f"{path}.declared_age", person.declared_age, 0, _OLDEST, "an age is a number of years")
+    _check_number(f"{path}.seed_locked", person.seed_locked, 0, 2**63 - 1, "a seed is 0 or more")
 
 
-_AGES: Final = 100_000
-
-
-class _Text(msgspec.Struct):
-    text: str
-
-
-def _plain(path: str, texts: tuple[str, ...]) -> None:
+def _check_texts(path: str, *texts: str, longest: int = MAX_SCENE_CHARS) -> None:
     for text in texts:
-        try:
-            need_texts(_Text(text), ("text",), ())
-        except FieldError as error:
-            raise error.at(path=path) from None
-        _bound(path, len(text), MAX_SCENE_CHARS, "characters")
+        if not is_storable(text):
+            raise FieldError(f"{path} holds a character that cannot be stored", where=Where(path=path))
+        if len(text) > longest:
+            raise LimitError(f"characters of {path}", limit="MAX_SCENE_CHARS", allowed=longest, found=len(text))
 
 
-def _bound(path: str, found: int, allowed: int, what: str) -> None:
-    if found > allowed:
-        limit = "MAX_SCENE_ITEMS" if what == "items" else "MAX_SCENE_CHARS"
-        raise LimitError(f"{what} of {path}", limit=limit, allowed=allowed, found=found)
+def _check_count(path: str, count: int) -> None:
+    if count > MAX_SCENE_ITEMS:
+        raise LimitError(f"items of {path}", limit="MAX_SCENE_ITEMS", allowed=MAX_SCENE_ITEMS, found=count)
+
+
+def _check_number(path: str, number: int | None, least: int, most: int, sentence: str) -> None:
+    if number is not None and not least <= number <= most:
+        raise FieldError(sentence, where=Where(path=path))
