@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.settings.keys import KeyStore, key_for, key_names
-from innkeeper.cli.settings.settings import Settings
+from innkeeper.cli.settings.settings import UserSettings
 from innkeeper.library.errors import TamperedSecretError, VaultError
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnavailableError, UnknownNameError, UsageError
 from innkeeper.prompt.machine import Secret
@@ -168,10 +168,10 @@ def test_not_base64(tmp_path: Path) -> None:
         store(tmp_path).get("openrouter")
 
 
-def settings(path: Path, **environ: str) -> Settings:
+def settings(path: Path, **environ: str) -> UserSettings:
     """Settings with a provider of the user's own, and keys in a folder of the test's own."""
     document = {"providers": {"mine": "https://llm.example.org/api"}}
-    return Settings(document, path / "config.toml", {"INNKEEPER_HOME": str(path), **environ})
+    return UserSettings(document, path / "config.toml", {"INNKEEPER_HOME": str(path), **environ})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from innkeeper.cli.settings.model_choice import choose_model
-from innkeeper.cli.settings.settings import Settings
+from innkeeper.cli.settings.settings import UserSettings
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 
 FILE = {
@@ -16,9 +16,9 @@ FILE = {
 }
 
 
-def settings(document: Mapping[str, object] | None = None, **environ: str) -> Settings:
+def settings(document: Mapping[str, object] | None = None, **environ: str) -> UserSettings:
     """Settings of a document."""
-    return Settings(FILE if document is None else document, Path("config.toml"), environ)
+    return UserSettings(FILE if document is None else document, Path("config.toml"), environ)
 
 
 @pytest.mark.parametrize(

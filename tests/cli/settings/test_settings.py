@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.settings.settings import MAX_CONFIG_BYTES, PROVIDERS, SETTINGS, Settings, SettingValue
+from innkeeper.cli.settings.settings import MAX_CONFIG_BYTES, PROVIDERS, SETTINGS, SettingValue, UserSettings
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, LimitError, UnknownNameError
 
 
-def settings(path: Path, text: str = "", **environ: str) -> Settings:
+def settings(path: Path, text: str = "", **environ: str) -> UserSettings:
     """The settings of a file with this text."""
     file = path / "config.toml"
     file.write_text(text, "utf-8")
-    return Settings.read(environ, file)
+    return UserSettings.read(environ, file)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, case: Case) -> None:
 
 def test_no_file(tmp_path: Path) -> None:
     """Without a file all settings have their defaults."""
-    read = Settings.read({}, tmp_path / "none" / "config.toml")
+    read = UserSettings.read({}, tmp_path / "none" / "config.toml")
     assert list(read.values()) == [SettingValue(name, setting.default, "default") for name, setting in SETTINGS.items()]
 
 

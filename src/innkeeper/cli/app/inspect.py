@@ -81,11 +81,11 @@ def open_desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
 def _talk() -> Talk | None:
     """Who answers: the routes of the configuration, the model on this machine where nothing else is said."""
     from innkeeper.cli.settings.routes import read_routes, secrets_of
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.routing.models import RouteModels
     from innkeeper.service.inspector.talking import Talk
 
-    settings = Settings.read()
+    settings = UserSettings.read()
     routes = read_routes(settings, ())
     if not routes:
         return None

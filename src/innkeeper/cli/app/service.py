@@ -139,7 +139,7 @@ def serve(
     import json
 
     from innkeeper.cli.settings.routes import read_routes, secrets_of
-    from innkeeper.cli.settings.settings import Settings as OwnSettings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.routing.models import RouteModels
     from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.service import Settings
@@ -178,10 +178,10 @@ def serve(
     def grpc_ready(address: str) -> None:
         click.echo(json.dumps({"grpc": address}) if as_json else f"gRPC: {address}")
 
-    own = OwnSettings.read()
-    named = read_routes(own, route_options)
-    addresses = {name: str(address) for name, address in own.table("providers").items()}
-    models = RouteModels(named, secrets_of(own, named), addresses=addresses)
+    user = UserSettings.read()
+    named = read_routes(user, route_options)
+    addresses = {name: str(address) for name, address in user.table("providers").items()}
+    models = RouteModels(named, secrets_of(user, named), addresses=addresses)
     opened = None if folder is None else _inspector(folder, settings, models)
     run(settings, ready, grpc_ready=grpc_ready, models=models, inspector=opened)
 

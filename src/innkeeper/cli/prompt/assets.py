@@ -16,7 +16,7 @@ from innkeeper.prompt.data import MAX_DEPTH
 from innkeeper.taverns.asset_fields import AssetFields, load_as
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.content.files.reader import Source
     from innkeeper.taverns.profiles.opened import OpenProfile
     from innkeeper.taverns.silly.install import InstalledRequest
@@ -34,7 +34,7 @@ class AssetFiles(AssetFields):
     What neither the command line nor a build request nor a SillyTavern folder says is taken from ``settings``, where given.
     """
 
-    def __init__(self, stdin: IO[bytes] | None = None, settings: Settings | None = None) -> None:
+    def __init__(self, stdin: IO[bytes] | None = None, settings: UserSettings | None = None) -> None:
         super().__init__()
         self.prepared: InstalledRequest | None = None
         self.profile: OpenProfile | None = None
@@ -52,9 +52,9 @@ class AssetFiles(AssetFields):
         ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on. ``several`` cards
         are a group.
         """
-        from innkeeper.cli.settings.settings import Settings
+        from innkeeper.cli.settings.settings import UserSettings
 
-        assets = cls(settings=Settings.read())
+        assets = cls(settings=UserSettings.read())
         assets.several = several
         for name in files:
             assets.add(name)
@@ -70,7 +70,7 @@ class AssetFiles(AssetFields):
         return assets
 
     @property
-    def settled(self) -> Settings | None:
+    def settled(self) -> UserSettings | None:
         """The settings, where they count for what the prompt is made of: a build request or a folder says that by itself."""
         return None if "request" in self.fields else self.settings
 
@@ -214,7 +214,7 @@ def command_limits(request: BuildRequest) -> BuildLimits:
     return (request.limits or BuildLimits()).with_defaults(BuildLimits(seconds=MAX_COMMAND_SECONDS))
 
 
-def usual_fields(settings: Settings) -> dict[str, Any]:
+def usual_fields(settings: UserSettings) -> dict[str, Any]:
     """The fields of a request that settings name, where they do."""
     names = {name: name for name in ("tavern", "dialect", "context_window")} | {"reserve": "reserved_tokens"}
     values = {field: settings.get(name) for name, field in names.items()}

@@ -175,10 +175,10 @@ def _source(file: str) -> str | bytes:
 
 
 def _open(file: str, *, lenient: bool) -> CardFile:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.content import open_card
 
-    return open_card(_source(file if file == "-" else Settings.read().card(file)), lenient=lenient)
+    return open_card(_source(file if file == "-" else UserSettings.read().card(file)), lenient=lenient)
 
 
 def _print_json(value: Any) -> None:

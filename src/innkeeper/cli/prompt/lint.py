@@ -55,9 +55,9 @@ def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bo
 
 
 def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
 
-    settings = Settings.read()
+    settings = UserSettings.read()
     for name in files:
         assets = AssetFiles(settings=settings)
         assets.add(name)

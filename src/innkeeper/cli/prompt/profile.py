@@ -232,11 +232,11 @@ _SEVERAL: Final = ("lorebooks",)
 
 def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The bytes of files by the names they get, and the keys that name them."""
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.content.files.loading import load_asset
     from innkeeper.taverns.profiles.files import checked_parts
 
-    settings = Settings.read()
+    settings = UserSettings.read()
     copies: dict[str, bytes] = {}
     named: dict[str, list[str]] = {}
     for name in files:

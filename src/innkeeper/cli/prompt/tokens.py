@@ -70,10 +70,10 @@ def tokens(
     not counted.
     """
     from innkeeper.cli.settings.model_choice import named_model
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.prompt.text import scalar_text
 
-    settings = Settings.read()
+    settings = UserSettings.read()
     content = scalar_text(_content(text, as_text=as_text))
     asked: list[str | None] = [named_model(settings, model) or model for model in models]
     asked += COMPARED if compare else ()

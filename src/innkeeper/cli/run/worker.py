@@ -73,7 +73,7 @@ def worker(  # noqa: PLR0913 - one argument an option
     import json
 
     from innkeeper.cli.settings.routes import secrets_of
-    from innkeeper.cli.settings.settings import Settings as OwnSettings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.local.shared import LocalModels
     from innkeeper.inference.routing.models import RouteModels
     from innkeeper.inference.routing.route import Routes
@@ -82,12 +82,12 @@ def worker(  # noqa: PLR0913 - one argument an option
     from innkeeper.service.settings import Settings, read_keys
     from innkeeper.service.workers.serve import serve_worker
 
-    own = OwnSettings.read()
+    user = UserSettings.read()
     local = LocalModels(bare=True)
     engine: WorkerEngine | MediaEngine
     if kind == "chat":
-        backends = _backends(models, {name: str(address) for name, address in own.table("providers").items()})
-        routes = RouteModels(Routes(), secrets_of(own, Routes(*backends.values())), local=local)
+        backends = _backends(models, {name: str(address) for name, address in user.table("providers").items()})
+        routes = RouteModels(Routes(), secrets_of(user, Routes(*backends.values())), local=local)
         engine = WorkerEngine(backends, routes, slots=slots, revisions=_revisions(backends))
     else:
         engine = MediaEngine(kind, _media_models(kind, models), slots=slots)

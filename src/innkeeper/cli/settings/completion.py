@@ -81,10 +81,10 @@ def setting_values(ctx: Any, _param: Any, incomplete: str) -> list[CompletionIte
 
 def model_names() -> list[str]:
     """What may be said for a model: aliases, ``local``, providers, and the models that are installed."""
-    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+    from innkeeper.cli.settings.settings import PROVIDERS, UserSettings
     from innkeeper.prompt.machine import home
 
-    settings = Settings.read()
+    settings = UserSettings.read()
     installed = [f"local:{path.stem}" for path in (home() / "models").glob("*.gguf")]
     providers = {**PROVIDERS, **settings.table("providers")}
     return [*settings.table("aliases.models"), "local", *installed, *(f"{name}:" for name in providers)]
@@ -92,9 +92,9 @@ def model_names() -> list[str]:
 
 def provider_names() -> list[str]:
     """The names of providers."""
-    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+    from innkeeper.cli.settings.settings import PROVIDERS, UserSettings
 
-    return [*PROVIDERS, *Settings.read().table("providers")]
+    return [*PROVIDERS, *UserSettings.read().table("providers")]
 
 
 def files(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
@@ -164,9 +164,9 @@ def cards(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
 
 
 def _cards() -> Iterable[str]:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
 
-    return Settings.read().table("aliases.cards")
+    return UserSettings.read().table("aliases.cards")
 
 
 @click.command(

@@ -12,7 +12,7 @@ import click
 
 from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import setting_names, setting_values
-from innkeeper.cli.settings.settings import SETTINGS, Settings, SettingValue, parse, reader_of
+from innkeeper.cli.settings.settings import SETTINGS, SettingValue, UserSettings, parse, reader_of
 from innkeeper.prompt.errors import ConfigError, FormatError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.machine import config_file
 
@@ -38,7 +38,7 @@ def config() -> None:
 @json_option
 def show(*, as_json: bool) -> None:
     """Show every setting: its value, and where it comes from."""
-    values = list(Settings.read().values())
+    values = list(UserSettings.read().values())
     if as_json:
         click.echo(json.dumps({"path": str(config_file()), "settings": [_facts(value) for value in values]}))
         return
@@ -59,7 +59,7 @@ def show(*, as_json: bool) -> None:
 @json_option
 def get(name: str, *, as_json: bool) -> None:
     """Print the value of the setting NAME; an empty line where it has none."""
-    settings = Settings.read()
+    settings = UserSettings.read()
     if name in SETTINGS:
         value = settings.value(name)
     else:
@@ -101,7 +101,7 @@ def unset(name: str, *, as_json: bool) -> None:
         for key in tables:
             table = table.get(key) or {}
         if last not in table:
-            known = sorted(Settings(document.unwrap(), path).entries)
+            known = sorted(UserSettings(document.unwrap(), path).entries)
             raise UnknownNameError("setting", name, known, where=Where(asset=str(path)))
         del table[last]
     click.echo(json.dumps({"name": name, "path": str(path)}) if as_json else f"{name}: taken out of {path}")
@@ -114,7 +114,7 @@ def edit() -> None:
     if not path.exists():
         _write(path, _template().encode())
     click.edit(filename=str(path))
-    settings = Settings.read()
+    settings = UserSettings.read()
     for value in settings.values():
         _check_known(value.name, value.value, settings.path)
     click.echo(str(path))
@@ -150,7 +150,7 @@ def _check_known(name: str, value: Any, path: Path | None = None) -> None:
         if value not in names:
             raise UnknownNameError(name, value, names, where=Where(asset=str(path)) if path else None)
     if name == "base_url" and value is not None:
-        Settings.read().address(value)
+        UserSettings.read().address(value)
 
 
 def _facts(value: SettingValue) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _new_table() -> Any:
 
 
 def _document(path: Path) -> TOMLDocument:
-    """The file with its comments; an empty one where there is none. Raises what `Settings.read` does for a broken file."""
+    """The file with its comments; an empty one where there is none. Raises what `UserSettings.read` does for a broken file."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

@@ -17,9 +17,9 @@ def _stored() -> list[str]:
 
 
 def _providers() -> list[str]:
-    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+    from innkeeper.cli.settings.settings import PROVIDERS, UserSettings
 
-    return [*PROVIDERS, *Settings.read().table("providers")]
+    return [*PROVIDERS, *UserSettings.read().table("providers")]
 
 
 @click.group(epilog=examples("innkeeper keys set openrouter", "innkeeper keys set llm.example.org < key.txt"))
@@ -59,9 +59,9 @@ def _description(name: str, origin: str) -> str:
 
 def _used_for(name: str) -> str:
     """The address that a key of this name is sent to; for a host, the host."""
-    from innkeeper.cli.settings.settings import PROVIDERS, Settings
+    from innkeeper.cli.settings.settings import PROVIDERS, UserSettings
 
-    return str({**PROVIDERS, **Settings.read().table("providers")}.get(name, name))
+    return str({**PROVIDERS, **UserSettings.read().table("providers")}.get(name, name))
 
 
 @keys.command("list")

@@ -25,7 +25,7 @@ from innkeeper.prompt.machine import Secret, home
 from innkeeper.prompt.once import decode
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.library.vault.keys import KeyRing
 
 
@@ -222,7 +222,7 @@ def _refuses(error: Exception) -> UnavailableError:
     return UnavailableError(f"the keyring of the system refuses: {type(error).__name__}")
 
 
-def key_for(address: str, settings: Settings, store: KeyStore | None = None) -> Secret | None:
+def key_for(address: str, settings: UserSettings, store: KeyStore | None = None) -> Secret | None:
     """The stored key for an address: of a provider that is there, else of its host; None where there is none.
 
     ``INNKEEPER_API_KEY`` wins over stored keys; who sends reads it itself.
@@ -230,7 +230,7 @@ def key_for(address: str, settings: Settings, store: KeyStore | None = None) -> 
     return None if settings.environ.get("INNKEEPER_API_KEY") else stored_key(address, settings, store)
 
 
-def stored_key(address: str, settings: Settings, store: KeyStore | None = None) -> Secret | None:
+def stored_key(address: str, settings: UserSettings, store: KeyStore | None = None) -> Secret | None:
     """The stored key for an address, whatever the environment says; None where there is none."""
     keys = store or KeyStore(environ=settings.environ)
     stored = {key.name for key in keys.list()}
@@ -238,7 +238,7 @@ def stored_key(address: str, settings: Settings, store: KeyStore | None = None) 
     return None if name is None else keys.get(name)
 
 
-def key_names(address: str, settings: Settings) -> list[str]:
+def key_names(address: str, settings: UserSettings) -> list[str]:
     """The names under which a key for an address may be stored. A host alone stands for its usual address over TLS."""
     from innkeeper.inference.adapters.providers import PROVIDERS
 

@@ -8,7 +8,7 @@ from innkeeper.cli.settings.settings import PROVIDERS
 from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings, SettingValue
+    from innkeeper.cli.settings.settings import SettingValue, UserSettings
     from innkeeper.inference.routing.route import Route
 
 
@@ -49,7 +49,7 @@ class ModelChoice(NamedTuple):
 
 
 def choose_model(
-    settings: Settings, model: str | None = None, base_url: str | None = None, *, wanted: bool = True
+    settings: UserSettings, model: str | None = None, base_url: str | None = None, *, wanted: bool = True
 ) -> ModelChoice:
     """The model that options and settings name; with ``wanted`` off, its name alone, wherever it is.
 
@@ -81,7 +81,7 @@ def choose_model(
     return ModelChoice(name, settings.address(place.value), said)
 
 
-def named_model(settings: Settings, said: str | None = None) -> str | None:
+def named_model(settings: UserSettings, said: str | None = None) -> str | None:
     """The name that tokens are counted for, of what is said, else of what is settled; None where neither names one."""
     return choose_model(settings, said, wanted=False).wire_name
 

@@ -14,19 +14,19 @@ from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
 
 
 _KEY: Final = "INNKEEPER_API_KEY"
 
 
-def read_routes(settings: Settings, options: tuple[str, ...]) -> Routes:
+def read_routes(settings: UserSettings, options: tuple[str, ...]) -> Routes:
     """The routes. Raises `ConfigError` for what is no route, `UnknownNameError` for a provider that there is not."""
     addresses = {name: str(address) for name, address in settings.table("providers").items()}
     return Routes.read(options, settings.table("aliases.models"), addresses)
 
 
-def secrets_of(settings: Settings, routes: Routes) -> Callable[[str], Secret | None]:
+def secrets_of(settings: UserSettings, routes: Routes) -> Callable[[str], Secret | None]:
     """Where the keys of these routes are looked up, by the names that the routes have for them."""
     addresses = {route.secret: route.base_url for route in routes.values() if route.secret is not None}
     known = {**{name: one.base_url for name, one in PROVIDERS.items()}, **settings.table("providers")}

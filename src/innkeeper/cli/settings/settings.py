@@ -144,7 +144,7 @@ TABLES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 """The tables whose names the user gives, and how their values are read."""
 
 
-class Settings:
+class UserSettings:
     """The settings of one file and one environment.
 
     ``document`` is what the file holds, ``path`` where it is, which need not exist. Values are read when they are asked for, so
@@ -159,7 +159,7 @@ class Settings:
         self.entries = dict(self._checked(document))
 
     @classmethod
-    def read(cls, environ: Mapping[str, str] = os.environ, path: Path | None = None) -> Settings:
+    def read(cls, environ: Mapping[str, str] = os.environ, path: Path | None = None) -> UserSettings:
         """The settings of the configuration file; none where there is no file.
 
         Raises:

@@ -16,7 +16,7 @@ from innkeeper.cli.settings.model_choice import LOCAL, ModelChoice
 from innkeeper.prompt import Plan, Ports, UsageError
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.adapters.generation import ModelRequest
     from innkeeper.inference.local.model import LocalModel
     from innkeeper.inference.response.events import ModelEvent
@@ -111,7 +111,7 @@ class Nobody:
         """There is nothing to let go."""
 
 
-def open_choice(choice: ModelChoice, settings: Settings, window: int | None) -> ModelHandle:
+def open_choice(choice: ModelChoice, settings: UserSettings, window: int | None) -> ModelHandle:
     """What answers for a model that is chosen, with its stored key. Raises what `open_model` does."""
     from innkeeper.inference.adapters.providers import provider_at
 

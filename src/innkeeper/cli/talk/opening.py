@@ -13,7 +13,7 @@ import click
 from innkeeper.cli.prompt.asset_options import STDIN
 from innkeeper.cli.prompt.assets import AssetFiles, request_fields
 from innkeeper.cli.settings.model_choice import ModelChoice, choose_model
-from innkeeper.cli.settings.settings import SETTINGS, Settings, SettingValue
+from innkeeper.cli.settings.settings import SETTINGS, SettingValue, UserSettings
 from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Opening:
     """What a command line asks for: a request with its assets, or a conversation of the log that goes on."""
 
-    settings: Settings
+    settings: UserSettings
     options: Mapping[str, Any]
     kind: str
     assets: AssetFiles | None = None
@@ -43,7 +43,7 @@ class Opening:
             folder = options["sillytavern"]
             chat = options.get("path") if folder else None
             assets = AssetFiles.of(files, {**options, "chat": chat}, chat_only=True, several=kind == "chat")
-            return cls(assets.settings or Settings.read(), options, kind, assets=assets)
+            return cls(assets.settings or UserSettings.read(), options, kind, assets=assets)
         given = [
             *files,
             *(f"--{name}" for name in ("card", "persona", "lorebook", "preset", "sillytavern") if options[name]),
@@ -53,7 +53,7 @@ class Opening:
             raise UsageError(f"a conversation that goes on has its files already: {given[0]}", hint=hint)
         from innkeeper.cli.talk.log import TalkLog
 
-        return cls(Settings.read(), options, kind, kept=TalkLog().kept(options["conversation"]))
+        return cls(UserSettings.read(), options, kind, kept=TalkLog().kept(options["conversation"]))
 
     @cached_property
     def choice(self) -> ModelChoice:

@@ -14,7 +14,7 @@ import click
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
-    from innkeeper.cli.settings.settings import Settings
+    from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.cli.talk.conversation import Conversation
     from innkeeper.cli.talk.log import TalkLog
     from innkeeper.prompt import Plan
@@ -87,6 +87,6 @@ class TurnRecorder:
         click.echo(f"innkeeper: nothing more is kept: {error.render()}", err=True)
 
 
-def recorder(settings: Settings, kind: str, *, off: bool = False, chat: int | None = None) -> TurnRecorder | None:
+def recorder(settings: UserSettings, kind: str, *, off: bool = False, chat: int | None = None) -> TurnRecorder | None:
     """What keeps a conversation in the log; None where the settings or the command line say not to."""
     return None if off or not settings.get("logging") else TurnRecorder(kind, chat)
