@@ -177,6 +177,6 @@ _HOMES: Final = {
     "split_keys": "spellings.reading",
     "validate": "validation",
 }
-"""Where each public name lives: name -> module of this package."""
+"""The module of this package that has each public name."""
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -17,7 +17,7 @@ from innkeeper.prompt.errors import Where
 
 
 class BranchOptions(Protocol):
-    """What operations on branches ask for. ``lossy_merges``: whether ``roots`` go on naming a root that was removed."""
+    """The options of operations on branches. ``lossy_merges``: whether ``roots`` keep a root that was removed."""
 
     @property
     def now(self) -> datetime:
@@ -133,12 +133,12 @@ class BranchTree:
         return node is not None and (node.get("pid") == parent or name in self.children.get(parent, ()))
 
     def levels(self) -> list[dict[str, Any]]:
-        """One row for each node of the path: ``{depth, node_id, j, n}``, the j-th of n beside it, counted from 1."""
+        """One row for each node of the path: ``{depth, node_id, j, n}``, the j-th of n siblings, counted from 1."""
         path = self.path()
         below = self._below(path)
         rows = [self.roots, *(below[parent] for parent in path[:-1])]
         return [
-            {"depth": depth, "node_id": name, "j": _row_number(name, row), "n": len(row)}
+            {"depth": depth, "node_id": name, "j": row.index(name) + 1 if name in row else None, "n": len(row)}
             for depth, (name, row) in enumerate(zip(path, rows, strict=True), 1)
         ]
 
@@ -234,7 +234,3 @@ def _check_parents(nodes: Mapping[str, Mapping[str, Any]]) -> None:
             walked[current] = None
             current = nodes[current].get("pid")
         ends.update(walked)
-
-
-def _row_number(name: str, row: list[str]) -> int | None:
-    return row.index(name) + 1 if name in row else None

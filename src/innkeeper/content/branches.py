@@ -1,4 +1,4 @@
-"""Branches: what can be asked of the document of a branched chat, and the changes that can be made to it.
+"""Branches: queries of the document of a branched chat, and the changes that can be made to it.
 
 SmartTavern's ``chat_branches`` without files. A call changes nothing of its caller's: it answers with a new document, or with
 as much of it as ``return_mode`` asks for. Moments come from ``options.now``.
@@ -24,7 +24,7 @@ _ROLES: Final = ("system", "user", "assistant")
 
 
 class BranchEdit(NamedTuple):
-    """A change: the whole new document, for who keeps it, and the answer to the call. ``doc`` is ``None`` without a change."""
+    """A change: the whole new document, to be stored, and the answer to the call. ``doc`` is ``None`` without a change."""
 
     doc: dict[str, Any] | None
     answer: dict[str, Any]
@@ -47,7 +47,7 @@ def openai_messages(doc: Any = None, *, options: BranchOptions | None = None) ->
 
 
 def branch_table(doc: Any = None, *, options: BranchOptions | None = None) -> dict[str, Any]:
-    """``{latest, levels}``: for each node of the active path its place j (from 1) among the n beside it. Raises `ShapeError`."""
+    """``{latest, levels}``: for each node of the active path its number j (from 1) among its n siblings. Raises `ShapeError`."""
     levels = BranchTree.of(doc, options).levels()
     latest = {key: levels[-1][key] for key in ("depth", "j", "n", "node_id")}
     return {"latest": latest, "levels": levels}
@@ -179,7 +179,12 @@ def _retry_user(tree: BranchTree, *, user_node_id: Any) -> BranchEdit:
     if tree.node(user_node_id, "User node not found").get("role") != "user":
         msg = f"Node {user_node_id} is not a user message"
         raise ShapeError(msg, where=Where(path=f"nodes.{user_node_id}.role"))
-    answer = _answered(tree, user_node_id)
+    # the assistant's message on the active path, else the first below the user's
+    after = [
+        child for parent, child in zip(tree.active_path, tree.active_path[1:], strict=False) if parent == user_node_id
+    ]
+    below = after[:1] + tree.children.get(user_node_id, [])
+    answer = next((child for child in below if tree.nodes.get(child, {}).get("role") == "assistant"), None)
     if answer is not None:
         retry = {"action": "retry_assistant", "assistant_node_id": answer, "user_node_id": user_node_id}
         return BranchEdit(None, retry)
@@ -201,13 +206,6 @@ def _retry_user(tree: BranchTree, *, user_node_id: Any) -> BranchEdit:
             "doc": doc,
         },
     )
-
-
-def _answered(tree: BranchTree, name: str) -> str | None:
-    """The assistant's message after a user's: the one on the active path, else the first below it."""
-    after = [child for parent, child in zip(tree.active_path, tree.active_path[1:], strict=False) if parent == name]
-    below = after[:1] + tree.children.get(name, [])
-    return next((child for child in below if tree.nodes.get(child, {}).get("role") == "assistant"), None)
 
 
 def _switch(tree: BranchTree, return_mode: Any = "doc", *, target_j: Any) -> BranchEdit:
@@ -329,7 +327,7 @@ def append_message(
 def delete_branch(
     node_id: Any, doc: Any = None, return_mode: Any = "doc", *, options: BranchOptions | None = None
 ) -> dict[str, Any]:
-    """A node and what is below it removed; the active path goes to a branch beside it, or ends before it.
+    """Remove a node and its descendants; the active path goes to a sibling branch, or ends before it.
 
     ``return_mode``: ``doc``, ``path``, ``none``. Raises `ShapeError`, also where no root is left.
     """
@@ -346,7 +344,7 @@ def retry_branch(
     *,
     options: BranchOptions | None = None,
 ) -> dict[str, Any]:
-    """A new node beside another, which takes its place on the active path.
+    """Add a sibling of a node, which replaces it on the active path.
 
     ``return_mode``: ``doc``, ``path``, ``none``. Raises `ShapeError`.
     """

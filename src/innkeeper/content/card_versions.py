@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 EMBEDDED: Final = ("embeded://", "embedded://")
-"""How a path inside the archive is written; the first spelling is the specification's."""
+"""The prefixes of a path inside the archive; the first spelling is the specification's."""
 
 PNG_EMBEDDED: Final = "__asset:"
-"""How a chunk of the card's own PNG is written."""
+"""The prefix of a chunk of the card's own PNG."""
 
 
 class CardAsset(msgspec.Struct, frozen=True):
-    """One asset: what it is used as, where it is, its name and its file extension in lower case without a dot."""
+    """One asset: its use, its path, its name and its file extension in lower case without a dot."""
 
     type: str
     uri: str
@@ -50,7 +50,7 @@ class CardAsset(msgspec.Struct, frozen=True):
 
 
 DEFAULT_ASSETS: Final = (CardAsset("icon", "ccdefault:", "main", "png"),)
-"""What a card without ``assets`` has."""
+"""The assets of a card without ``assets``."""
 
 _FOLDERS: Final = {
     "images": ("png", "jpg", "jpeg", "webp", "avif", "gif", "apng", "bmp", "svg"),
@@ -107,7 +107,7 @@ V2_DEFAULTS: Final[Mapping[str, Any]] = {
     "tags": [],
     "extensions": {},
 }
-"""What V2 demands to be there, and what stands for "nothing"."""
+"""The fields that V2 requires, with their empty values."""
 
 _NUMBERS: Final = {CardVersion.V2: ("chara_card_v2", "2.0"), CardVersion.V3: ("chara_card_v3", "3.0")}
 

@@ -36,7 +36,7 @@ from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.memo import Memo
 
 TALKATIVENESS: Final = 0.5
-"""How readily a character speaks in a group where the card does not say."""
+"""The talkativeness of a character in a group if the card has none."""
 
 
 class DepthPrompt(msgspec.Struct, frozen=True):
@@ -94,12 +94,12 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def display_name(self) -> str:
-        """What the character is called in a prompt: the nickname where there is one, else the name."""
+        """The character's name in a prompt: the nickname if there is one, else the name."""
         return self.nickname if self.nickname.strip() else self.name
 
     @property
     def persona_text(self) -> str:
-        """The character as somebody to play: description and personality, a blank line between them."""
+        """The character as a persona: description and personality, with a blank line between them."""
         return "\n\n".join(text for text in (self.description, self.personality) if text.strip())
 
     @property
@@ -118,7 +118,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return (self.first_mes, *self.alternate_greetings, *(self.group_only_greetings if group else ()))
 
     def greeting(self, index: int = 0, *, group: bool = False) -> str:
-        """One greeting: 0 or -1 is the first message, 1 the first alternative. Raises `UsageError` for one that is not there."""
+        """Return one greeting: 0 or -1 is the first message, 1 the first alternative. Raises `UsageError` for a missing one."""
         greetings = self.greetings(group=group)
         if not -1 <= index < len(greetings):
             hint = f"indexes go from 0 to {len(greetings) - 1}"
@@ -329,7 +329,7 @@ def _demand_name(name: str, path: Path) -> None:
 
 
 def _note_newer(spec_version: str, version: CardVersion, findings: FindingCollector) -> None:
-    """A newer minor version is read all the same, and said (Character Card V3, *spec_version*)."""
+    """Report a newer minor version, which is read all the same (Character Card V3, *spec_version*)."""
     try:
         newer = float(spec_version) > float(version.value[1:])
     except ValueError:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 OURS: Final = "innkeeper"
-"""The key of a chat's metadata under which we keep what SillyTavern has no place for."""
+"""The key of a chat's metadata for everything that SillyTavern has no field for."""
 
 
 class BadLine(msgspec.Struct, frozen=True):
-    """A line that is not a message, kept as it is: its number in the file, and before which message it stands."""
+    """A line that is not a message, preserved unchanged: its number in the file, and the message it precedes."""
 
     line: int
     before: int
@@ -40,7 +40,7 @@ class BadLine(msgspec.Struct, frozen=True):
 
 
 class Chat(msgspec.Struct, frozen=True, kw_only=True):
-    """A chat, oldest message first. ``header`` is the object of the first line (``header_data``), ``None`` where there is none.
+    """A chat, oldest message first. ``header`` is the object of the first line (``header_data``), or ``None``.
 
     ``data`` are the bytes it was read from, JSON lines if ``is_lines``; a chat that was not edited is written back byte for
     byte.
@@ -92,7 +92,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What belongs to this chat alone: its note, its variables, its lorebook … (``chat_metadata``)."""
+        """The metadata of this chat: its note, its variables, its lorebook … (``chat_metadata``)."""
         metadata = (self.header or {}).get("chat_metadata")
         return metadata if isinstance(metadata, dict) else {}
 
@@ -101,13 +101,13 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, messages=(*self.messages, *messages), data=None)
 
     def replace_message(self, index: int, message: ChatMessage) -> Chat:
-        """The chat with another message at a place. Raises `UsageError` where there is none."""
+        """Return the chat with another message at an index. Raises `UsageError` if there is none."""
         position = self._message_index(index)
         messages = (*self.messages[:position], message, *self.messages[position + 1 :])
         return msgspec.structs.replace(self, messages=messages, data=None)
 
     def with_(self, plan: Plan) -> Chat:
-        """The chat with what a build leaves for the next one: SillyTavern's keys (``plan.stored``), and ours where it has none.
+        """Return the chat with what a build stores for the next one: SillyTavern's keys (``plan.stored``), and ours for the rest.
 
         The user's message of the build is not added: who sends it knows when. All that does not change keeps its bytes.
         """
@@ -123,7 +123,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         return chat
 
     def with_metadata(self, changes: Mapping[str, Any]) -> Chat:
-        """The chat with other values in its metadata; ``None`` takes a key out. The rest of the header keeps its bytes."""
+        """Return the chat with other values in its metadata; ``None`` removes a key. The rest of the header keeps its bytes."""
         before, header = self.metadata, self.header or dict(EMPTY_HEADER)
         edits: dict[Path, Any] = {
             ("chat_metadata", key): ABSENT if value is None else thaw(value)
@@ -138,7 +138,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, header=document.tree, header_data=document.data, data=None)
 
     def without(self, index: int) -> Chat:
-        """The chat without one message. Raises `UsageError` where there is none."""
+        """Return the chat without one message. Raises `UsageError` if there is none."""
         position = self._message_index(index)
         bad = tuple(BadLine(b.line, b.before - (b.before > position), b.data) for b in self.bad_lines)
         messages = (*self.messages[:position], *self.messages[position + 1 :])
@@ -184,7 +184,7 @@ def _plain(item: Any) -> Any:
 
 
 EMPTY_HEADER: Final[Mapping[str, Any]] = {"user_name": "unused", "character_name": "unused", "chat_metadata": {}}
-"""The header of a chat that has none: SillyTavern needs one, and does not read the names in it."""
+"""The header of a chat without one: SillyTavern needs one, and does not read the names in it."""
 
 
 LINE_FACTOR = 8
@@ -221,7 +221,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _whole(text: bytes, limits: Limits) -> Any:
-    """The one JSON object that the text is, if it is one; JSON lines have several."""
+    """Return the one JSON object that the whole text is, if it is one; JSON lines have several."""
     first, _, rest = text.strip().partition(b"\n")
     if first.rstrip().endswith(b"}") and rest:
         return None
@@ -254,7 +254,7 @@ def _read_object(tree: dict[str, Any], data: bytes, findings: list[Finding], lim
 
 
 def chat_with_system(chat: Chat, system: str) -> Chat:
-    """The chat with a system text of its own (as one provider keeps it) as its first message."""
+    """Return the chat with a system text that a provider stores apart as its first message."""
     from msgspec.structs import replace
 
     return replace(chat, messages=(read_message({"role": "system", "content": system}), *chat.messages), data=None)
@@ -316,7 +316,7 @@ class _JsonLines:
         )
 
     def _line(self, line: bytes, number: int, *, is_last: bool) -> None:
-        """One line. A last line without its end is what a broken write leaves; it is kept, whatever the mode."""
+        """Read one line. A last line without its end, the trace of an interrupted write, is preserved in every mode."""
         try:
             self._take(line, number)
         except LimitError as error:

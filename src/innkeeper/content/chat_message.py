@@ -1,4 +1,4 @@
-"""ChatMessage: one message of a stored chat, as SillyTavern keeps it or in the shape of a provider's API."""
+"""ChatMessage: one message of a stored chat, as SillyTavern stores it or in the shape of a provider's API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.message import Attachment, Message
 
 NARRATOR: Final = "narrator"
-"""The ``extra.type`` of a message that nobody speaks."""
+"""The ``extra.type`` of a narrator's message."""
 
 EDITABLE: Final[Mapping[str, str]] = {
     "text": "mes",
@@ -28,11 +28,11 @@ EDITABLE: Final[Mapping[str, str]] = {
     "swipes": "swipes",
     "swipe_id": "swipe_id",
 }
-"""What can be replaced in a SillyTavern message, and the keys it stands under."""
+"""The fields that can be replaced in a SillyTavern message, and their keys."""
 
 
 class ToolInvocation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One tool call and what came of it; ``parameters`` is JSON text as the model wrote it."""
+    """One tool call and its result; ``parameters`` is JSON text as the model wrote it."""
 
     id: str
     name: str
@@ -79,7 +79,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def extra(self) -> Mapping[str, Any]:
-        """What SillyTavern and its extensions keep beside the text."""
+        """The data that SillyTavern and its extensions store beside the text."""
         extra = self.raw.get("extra")
         return extra if isinstance(extra, dict) else {}
 
@@ -96,7 +96,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_narrator(self) -> bool:
-        """Whether nobody speaks the message."""
+        """Whether it is a narrator's message."""
         return self.extra.get("type") == NARRATOR
 
     @property
@@ -106,13 +106,13 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def force_avatar(self) -> str | None:
-        """The picture of somebody other than the chat's character, where the message is theirs."""
+        """The picture of a speaker other than the chat's character, if the message has one."""
         value = self.raw.get("force_avatar")
         return value if isinstance(value, str) and value else None
 
     @property
     def reasoning(self) -> str:
-        """What the model thought before it wrote the message."""
+        """The model's reasoning before the message."""
         return as_text(self.extra.get("reasoning", self.raw.get("reasoning_content"))) or ""
 
     @property

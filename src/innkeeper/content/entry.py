@@ -1,4 +1,4 @@
-"""LorebookEntry: one entry of a lorebook, with everything that SillyTavern's world info and the card books can say.
+"""LorebookEntry: one entry of a lorebook, with all fields of SillyTavern's world info and the card books.
 
 Decorators are the ``@@name value`` lines at the head of an entry's content (Character Card V3, *Decorators*). They are read
 here as the specification has them; applications differ in which lines they accept, so their lore engines read the content
@@ -15,7 +15,7 @@ import msgspec
 
 
 class LorePosition(StrEnum):
-    """Where the text of an entry goes. In the order of SillyTavern's numbers, 0 to 7."""
+    """The position of an entry's text. In the order of SillyTavern's numbers, 0 to 7."""
 
     BEFORE_CHAR = "before_char"
     AFTER_CHAR = "after_char"
@@ -123,7 +123,7 @@ class LorebookEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def title(self) -> str:
-        """What people call the entry: its comment, its name, its first key or its id."""
+        """The entry's label for users: its comment, its name, its first key or its id."""
         return self.comment or self.name or next((key for key in self.keys if key), "") or str(self.id)
 
     @property

@@ -1,4 +1,4 @@
-"""Errors and limits of content: what may be read, how much of it, and what is raised beyond."""
+"""Errors and limits of content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from innkeeper.prompt.errors import FormatError, LimitError, UnavailableError, UnsupportedError, UsageError
 
 CARD_HINT: Final = "a card has `spec` and `data`, or at least name and description"
-"""What a card looks like, for those who have another file."""
+"""The shape of a card, for users who have another file."""
 
 LOST_CARD: Final = "pictures lose their card when they are resized or saved anew: get the original file"
 """The hint where an image or archive is sound, but has no card."""
@@ -42,11 +42,11 @@ class AssetError(FormatError):
 
 
 CardError = AssetError
-"""What the error of a card was called; earlier documentation taught the name."""
+"""The former name of the error of a card, which earlier documentation taught."""
 
 
 class WrongKindError(UnsupportedError):
-    """Data that can be read, but is of another kind or version than the one asked for. ``found`` names it."""
+    """Readable data of another kind or version than the requested one. ``found`` names it."""
 
     def __init__(self, message: str, *, found: str, **kwargs: Any) -> None:
         super().__init__(message, found=found, **kwargs)
@@ -107,7 +107,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     lore_content_bytes: int = 64 * KIB
     """Text of an entry, in bytes: a warning above, a refusal above sixteen times as much."""
     lore_json_keys: int = 1_000_000
-    """Stands in for ``json_keys`` where a whole file is one lorebook."""
+    """Replaces ``json_keys`` where a whole file is one lorebook."""
     chat_bytes: int = 256 * MIB
     """Size of a chat file, in bytes."""
     chat_messages: int = 100_000
@@ -115,25 +115,25 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     message_bytes: int = 1 * MIB
     """The text of one message, in bytes; its whole line may have eight times as many."""
     findings: int = 1_000
-    """Findings kept for one file (no error: the rest are counted in the last one)."""
+    """Findings stored for one file (no error: the rest are counted in the last one)."""
 
 
 LIMITS: Final = Limits()
 """The defaults."""
 
 
-def check_limit(limits: Limits, name: str, found: float, what: str, *, asset: str | None = None) -> None:
-    """Hold ``found`` against the limit called ``name``.
+def check_limit(limits: Limits, name: str, actual: float, what: str, *, asset: str | None = None) -> None:
+    """Compare ``actual`` with the limit called ``name``.
 
     Raises:
         LimitError: ``found`` is more than it allows.
     """
     allowed: int = getattr(limits, name)
-    if found > allowed:
-        raise limit_error(name, what, allowed, found).at(asset=asset)
+    if actual > allowed:
+        raise limit_error(name, what, allowed, actual).at(asset=asset)
 
 
-def limit_error(name: str, what: str, allowed: float, found: float | None = None) -> LimitError:
+def limit_error(name: str, what: str, allowed: float, actual: float | None = None) -> LimitError:
     """The error for something beyond the limit called ``name``."""
     hint = "if the file can be trusted, raise this limit for this reader"
-    return LimitError(what, limit=name, allowed=allowed, found=found, hint=hint)
+    return LimitError(what, limit=name, allowed=allowed, found=actual, hint=hint)

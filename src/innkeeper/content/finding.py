@@ -1,4 +1,4 @@
-"""Finding: one thing in a file that is not as it should be, though it was read."""
+"""Finding: a defect of a file that could be read all the same."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Path = tuple[str | int, ...]
 """A place in a JSON document: keys and indexes from the root."""
 
 EXCERPT_CHARS: Final = 80
-"""How much of a wrong value is shown."""
+"""Characters of a wrong value that are shown."""
 
 
 class Level(StrEnum):
-    """How much a `Finding` matters."""
+    """The severity of a `Finding`."""
 
     INFO = "info"
-    """Worth knowing: something is kept, but has no effect."""
+    """Worth knowing: something is preserved, but has no effect."""
     WARNING = "warning"
     """Not as the format says; best effort went on."""
     ERROR = "error"

@@ -26,7 +26,7 @@ LAST_INDEX: Final = 2**32 - 2
 
 ENTRIES_FACTOR: Final = 2
 ENTRY_FACTOR: Final = 16
-"""How far above a limit a warning becomes a refusal: for the number of entries, and within an entry."""
+"""The factor above a limit at which a warning becomes a refusal: for the number of entries, and within an entry."""
 
 
 class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -64,13 +64,13 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the book's content, which compiled forms of it are kept under."""
+        """A hash of the book's content, the cache key of its compiled forms."""
         if not self.path and self.document.data is None:
             return self.document.digest
         return sha256(encode_json(self.raw)).hexdigest()
 
     def entry(self, id: int | str) -> LorebookEntry:  # noqa: A002 - the field's name
-        """The first entry with this id. Raises `UsageError` where there is none."""
+        """Return the first entry with this id. Raises `UsageError` if there is none."""
         for entry in self.entries:
             if entry.id == id or str(entry.id) == str(id):
                 return entry
@@ -136,7 +136,9 @@ def read_lorebook(
     spelling, book = foreign_shape(book, inner)
     record = Record(book, path, inner)
     entries = tuple(_read_entries(record, spelling, limits))
-    _note_doubles(entries, inner)
+    for id_, count in Counter(entry.id for entry in entries).items():
+        if count > 1:
+            inner.add("duplicate-id", f"{count} entries have the id {id_!r}", ("entries",), level=Level.INFO)
     read = Lorebook(
         name=record.text("name", "originalName"),
         description=record.text("description"),
@@ -208,20 +210,14 @@ def _check_entry(entry: LorebookEntry, path: Path, findings: FindingCollector, l
 
 
 def _limit(
-    found: int, limit: str, factor: int, what: str, path: Path, findings: FindingCollector, limits: Limits
+    actual: int, limit: str, factor: int, what: str, path: Path, findings: FindingCollector, limits: Limits
 ) -> None:
     """Warn above the limit, refuse above ``factor`` times as much."""
     allowed: int = getattr(limits, limit)
-    if found > allowed * factor:
-        raise limit_error(limit, what, allowed, found)
-    if found > allowed:
-        findings.add("beyond-limit", f"{what} exceeds {limit} ({found:,} > {allowed:,})", path)
-
-
-def _note_doubles(entries: tuple[LorebookEntry, ...], findings: FindingCollector) -> None:
-    for id_, count in Counter(entry.id for entry in entries).items():
-        if count > 1:
-            findings.add("duplicate-id", f"{count} entries have the id {id_!r}", ("entries",), level=Level.INFO)
+    if actual > allowed * factor:
+        raise limit_error(limit, what, allowed, actual)
+    if actual > allowed:
+        findings.add("beyond-limit", f"{what} exceeds {limit} ({actual:,} > {allowed:,})", path)
 
 
 def _empty_spelling(book: Mapping[str, Any]) -> Spelling:

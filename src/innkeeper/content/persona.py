@@ -15,7 +15,7 @@ from innkeeper.prompt.errors import Where
 
 
 class PersonaPosition(StrEnum):
-    """Where the persona's description goes."""
+    """The position of the persona's description."""
 
     IN_PROMPT = "in_prompt"
     AFTER_CHAR = "after_char"

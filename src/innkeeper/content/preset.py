@@ -23,7 +23,7 @@ GLOBAL_ORDER: Final = 100001
 
 
 class NamesBehavior(StrEnum):
-    """How a chat message says who speaks."""
+    """How a chat message names its speaker."""
 
     NONE = "none"
     DEFAULT = "default"
@@ -39,14 +39,14 @@ class NamesBehavior(StrEnum):
 
 
 class PromptPosition(StrEnum):
-    """Where a prompt goes: in its turn, or at a depth of the chat."""
+    """The position of a prompt: in the order of prompts, or at a depth of the chat."""
 
     RELATIVE = "relative"
     IN_CHAT = "in_chat"
 
 
 class PromptItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt of the prompt manager. ``depth`` is in messages; a ``marker`` stands for text from elsewhere."""
+    """One prompt of the prompt manager. ``depth`` is in messages; a ``marker`` is replaced by text from elsewhere."""
 
     identifier: str
     name: str = ""
@@ -79,7 +79,7 @@ class PromptOrder(msgspec.Struct, frozen=True):
 
 
 class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
-    """A chat-completion preset. ``context_window`` and ``max_tokens`` are in tokens; ``None`` where it does not say.
+    """A chat-completion preset. ``context_window`` and ``max_tokens`` are in tokens; ``None`` if not set.
 
     Texts that SillyTavern has words of its own for have words of ours where a preset does not say them.
     """
@@ -206,7 +206,7 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
         return RegexScripts.of(self.extensions.get("regex_scripts"))
 
     def order_for(self, character_id: int | str = GLOBAL_ORDER) -> tuple[OrderItem, ...] | None:
-        """The order for a character id, or ``None`` where the preset has none for it. An order without an id is for all."""
+        """Return the order for a character id, or ``None`` if the preset has none for it. An order without an id is for all."""
         for order in self.orders:
             if order.character_id is None or str(order.character_id) == str(character_id):
                 return order.items
@@ -252,7 +252,7 @@ def _note_prompts(prompts: list[PromptItem], record: Record) -> None:
 
 
 def _orders(record: Record) -> list[PromptOrder]:
-    """One order for each character id, or one for all where the list names prompts itself."""
+    """Read one order for each character id, or one for all if the list names prompts itself."""
     records = record.records("prompt_order")
     if any(item.has("identifier") for item in records):
         return [PromptOrder(None, tuple(map(_order_item, records)))]
@@ -305,7 +305,7 @@ class TextPreset(JsonAsset, frozen=True, kw_only=True, dict=True):
 
 
 POSTFIXES: Final = ("", " ", "\n", "\n\n")
-"""What the numbers 0 to 3 stood for in ``continue_postfix``."""
+"""The texts of the numbers 0 to 3 in ``continue_postfix``."""
 
 OLD_PROMPTS: Final[Mapping[str, str]] = {
     "main_prompt": "main",
@@ -322,7 +322,9 @@ def migrate_preset(raw: dict[str, Any], findings: FindingCollector) -> dict[str,
     """A preset in today's fields: TavernKit's two parts in one, single texts as prompts, numbers and flags as words."""
     current = _joined(raw)
     _migrate_prompts(current, findings)
-    _migrate_names(current, findings)
+    if current.get("names_behavior") is None and "names_in_completion" in current:
+        current["names_behavior"] = int(bool(as_flag(current["names_in_completion"])))
+        findings.add("old-field", "read as names_behavior", ("names_in_completion",), level=Level.INFO)
     postfix = (
         as_integer(current.get("continue_postfix")) if not isinstance(current.get("continue_postfix"), str) else None
     )
@@ -352,9 +354,3 @@ def _migrate_prompts(current: dict[str, Any], findings: FindingCollector) -> Non
             findings.add("old-field", f"read as the prompt {identifier!r}", (old,), level=Level.INFO)
     if prompts:
         current["prompts"] = prompts
-
-
-def _migrate_names(current: dict[str, Any], findings: FindingCollector) -> None:
-    if current.get("names_behavior") is None and "names_in_completion" in current:
-        current["names_behavior"] = int(bool(as_flag(current["names_in_completion"])))
-        findings.add("old-field", "read as names_behavior", ("names_in_completion",), level=Level.INFO)

@@ -7,7 +7,6 @@ the script is left out or mended.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Final
 
@@ -32,7 +31,7 @@ class ScriptPlacement(IntEnum):
 
 
 class PatternMacros(IntEnum):
-    """What is done with macros in a script's pattern."""
+    """How macros in a script's pattern are treated."""
 
     NONE = 0
     """They are part of the pattern."""
@@ -43,7 +42,7 @@ class PatternMacros(IntEnum):
 
 
 class RegexScript(msgspec.Struct, frozen=True, kw_only=True):
-    """One script. ``find`` is ``/pattern/flags`` or a bare pattern, ``trim`` what is cut out of each text that is put in.
+    """One script. ``find`` is ``/pattern/flags`` or a bare pattern, ``trim`` is cut out of each inserted text.
 
     ``prompt_only`` scripts change what is sent, ``markdown_only`` ones what is shown; without either a script changes the text
     that is stored. ``min_depth`` and ``max_depth`` are in messages from the end, ``None`` for no limit. ``index`` is its place
@@ -67,7 +66,7 @@ class RegexScript(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What to call it."""
+        """The script's label for users."""
         return self.name or self.id or f"script {self.index}"
 
     def reaches(self, depth: float | None) -> bool:
@@ -112,11 +111,11 @@ class RegexScripts(msgspec.Struct, frozen=True, dict=True):
 
 NO_SCRIPTS: Final = RegexScripts()
 
-GIVEN_UP_DISPLAY: Final = 0
+DEPRECATED_DISPLAY: Final = 0
 """A placement that meant: change nothing but what is shown."""
 
-GIVEN_UP_SENDAS: Final = 4
-"""A placement that meant: what a command says in another's name."""
+DEPRECATED_SENDAS: Final = 4
+"""A deprecated placement: what a command sends in another character's name."""
 
 
 def _read(document: Document, *, legacy: bool) -> RegexScripts:
@@ -152,7 +151,9 @@ def _script(record: Record, index: int) -> RegexScript | None:
         find=record.text("findRegex"),
         replace=record.text("replaceString"),
         trim=record.texts("trimStrings"),
-        placement=frozenset(_numbers(raw["placement"])),
+        placement=frozenset(
+            value for value in raw["placement"] if isinstance(value, int) and not isinstance(value, bool)
+        ),
         disabled=record.flag("disabled"),
         prompt_only=record.flag("promptOnly"),
         markdown_only=record.flag("markdownOnly"),
@@ -163,17 +164,13 @@ def _script(record: Record, index: int) -> RegexScript | None:
     )
 
 
-def _numbers(values: Iterable[Any]) -> Iterable[int]:
-    return (value for value in values if isinstance(value, int) and not isinstance(value, bool))
-
-
 def _macros(record: Record) -> PatternMacros:
     number = record.integer("substituteRegex", default=0)
     return PatternMacros(number) if number in set(PatternMacros) else PatternMacros.NONE
 
 
 def _limit(record: Record, name: str) -> float | None:
-    """A limit of depths as JavaScript compares it: a blank text is 0, what is not a number is none."""
+    """Read a limit of depths as JavaScript compares it: a blank text is 0, any other text that is no number sets no limit."""
     _, value = record.get(name)
     if value is ABSENT:
         return None
@@ -188,13 +185,13 @@ def _limit(record: Record, name: str) -> float | None:
 def _converted(script: RegexScript) -> RegexScript:
     """With today's placements in the place of those that were given up."""
     placement, only = script.placement, False
-    if GIVEN_UP_DISPLAY in placement:
+    if DEPRECATED_DISPLAY in placement:
         only = True
-        alone = placement == {GIVEN_UP_DISPLAY}
-        placement = frozenset(ScriptPlacement) if alone else placement - {GIVEN_UP_DISPLAY}
-    if GIVEN_UP_SENDAS in placement:
-        alone = placement == {GIVEN_UP_SENDAS}
-        placement = frozenset({ScriptPlacement.SLASH_COMMAND}) if alone else placement - {GIVEN_UP_SENDAS}
+        alone = placement == {DEPRECATED_DISPLAY}
+        placement = frozenset(ScriptPlacement) if alone else placement - {DEPRECATED_DISPLAY}
+    if DEPRECATED_SENDAS in placement:
+        alone = placement == {DEPRECATED_SENDAS}
+        placement = frozenset({ScriptPlacement.SLASH_COMMAND}) if alone else placement - {DEPRECATED_SENDAS}
     if placement == script.placement:
         return script
     return msgspec.structs.replace(

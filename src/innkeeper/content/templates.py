@@ -21,7 +21,7 @@ DEFAULT_STORY: Final = "".join(
 
 
 class StoryPosition(StrEnum):
-    """Where the story string goes."""
+    """The position of the story string."""
 
     IN_PROMPT = "in_prompt"
     IN_CHAT = "in_chat"
@@ -48,7 +48,7 @@ class InstructNames(StrEnum):
 
 
 class ContextTemplate(JsonAsset, frozen=True, kw_only=True, dict=True):
-    """How the parts of a text prompt stand together. ``story_string_depth`` is in messages."""
+    """How the parts of a text prompt are joined. ``story_string_depth`` is in messages."""
 
     WHAT: ClassVar[str] = "a context template"
     NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {"name": ("name", "preset")}
@@ -128,7 +128,7 @@ def _old_names(raw: Mapping[str, Any]) -> InstructNames:
 
 
 class SystemPrompt(JsonAsset, frozen=True, kw_only=True, dict=True):
-    """The system prompt of a text prompt, and what stands after the history."""
+    """The system prompt of a text prompt, and the text after the history."""
 
     WHAT: ClassVar[str] = "a system prompt"
     NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {"content": ("content", "system_prompt", "prompt")}
@@ -140,7 +140,7 @@ class SystemPrompt(JsonAsset, frozen=True, kw_only=True, dict=True):
 
 
 class ReasoningTemplate(JsonAsset, frozen=True, kw_only=True, dict=True):
-    """How a model's reasoning is marked, and whether it goes back into prompts."""
+    """How a model's reasoning is marked, and whether it is sent back in prompts."""
 
     WHAT: ClassVar[str] = "a reasoning template"
 

@@ -33,7 +33,7 @@ IDENTITY: Final[Check] = (
     "a number or text",
     lambda value: isinstance(value, (int, str)) and not isinstance(value, bool),
 )
-PLACE: Final[Check] = ("before_char or after_char", lambda value: value in ("before_char", "after_char"))
+POSITION: Final[Check] = ("before_char or after_char", lambda value: value in ("before_char", "after_char"))
 
 _LIKE: Final[Mapping[type, Check]] = {str: TEXT, list: TEXTS, dict: OBJECT}
 """The check for a value of the type of a default."""
@@ -75,7 +75,7 @@ ENTRY_OPTIONAL: Final[Mapping[str, Check]] = {
     "selective": FLAG,
     "secondary_keys": TEXTS,
     "constant": FLAG,
-    "position": PLACE,
+    "position": POSITION,
 }
 ASSET_REQUIRED: Final = dict.fromkeys(("type", "uri", "name", "ext"), TEXT)
 ASSET_TYPES: Final = frozenset({"icon", "background", "user_icon", "emotion"})
@@ -86,7 +86,7 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2}")
 
 
 def validate(character: Character) -> tuple[Finding, ...]:
-    """What in a card breaks its own version's specification; nothing means that it follows it."""
+    """Return the violations of a card's own specification; none means that it conforms."""
     tree = character.document.tree
     if character.version is CardVersion.V1:
         return tuple(_required(tree, dict.fromkeys((name for name in V1_NAMES if name != "creator_notes"), TEXT), ()))
@@ -184,7 +184,7 @@ def _must(name: str, path: Path, value: Any, check: Check) -> Finding:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One place where two documents differ: its path, and what stands there in each; `ABSENT` where nothing does."""
+    """One difference of two documents: its path, and the values on both sides; `ABSENT` for a missing one."""
 
     path: str
     before: Any
@@ -203,7 +203,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def diff(before: Character, after: Character) -> tuple[Difference, ...]:
-    """Where two cards differ, unknown fields included, in the order of the first.
+    """Return the differences of two cards, unknown fields included, in the order of the first.
 
     >>> one = Character.of({"name": "Mira", "description": "tall"})
     >>> [str(d.path) for d in diff(one, one.replace(description="small"))]
@@ -213,7 +213,7 @@ def diff(before: Character, after: Character) -> tuple[Difference, ...]:
 
 
 def diff_trees(before: Any, after: Any) -> tuple[Difference, ...]:
-    """Where two trees of plain data differ. Lists are compared place by place."""
+    """Return the differences of two trees of plain data. Lists are compared item by item."""
     return tuple(_differences(before, after, ()))
 
 

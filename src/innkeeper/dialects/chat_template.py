@@ -137,6 +137,6 @@ def _failed(outcome: Mapping[str, Any], fuel: int) -> NoReturn:
     raise FormatError(f"the chat template does not render: {outcome['error']}", where=where)
 
 
-def _limit(name: str, allowed: float, found: float | None = None) -> NoReturn:
+def _limit(name: str, allowed: float, actual: float | None = None) -> NoReturn:
     what = "the chat template"
-    raise LimitError(what, limit=name, allowed=allowed, found=found, where=Where(asset="chat_template"))
+    raise LimitError(what, limit=name, allowed=allowed, found=actual, where=Where(asset="chat_template"))

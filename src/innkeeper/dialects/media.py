@@ -95,11 +95,11 @@ def _kind(attachment: Attachment) -> str:
 
 def _media(attachment: Attachment, index: int, report: Report) -> Media:
     url, data, media_type = attachment.url, attachment.data, attachment.media_type
-    found = _DATA_URL.fullmatch(url) if url and data is None and url.startswith("data:") else None
+    match = _DATA_URL.fullmatch(url) if url and data is None and url.startswith("data:") else None
     if data is not None:
         url = None
-    if found:
-        url, data, media_type = None, found["data"], media_type or found["type"]
+    if match:
+        url, data, media_type = None, match["data"], media_type or match["type"]
     kind = _kind(attachment)
     if data is not None and not media_type:
         media_type = _sniffed(kind, data, index, report)

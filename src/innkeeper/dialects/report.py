@@ -78,15 +78,15 @@ _SHOWN: Final = 8
 class Report:
     """The notes of one conversion. Lives as long as the call; the same sentence about several messages is one note."""
 
-    __slots__ = ("_found", "dialect")
+    __slots__ = ("_indices", "dialect")
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
-        self._found: dict[tuple[NoteKind, str, str | None], list[int]] = {}
+        self._indices: dict[tuple[NoteKind, str, str | None], list[int]] = {}
 
     def add(self, kind: NoteKind, sentence: str, index: int | None = None, hint: str | None = None) -> None:
         """Note ``sentence``, about the message at ``index`` where it is about one."""
-        indices = self._found.setdefault((kind, sentence, hint), [])
+        indices = self._indices.setdefault((kind, sentence, hint), [])
         if index is not None and index >= 0 and (not indices or indices[-1] != index):
             indices.append(index)
 
@@ -100,7 +100,7 @@ class Report:
 
     def notes(self) -> tuple[Note, ...]:
         """The notes in the order in which they were first found."""
-        return tuple(self._note(*key, indices) for key, indices in self._found.items())
+        return tuple(self._note(*key, indices) for key, indices in self._indices.items())
 
     def _note(self, kind: NoteKind, sentence: str, hint: str | None, indices: list[int]) -> Note:
         return Note(

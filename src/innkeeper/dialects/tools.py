@@ -45,14 +45,14 @@ def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool =
 def _distinct(turns: list[Turn], report: Report, *, everywhere: bool) -> list[Turn]:
     """Turns whose calls have distinct ids: the later one of two gets another."""
     seen: set[str] = set()
-    kept = []
+    remaining = []
     for turn in turns:
         if len(turn.calls) > 1 or (everywhere and turn.calls):
             seen = seen if everywhere else set()
             calls = tuple(_renamed(call, turn, index, seen, report) for index, call in enumerate(turn.calls))
             turn = turn if calls == turn.calls else replace(turn, calls=calls)  # noqa: PLW2901 - the same turn
-        kept.append(turn)
-    return kept
+        remaining.append(turn)
+    return remaining
 
 
 def _renamed(call: ToolCall, turn: Turn, index: int, seen: set[str], report: Report) -> ToolCall:

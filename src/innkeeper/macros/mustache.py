@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, where_in
 
 MAX_TEMPLATE_CHARS: Final = 200_000
 """One template's text, and a text with its partials in it (`MacroLimitError`)."""
@@ -70,7 +70,7 @@ class BlockTag:
 
 @dataclass(frozen=True, slots=True)
 class Included:
-    """The text of another template, put in where it was named; ``name`` and ``version`` say whose it is. Never parsed."""
+    """The text of another template that was included by ``name`` and ``version``. Never parsed."""
 
     name: str
     version: int
@@ -218,7 +218,7 @@ def _with_line(text: str, tag: _Tag) -> tuple[int, int]:
 
 
 def _fail(message: str, text: str, index: int, asset: str | None) -> NoReturn:
-    raise MacroSyntaxError(message, where=place_in(text, index)).at(asset=asset)
+    raise MacroSyntaxError(message, where=where_in(text, index)).at(asset=asset)
 
 
 def uses(nodes: tuple[Node, ...]) -> Iterator[VariableTag | Section]:

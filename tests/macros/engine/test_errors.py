@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.engine.errors import EXCERPT_CHARS, place_in
+from innkeeper.macros.engine.errors import EXCERPT_CHARS, where_in
 
 
 @given(st.text(alphabet="ab\n\t", max_size=300), st.integers(-5, 400))
 def test_the_excerpt_shows_the_place(text: str, index: int) -> None:
     """Line and column count from 1, and the excerpt has the character at the column."""
-    where = place_in(text, index, "card")
+    where = where_in(text, index, "card")
     assert where.line is not None
     assert where.column is not None
     assert where.excerpt is not None

@@ -1,4 +1,4 @@
-"""Archive: a zip that nobody trusts. Its directory is checked as a whole before anything in it is read.
+"""Archive: an untrusted zip. Its directory is checked as a whole before anything in it is read.
 
 Refused, each under its rule's name: ``no-encryption``, ``no-links``, ``no-nesting`` (archives inside), ``no-overlap``
 (entries that share bytes), ``no-duplicates``, ``safe-paths`` (absolute, ``..``, drives, backslashes, control
@@ -114,7 +114,7 @@ class Archive:
 
 
 def find_directory(tail: bytes) -> int:
-    """Where the end record of a zip begins within the last bytes of a file, or -1."""
+    """Return where the end record of a zip begins within the last bytes of a file, or -1."""
     bare = len(tail) - _END.size
     if bare >= 0 and tail.startswith(_END_MARK, bare) and tail.endswith(b"\0\0"):
         return bare
@@ -123,7 +123,7 @@ def find_directory(tail: bytes) -> int:
 
 
 def _count_entries(reader: Reader) -> int:
-    """How many entries the directory holds, counted before any memory is spent on them."""
+    """Count the entries of the directory before any memory is spent on them."""
     start, size = _directory(reader)
     reader.file.seek(start)
     left, count = size, 0
@@ -140,7 +140,7 @@ def _count_entries(reader: Reader) -> int:
 
 
 def _directory(reader: Reader) -> tuple[int, int]:
-    """Where the directory begins and how long it is."""
+    """Return the offset and the size of the directory."""
     tail_start = max(0, reader.size - _COMMENT - _END.size)
     reader.file.seek(tail_start)
     tail = reader.take(reader.size - tail_start, "the archive")
@@ -180,7 +180,7 @@ def _check_entry(reader: Reader, info: ZipInfo) -> None:
 
 
 def _check_overlap(reader: Reader, infos: list[ZipInfo], directory: int) -> None:
-    """Each file's bytes must end before the next one's begin (the trick of bombs that share one kernel)."""
+    """Check that each file's bytes end before the next one's begin: zip bombs let files share one kernel."""
     spans = sorted((info.header_offset, _end_of(reader, info), info.filename) for info in infos)
     for (_, end, name), (start, _, _) in pairwise([*spans, (directory, directory, "")]):
         if end > start:

@@ -38,7 +38,9 @@ def read_byaf(archive: Archive) -> Character:
     """
     findings = FindingCollector(archive.reader.limits.findings)
     manifest = _record(archive, MANIFEST, findings)
-    _note_version(manifest, findings)
+    version = manifest.integer("schemaVersion", default=SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        findings.add("newer-spec", f"made for version {version} of the archive; new parts are not used", (MANIFEST,))
     path = _character_path(archive, manifest, findings)
     character = _record(archive, path, findings)
     scenarios = [_record(archive, name, findings) for name in _scenario_paths(archive, manifest, findings)]
@@ -65,12 +67,6 @@ def _record(archive: Archive, name: str, findings: FindingCollector) -> Record:
     for item in collected:
         findings.add(item.rule, item.message, (name,), level=item.level)
     return Record(document.tree, (name,), findings)
-
-
-def _note_version(manifest: Record, findings: FindingCollector) -> None:
-    version = manifest.integer("schemaVersion", default=SCHEMA_VERSION)
-    if version != SCHEMA_VERSION:
-        findings.add("newer-spec", f"made for version {version} of the archive; new parts are not used", (MANIFEST,))
 
 
 def _character_path(archive: Archive, manifest: Record, findings: FindingCollector) -> str:
@@ -100,7 +96,10 @@ def _card(
     findings: FindingCollector,
 ) -> dict[str, Any]:
     first = scenarios[0] if scenarios else Record({}, (), findings)
-    greetings = _greetings(scenarios)
+    # empty and repeated greetings are dropped, except that the first scenario's stays the first message
+    texts = [_macros("\n".join(item.text("text") for item in scene.records("firstMessages"))) for scene in scenarios]
+    others = dict.fromkeys(text for text in texts[1:] if text and text != texts[0])
+    greetings = [*texts[:1], *others]
     author = Record(manifest.mapping("author"), (MANIFEST, "author"), findings)
     data: dict[str, Any] = {
         "name": character.text("name") or character.text("displayName"),
@@ -120,7 +119,8 @@ def _card(
         "extensions": {"byaf": _source_records(manifest, character, scenarios)},
         "assets": _assets(archive, character, scenarios, folder, findings),
     }
-    data |= _dates(character)
+    named = {"creation_date": character.text("createdAt"), "modification_date": character.text("updatedAt")}
+    data |= {name: seconds for name, text in named.items() if (seconds := _seconds(text)) is not None}
     book = _book(character)
     return {"spec": "chara_card_v3", "spec_version": "3.0", "data": data | ({"character_book": book} if book else {})}
 
@@ -132,13 +132,6 @@ def _source_records(manifest: Record, character: Record, scenarios: list[Record]
             message = f"{count:,} chat messages are kept in the card, but not used"
             scenario.findings.add("kept-not-read", message, (*scenario.path, "messages"), level=Level.INFO)
     return {"manifest": manifest.raw, "character": character.raw, "scenarios": [item.raw for item in scenarios]}
-
-
-def _greetings(scenarios: list[Record]) -> list[str]:
-    """The first message of each scenario, each text once; one without a text gives none, except in the first place."""
-    texts = [_macros("\n".join(item.text("text") for item in scene.records("firstMessages"))) for scene in scenarios]
-    others = dict.fromkeys(text for text in texts[1:] if text and text != texts[0])
-    return [*texts[:1], *others]
 
 
 def _examples(scenario: Record) -> str:
@@ -176,7 +169,9 @@ def _assets(
     images += [(scene.text("backgroundImage"), scene.text("title"), "background") for scene in scenarios]
     assets: list[dict[str, str]] = []
     for path, label, type_ in images:
-        image_path = _image_path(archive, path, folder)
+        # applications write paths relative to the character, to the scenarios, or to the root
+        candidates = (path, posixpath.join(folder, path), posixpath.join("scenarios", path))
+        image_path = next((name for name in candidates if name in archive.names), None)
         if path and image_path is None:
             findings.add("missing-asset", f"the image {path!r} is not in the archive", character.path)
         elif image_path is not None:
@@ -187,19 +182,8 @@ def _assets(
     return assets
 
 
-def _image_path(archive: Archive, path: str, folder: str) -> str | None:
-    """Where an image stands: paths are relative to the character, to the scenarios, or to the root."""
-    candidates = (path, posixpath.join(folder, path), posixpath.join("scenarios", path))
-    return next((name for name in candidates if name in archive.names), None)
-
-
-def _dates(character: Record) -> dict[str, int]:
-    named = {"creation_date": character.text("createdAt"), "modification_date": character.text("updatedAt")}
-    return {name: seconds for name, text in named.items() if (seconds := _seconds(text)) is not None}
-
-
 def _seconds(text: str) -> int | None:
-    """An ISO 8601 time in seconds since 1970; ``None`` where it is none, or says no zone."""
+    """Convert an ISO 8601 time to seconds since 1970; ``None`` for anything else, or without a zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -16,8 +16,8 @@ from innkeeper.content.finding import Finding, Level
 from innkeeper.content.json.document import Document
 
 CARD_NAME: Final = "card.json"
-KEPT: Final = ("module.risum", "x_meta/")
-"""What other applications keep beside the card: a module, and notes on the assets."""
+FOREIGN_FILES: Final = ("module.risum", "x_meta/")
+"""Files that other applications store beside the card: a module, and notes on the assets."""
 
 MAX_LISTED: Final = 20
 """Missing or spare files of an archive that get a finding each (a note of the rest)."""
@@ -103,8 +103,10 @@ def _version_finding(character: Character) -> list[Finding]:
 def _asset_findings(character: Character, files: tuple[str, ...]) -> list[Finding]:
     named = {asset.path for asset in character.assets} - {None}
     missing = [f"the asset {path!r} is not in the archive" for path in sorted(filter(None, named)) if path not in files]
-    unused = [f"{name} is kept, but not used" for name in files if name.startswith(KEPT)]
-    spare = [f"{name} belongs to no asset" for name in files if name not in named and not name.startswith(KEPT)]
+    unused = [f"{name} is kept, but not used" for name in files if name.startswith(FOREIGN_FILES)]
+    spare = [
+        f"{name} belongs to no asset" for name in files if name not in named and not name.startswith(FOREIGN_FILES)
+    ]
     return [
         *_findings("missing-asset", missing, Level.WARNING),
         *_findings("kept-not-read", unused, Level.INFO),

@@ -22,19 +22,19 @@ class PictureSize(NamedTuple):
 
 
 def picture_size(data: bytes) -> PictureSize | None:
-    """The size of a PNG, JPEG, GIF, WebP or BMP; ``None`` where it is none of these, or its header is damaged."""
+    """The size of a PNG, JPEG, GIF, WebP or BMP; ``None`` for other formats and damaged headers."""
     size = _read(data, _PICTURES)
     return PictureSize(*size) if size is not None and min(size) > 0 else None
 
 
 def seconds_of(data: bytes) -> float | None:
-    """How long a WAV, MP3, Ogg, FLAC, MP4 or WebM plays, in seconds; ``None`` where its header does not say."""
+    """The duration of a WAV, MP3, Ogg, FLAC, MP4 or WebM in seconds; ``None`` if its header does not give it."""
     seconds = _read(data, _SOUNDS)
     return seconds if seconds is not None and math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _read(data: bytes, formats: tuple[tuple[int, bytes, Callable[[bytes], Any]], ...]) -> Any:
-    """What the reader of the first format says whose mark stands in the bytes."""
+    """Read with the first format whose signature the bytes have."""
     reader = next((reader for at, mark, reader in formats if data[at : at + len(mark)] == mark), None)
     try:
         return None if reader is None else reader(data)

@@ -1,4 +1,4 @@
-"""Format: what one file format is: how it begins, what it may hold, how a card is read from it and written to it.
+"""Format: one file format: its signature, its possible contents, and how a card is read from it and written to it.
 
 `CardFile` is what comes out: a character, and the other files that came along.
 """
@@ -48,11 +48,11 @@ class CardFile:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What in the file was not as it should be."""
+        """Findings about the file."""
         return self.character.findings
 
     def read(self, name: str) -> bytes:
-        """One of the files inside. Raises `UsageError` where there is none of this name, and what its format raises."""
+        """Read one of the files inside. Raises `UsageError` for an unknown name, and the errors of its format."""
         if self._read is None or name not in self.names:
             raise UsageError(f"the card file has no file {name!r} inside", hint=f"it has {len(self.names)} files")
         return self._read(name)
@@ -75,14 +75,14 @@ class CardFile:
 
 
 HEAD_BYTES: Final = 64
-"""How much of a file tells its format."""
+"""The bytes at the beginning of a file that identify its format."""
 
 TAIL_BYTES: Final = 2**16 + 22
-"""Where the directory of an archive ends: its record and the longest comment."""
+"""The bytes at the end of an archive that can hold its end record: the record and the longest comment."""
 
 
 class OpenFile:
-    """A file that is being read: its reader, what it was opened from, and its archive, whose directory is read once."""
+    """A file that is being read: its reader, its source, and its archive, whose directory is read once."""
 
     def __init__(self, reader: Reader, source: Source, formats: Formats) -> None:
         self.reader = reader
@@ -144,7 +144,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
         return head.startswith(self.magic) if self.begins is None else self.begins(head)
 
     def kind_of(self, file: OpenFile) -> str:
-        """What a file of this format holds. Raises `WrongKindError` where such files are not read."""
+        """Return the kind of a file's content. Raises `WrongKindError` if such files are not supported."""
         if self.kind is None:
             raise WrongKindError(f"{self.name} files are not read", found=self.name)
         return self.kind(file)

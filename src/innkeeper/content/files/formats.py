@@ -1,4 +1,4 @@
-"""Formats: the one registry of file formats, and what is done by it: `sniff`, `open_card`, `card_bytes`.
+"""Formats: the one registry of file formats, and the functions over it: `sniff`, `open_card`, `card_bytes`.
 
 What a file is decides its content, not its name. A format is a `Format` value in a file of its own, and a name in `FORMATS`.
 """
@@ -25,7 +25,7 @@ from innkeeper.prompt.errors import InputError, UsageError
 
 
 class Sniffed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a file is: its container (``json``, ``png``, ``zip`` …), what it holds, and why that is not known."""
+    """The result of sniffing a file: its container (``json``, ``png``, ``zip`` …), its content, or why that is unknown."""
 
     container: str
     kind: str
@@ -99,11 +99,11 @@ FORMATS: Final = Formats(
     Format(name="gzip", magic=(b"\x1f\x8b",), may_precede_archive=True),
     Format(name="risum", magic=(b"o\0",), may_precede_archive=True),
 )
-"""The formats by name. A zip is one of those with a ``member``, by what is in it; a file that begins as none is JSON."""
+"""The formats by name. Those with a ``member`` are zips, recognised by their contents; an unrecognised file is JSON."""
 
 
 def sniff(source: Source, *, limits: Limits = LIMITS, formats: Formats = FORMATS) -> Sniffed:
-    """What a file is, by its content alone; a file that cannot be read gives the reason instead of an error.
+    """Detect the kind of a file by its content alone; an unreadable file gives a reason instead of an error.
 
     ``kind`` is ``character``, ``lorebook``, ``chat``, one of the presets and templates of `innkeeper.content.json.json_asset`,
     ``image`` for one without a card, ``archive`` for one without anything known, or ``unknown``.

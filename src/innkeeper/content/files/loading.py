@@ -1,4 +1,4 @@
-"""Loading: the readers that take a path or bytes, one for each kind of asset, and one for whatever a file holds.
+"""Loading: readers that take a path or bytes, one for each kind of asset, and one that detects the kind.
 
 A `PresetFile` is what a JSON file of settings holds: one preset or template, or a master export of several.
 """
@@ -34,7 +34,7 @@ def load_asset(
     formats: Formats = FORMATS,
     unknown: Callable[[Source], Any] | None = None,
 ) -> Any:
-    """What a file holds, told by its content: a `Character`, `Persona`, `Lorebook`, `Chat` or `PresetFile`.
+    """Load a file by its content: a `Character`, `Persona`, `Lorebook`, `Chat` or `PresetFile`.
 
     A file of up to ``limits.file_bytes`` is read once; a larger one, an archive or a chat, from where it is.
 
@@ -160,7 +160,7 @@ _CHATS: Final = ("chat", "chat header", "chat message")
 
 
 class PresetFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file of settings holds; ``None`` for what it does not."""
+    """The parts of a settings file; ``None`` for absent ones."""
 
     kind: str
     preset: Preset | None = None
@@ -179,7 +179,7 @@ class PresetFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What in any part was not as it should be."""
+        """Findings about all parts."""
         return tuple(dict.fromkeys(finding for part in self.parts for finding in part.findings))
 
 
@@ -201,7 +201,7 @@ _LOADERS: Final[Mapping[str, Callable[[Source], Any]]] = {
     "lorebook": load_lorebook,
     "persona": load_persona,
 }
-"""What reads a file of each kind that `sniff` tells."""
+"""The reader of each kind that `sniff` detects."""
 
 _MASTER: Final[Mapping[str, tuple[str, type[JsonAsset]]]] = {
     "instruct": ("instruct", InstructTemplate),

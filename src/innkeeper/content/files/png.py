@@ -54,7 +54,7 @@ class PngText(msgspec.Struct, frozen=True):
 
 
 class PngFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in a PNG: size in pixels, texts in the order of the file, and where asset chunks stand."""
+    """The contents of a PNG: size in pixels, texts in the order of the file, and the positions of asset chunks."""
 
     width: int
     height: int
@@ -86,13 +86,15 @@ def read_chunks(data: bytes, *, lenient: bool = False, findings: list[Finding] |
         yield chunk
         position = chunk.end + 4
         if chunk.kind == b"IEND":
-            _note_rest(len(data) - position, collected)
+            count = len(data) - position
+            if count:
+                collected.append(Finding("trailing-data", f"{count:,} bytes follow the image's end", level=Level.INFO))
             return
     _early_end("the image ends without its end chunk", lenient=lenient, findings=collected)
 
 
 def read_png(reader: Reader, data: bytes, *, lenient: bool = False) -> PngFile:
-    """Everything a PNG says besides its pixels.
+    """Read everything of a PNG except its pixels.
 
     Raises:
         LimitError: more text than a limit allows.
@@ -169,11 +171,6 @@ def _wrong_checksum(kind: str, *, lenient: bool, findings: list[Finding]) -> Non
     findings.append(Finding("checksum", message))
 
 
-def _note_rest(count: int, findings: list[Finding]) -> None:
-    if count:
-        findings.append(Finding("trailing-data", f"{count:,} bytes follow the image's end", level=Level.INFO))
-
-
 def _header(data: bytes, chunk: PngChunk) -> tuple[int, int]:
     if chunk.kind != b"IHDR" or chunk.end - chunk.start != IHDR_LENGTH:
         raise DamagedFileError("the image does not begin with its header chunk", rule="png")
@@ -208,10 +205,10 @@ def _compressed(reader: Reader, data: bytes, what: str) -> bytes:
 
 
 KEYWORDS: Final = ("ccv3", "chara")
-"""Where cards stand; the first is preferred."""
+"""The keywords of card chunks; the first is preferred."""
 
 PNG_FORMS: Final = ("both", "v2", "v3")
-"""What is written into an image: a V2 card as ``chara``, a V3 card as ``ccv3``, or both."""
+"""The cards written into an image: a V2 card as ``chara``, a V3 card as ``ccv3``, or both."""
 
 _OTHER: Final = re.compile(rb"[^A-Za-z0-9+/]+")
 _URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
@@ -269,8 +266,10 @@ def embed_in_png(image: bytes, character: Character, form: str = "both") -> byte
     out = bytearray(SIGNATURE)
     for chunk in read_chunks(image):
         if chunk.kind == b"IEND":
-            out += b"".join(_new_chunks(character, form))
-        if not _is_card(image, chunk):
+            versions = [CardVersion.V2, CardVersion.V3] if form == "both" else [CardVersion(form)]
+            out += b"".join([_text_chunk(version, character.to_version(version)) for version in versions])
+        keyword = image[chunk.start : chunk.end].split(b"\0", 1)[0].lower() if chunk.kind in TEXT_KINDS else b""
+        if keyword.decode("latin-1") not in KEYWORDS:
             out += image[chunk.start - 8 : chunk.end + 4]
     return bytes(out)
 
@@ -314,16 +313,6 @@ def _read(reader: Reader, payload: bytes, keyword: str, findings: list[Finding],
     return character
 
 
-def _is_card(image: bytes, chunk: PngChunk) -> bool:
-    keyword = image[chunk.start : chunk.end].split(b"\0", 1)[0].lower() if chunk.kind in TEXT_KINDS else b""
-    return keyword.decode("latin-1") in KEYWORDS
-
-
-def _new_chunks(character: Character, form: str) -> list[bytes]:
-    versions = [CardVersion.V2, CardVersion.V3] if form == "both" else [CardVersion(form)]
-    return [_text_chunk(version, character.to_version(version)) for version in versions]
-
-
 def _text_chunk(version: CardVersion, character: Character) -> bytes:
     keyword = b"ccv3" if version is CardVersion.V3 else b"chara"
     return write_chunk(b"tEXt", keyword + b"\0" + b64encode(character.to_json()))
@@ -348,7 +337,7 @@ def _open(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one form
 
 
 def _write(card: CardFile, image: bytes | None, form: str) -> bytes:
-    """The card in an image: the one given, its own picture where that is a PNG, or a plain one."""
+    """Write the card into an image: the given one, its own picture if that is a PNG, or a plain one."""
     icon = card.icon() if card.kind != "json" else None
     own = icon if icon is not None and icon.startswith(SIGNATURE[:4]) else None
     return embed_in_png(image or own or blank_png(), card.character, form)

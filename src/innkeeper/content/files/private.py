@@ -1,4 +1,4 @@
-"""Private files: for their owner alone, written whole or not at all, by one at a time. What killed writers left is removed."""
+"""Private files: for their owner alone, written atomically, one writer at a time. Leftovers of killed writers are removed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from innkeeper.prompt.machine import random_bytes, utc_now
 _MODE: Final = 0o600
 _DRAFT: Final = re.compile(r"(\d+)\.[0-9a-f]{8}\.tmp(-wal|-shm|-journal|\.dump)?")
 _ABANDONED: Final = 3_600.0
-"""Seconds after which a draft that nobody wrote to is nobody's: process numbers are given again."""
+"""Seconds after which an untouched draft counts as abandoned even if its process runs: process numbers are reused."""
 
 
 def make_private(path: Path) -> None:
-    """An empty file that only its owner may use, where there is none, and its folder. Raises `OSError`."""
+    """Create an empty file that only its owner may use, if there is none, and its folder. Raises `OSError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
@@ -58,7 +58,7 @@ def one_writer(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def draft_beside(target: Path) -> Iterator[Path]:
-    """An empty private file beside the target, for what is not whole yet; nothing of it is left behind. Raises `OSError`."""
+    """Create an empty private file beside the target, for unfinished content; it is removed on failure. Raises `OSError`."""
     _sweep(target)
     draft = target.with_name(f".{target.name}.{os.getpid()}.{random_bytes(4).hex()}.tmp")
     make_private(draft)
@@ -75,8 +75,8 @@ def _sweep(target: Path) -> None:
     start = f".{target.name}."
     with suppress(OSError):
         for path in target.parent.iterdir():
-            found = _DRAFT.fullmatch(path.name, len(start)) if path.name.startswith(start) else None
-            if found is not None and not (_runs(int(found[1])) and _is_young(path)):
+            draft = _DRAFT.fullmatch(path.name, len(start)) if path.name.startswith(start) else None
+            if draft is not None and not (_runs(int(draft[1])) and _is_young(path)):
                 path.unlink(missing_ok=True)
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
-"""What every reader of this package takes: a path, or the bytes themselves."""
+"""The source of every reader of this package: a path, or the bytes themselves."""
 
 NAME_CHARS: Final = 200
-"""How much of a path errors show."""
+"""Characters of a path that errors show."""
 
 BLOCK: Final = 64 * 1024
 """Bytes that are inflated before the limits are looked at again."""
@@ -75,7 +75,7 @@ class Reader:
         return data
 
     def head(self, count: int) -> bytes:
-        """The first ``count`` bytes, or fewer where there are no more."""
+        """Return the first ``count`` bytes, or fewer at the end of the file."""
         self.file.seek(0)
         return self.file.read(count)
 
@@ -89,9 +89,9 @@ class Reader:
             )
         return data
 
-    def check(self, limit: str, found: float, what: str) -> None:
+    def check(self, limit: str, actual: float, what: str) -> None:
         """Hold a figure against a limit. Raises `LimitError`."""
-        check_limit(self.limits, limit, found, what, asset=self.name)
+        check_limit(self.limits, limit, actual, what, asset=self.name)
 
     def charge(self, limit: str, amount: int, what: str) -> None:
         """Count ``amount`` more towards a limit. Raises `LimitError` once the sum is above it."""
@@ -126,13 +126,13 @@ class Reader:
 
 
 def source_name(source: object) -> str | None:
-    """How errors call a source: its path as given, or nothing for bytes."""
+    """Return the source's name in errors: its path as given, or nothing for bytes."""
     return shorten(os.fspath(source), NAME_CHARS) if isinstance(source, (str, os.PathLike)) else None
 
 
 @contextmanager
 def missing_as_error(name: str) -> Iterator[None]:
-    """Turn what the operating system says about opening ``name`` into a `MissingFileError`."""
+    """Turn the operating system's error about opening ``name`` into a `MissingFileError`."""
     try:
         yield
     except (OSError, ValueError) as error:

@@ -77,7 +77,7 @@ def append_to_chat(path: str | os.PathLike[str], *messages: ChatMessage, chat: C
 
 
 def _joint(file: IO[bytes]) -> bytes:
-    """What must stand between the file's last line and a new one; an unfinished last line is cut off."""
+    """Return what must separate the file's last line from a new one; an unfinished last line is cut off."""
     end = file.seek(0, os.SEEK_END)
     start = max(0, end - int(LIMITS.message_bytes * LINE_FACTOR))
     file.seek(start)

@@ -5,4 +5,4 @@ from typing import Any, Final
 __all__ = ["ABSENT"]
 
 ABSENT: Final[Any] = type("Absent", (), {"__repr__": lambda _: "ABSENT", "__bool__": lambda _: False})()
-"""Stands for a value that is not there; setting a place to it removes the place."""
+"""Stands for a missing value; setting a path to it removes the path."""

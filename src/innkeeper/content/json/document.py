@@ -63,7 +63,7 @@ def splice(text: str, path: Path, value: Any) -> str:
 
 
 def locate(text: str, path: Path) -> JsonSpan | None:
-    """Where the value at ``path`` stands in the text; of duplicate keys the last."""
+    """Return where the value at ``path`` begins in the text; of duplicate keys the last."""
     start = _skip(text, 0)
     span: JsonSpan | None = JsonSpan("", start, start, len(text.rstrip(" \t\r\n")))  # not walked: it is the whole text
     for part in path:
@@ -189,7 +189,7 @@ INDENT = 4
 
 
 class Document(msgspec.Struct, frozen=True, dict=True):
-    """Plain data that nobody changes, and the bytes it was read from, if any.
+    """Immutable plain data, and the bytes it was read from, if any.
 
     An edit makes a new document: the data share what did not change, and in the bytes only the edited places are
     written anew. A document that was not edited is written back byte for byte.
@@ -216,7 +216,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
     @classmethod
     def written(cls, data: bytes, digest: str, *, keys_limit: str = "json_keys") -> Self:
-        """A document of plain data from what `encode_json` made of them, and the hash of that."""
+        """Return a document from the output of `encode_json`, and the hash of that."""
         document = cls(decode_json(data, keys_limit=keys_limit))
         vars(document)["digest"] = digest
         return document
@@ -283,16 +283,12 @@ def _with(node: Any, path: Path, value: Any) -> Any:
         return value
     part, rest = path[0], path[1:]
     if isinstance(node, dict) and isinstance(part, str):
-        return _with_member(node, part, rest, value)
+        if not rest and value is ABSENT:
+            return {name: item for name, item in node.items() if name != part}
+        return {**node, part: _with(node.get(part), rest, value)}
     if isinstance(node, list) and isinstance(part, int) and 0 <= part <= len(node):
         return _with_item(node, part, rest, value)
     raise JsonError(f"there is no place {part!r} in a {type(node).__name__}")
-
-
-def _with_member(node: dict[str, Any], key: str, rest: Path, value: Any) -> dict[str, Any]:
-    if not rest and value is ABSENT:
-        return {name: item for name, item in node.items() if name != key}
-    return {**node, key: _with(node.get(key), rest, value)}
 
 
 def _with_item(node: list[Any], index: int, rest: Path, value: Any) -> list[Any]:

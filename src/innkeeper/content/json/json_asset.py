@@ -1,4 +1,4 @@
-"""JsonAsset: what presets, templates and personas have in common: typed fields over a JSON object that is kept.
+"""JsonAsset: the base of presets, templates and personas: typed fields over a JSON object that is preserved.
 
 `kind_of_json` recognises by its keys which asset a JSON document is: character, lorebook, preset, template, persona or chat.
 """
@@ -65,10 +65,10 @@ def _is_master_export(tree: Mapping[str, Any]) -> bool:
 
 
 SMART_TYPES: Final = ("threaded", "sandbox")
-"""How a SmartTavern character file says how it is played."""
+"""The types by which a SmartTavern character file is played."""
 
 MIN_EARLY_FIELDS: Final = 2
-"""Of the texts of a V1 card, so many beside the name make one."""
+"""The number of texts of a V1 card, besides the name, that identify one."""
 
 MIN_MASTER_PARTS: Final = 2
 """Of the parts of a master export, so many make one."""
@@ -144,7 +144,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def read(cls, document: Document, path: Path = (), *, limits: Limits = LIMITS) -> Self:
-        """The asset at a path of a document. Raises `AssetError` where there is no object."""
+        """Read the asset at a path of a document. Raises `AssetError` if there is no object."""
         raw = document.at(path)
         if not isinstance(raw, dict):
             raise AssetError(f"{cls.WHAT} is a JSON object, not {shown(raw)}", hint=cls.HINT)
@@ -218,7 +218,7 @@ _GETTERS: Final[Mapping[Any, Callable[..., Any]]] = {
 
 @lru_cache(maxsize=64)
 def _slots(cls: type[JsonAsset]) -> tuple[_Slot, ...]:
-    """How each field of a class is read, by its type; fields of other types are left to `derived`."""
+    """Return the reader of each field of a class, by its type; fields of other types are left to `derived`."""
     slots = []
     for field in msgspec.structs.fields(cls):
         read = None if field.name in _OWN else _getter(cls, field)

@@ -205,7 +205,7 @@ def as_integer(value: Any) -> int | None:
 
 
 def as_role(value: Any) -> str | None:
-    """Who says a text: SillyTavern's numbers 0, 1, 2 (also as text) or a name in any case. Tools say nothing by themselves."""
+    """Return the role for SillyTavern's numbers 0, 1, 2 (also as text) or a name in any case. Tools have no messages here."""
     if isinstance(value, str):
         word = value.strip().lower()
         value = int(word) if word in {"0", "1", "2"} else word

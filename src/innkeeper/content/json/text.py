@@ -24,10 +24,10 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.text import scalar_text
 
 EXCERPT_CHARS: Final = 120
-"""How much of a line an error shows."""
+"""Characters of a line that an error shows."""
 
 DUPLICATES_SHOWN: Final = 20
-"""How many duplicate keys are reported, each with a finding."""
+"""The number of duplicate keys that get a finding each."""
 
 STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 """A JSON string in bytes, or the rest of the text where it is not closed.
@@ -38,7 +38,7 @@ Possessive, and matching at every quote, so that its time and memory are linear 
 UTF8_HINT: Final = "save the file as UTF-8"
 
 WHOLE: Final = re.compile(rb'(?:[^"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
-"""As much of the text as has no string cut off at its end."""
+"""The longest beginning of the text without a string cut off at its end."""
 
 BLOCK: Final = 1024 * 1024
 """Bytes that are looked at at a time."""
@@ -233,7 +233,7 @@ def _check_strings(node: dict[str, Any] | list[Any], limits: Limits, name: str |
 
 
 def _second_opinion(raw: bytes, reason: str, limits: Limits, name: str | None, findings: list[Finding]) -> Any:
-    """Read what the fast decoder refused: once more with surrogates mended, or an error that says where."""
+    """Read text that the fast decoder refused: once more with surrogates mended, or raise an error with a position."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -269,7 +269,7 @@ def _finite(text: str) -> float:
 
 
 def _number_error(reason: str, raw: bytes, text: str, name: str | None) -> JsonError:
-    """The error for a number that is none. Its place is looked for in short texts only."""
+    """Return the error for an invalid number. Its position is searched in short texts only."""
     bare = STRING.sub(lambda match: b"\x00" * len(match[0]), raw) if len(raw) <= BLOCK else b""
     match = NOT_JSON.search(bare)
     if match is None:
@@ -297,7 +297,7 @@ def _hint(text: str, offset: int) -> str | None:
 
 
 def _where(line: str, number: int, column: int, name: str | None) -> Where:
-    """Where ``column`` of line ``number`` is; of a long line only the part around it is shown."""
+    """Return the position of ``column`` in line ``number``; of a long line only the part around it is shown."""
     cut = max(0, column - 1 - EXCERPT_CHARS // 2) if len(line) > EXCERPT_CHARS else 0
     excerpt = line[cut : cut + EXCERPT_CHARS]
     return Where(asset=name, line=number, column=column, excerpt=excerpt, cut=cut)
@@ -315,7 +315,7 @@ def _mend(value: Any) -> Any:
 
 
 def _duplicates(raw: bytes) -> list[Finding]:
-    """A finding for each key that stands twice in one object (the first few of them)."""
+    """Return a finding for each repeated key of an object (the first few of them)."""
     doubles: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from innkeeper.prompt.data import MAX_DEPTH, MAX_DIGITS
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 
 PLAIN: Final = frozenset({str, int, float, bool, type(None)})
-"""Types of values that nobody can change."""
+"""Types of immutable values."""
 
 
 class ShapeError(FormatError, ValueError):
@@ -18,9 +18,9 @@ class ShapeError(FormatError, ValueError):
     """
 
 
-def wrong_type(path: str, expected: str, found: Any, *, hint: str | None = None) -> ShapeError:
+def wrong_type(path: str, expected: str, value: Any, *, hint: str | None = None) -> ShapeError:
     """The error for a value of another type than the one expected."""
-    return ShapeError(f"expected {expected}, found {_kind(found)}", where=Where(path=path), hint=hint)
+    return ShapeError(f"expected {expected}, found {_kind(value)}", where=Where(path=path), hint=hint)
 
 
 def _kind(value: Any) -> str:
@@ -50,7 +50,7 @@ def text_of(value: Any, path: str) -> str:
 
 
 def copied(value: Any, path: str) -> Any:
-    """Objects and arrays as new ones at every level, so that nobody can write through; anything else as it is.
+    """Copy objects and arrays at every level; other values are shared.
 
     Raises `LimitError` beyond `MAX_DEPTH` levels, data that contains itself included.
     """

@@ -16,7 +16,7 @@ from innkeeper.content.spellings.reading import as_keys, split_keys
 
 
 class ForeignProgram(NamedTuple):
-    """How another program writes lorebooks.
+    """The lorebook format of another program.
 
     ``entries`` gives the entries of a book of its own, ``None`` for any other book; ``translate`` writes one of them in the
     fields of a card book.
@@ -28,7 +28,7 @@ class ForeignProgram(NamedTuple):
 
 
 def foreign_shape(book: dict[str, Any], findings: FindingCollector) -> tuple[Spelling | None, dict[str, Any]]:
-    """Whose export a book is, and the book as a card would have it; (None, the book itself) where it is not foreign."""
+    """Return the program that exported a book, and the book as a card has it; (None, the book itself) for any other."""
     for program in PROGRAMS:
         entries = program.entries(book)
         if entries is not None:
@@ -115,11 +115,11 @@ def _is_smart(book: Mapping[str, Any]) -> bool:
 def _from_smart(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A condition that looks for keywords gives the keys; others, which only macros can judge, give none."""
     position, condition = entry.get("position"), entry.get("condition")
-    found = _SMART_KEYWORDS.fullmatch(condition.strip()) if isinstance(condition, str) else None
+    match = _SMART_KEYWORDS.fullmatch(condition.strip()) if isinstance(condition, str) else None
     framed = position in ("before_char", "after_char")
     role = _SMART_ROLES.get(position, 0) if isinstance(position, str) else 0
     return {
-        "keys": list(split_keys(found[1])) if found else list(as_keys(entry.get("keys")) or ()),
+        "keys": list(split_keys(match[1])) if match else list(as_keys(entry.get("keys")) or ()),
         "content": entry.get("content"),
         "comment": entry.get("name"),
         "id": entry.get("id"),
@@ -137,4 +137,4 @@ PROGRAMS: Final = (
     ForeignProgram(Spelling.RISU, _listed("data", lambda book: book.get("type") == "risu"), _from_risu),
     ForeignProgram(Spelling.SMART, _listed("entries", _is_smart), _from_smart),
 )
-"""The programs whose lorebooks are read. The first one that a book is of counts."""
+"""The programs whose lorebooks are read; the first match counts."""

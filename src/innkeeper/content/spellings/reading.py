@@ -1,4 +1,4 @@
-"""Reads one lorebook entry from its JSON, as world info or as a card book writes it, by one table of fields.
+"""Reads one lorebook entry from its JSON, in the form of world info or of a card book, by one table of fields.
 
 The table is the only list of names: world info has them in camel case on the entry itself, card books in snake case (or
 camel case) inside ``extensions``. Defaults for absent fields differ between the two, as they do in SillyTavern.
@@ -77,7 +77,7 @@ def as_level(value: Any) -> int | None:
 
 
 def split_keys(text: str) -> tuple[str, ...]:
-    """Keys written in one text: split at commas, except inside ``/a regex, so/i``; trimmed, empty ones left out.
+    """Split keys written in one text at commas, except inside ``/a regex, so/i``; trimmed, without empty ones.
 
     >>> split_keys("inn, /ale,? beer/i , keeper")
     ('inn', '/ale,? beer/i', 'keeper')
@@ -179,7 +179,7 @@ def _in_extensions(field: EntryField) -> EntryField:
 
 
 EXTENSION_FIELDS: Final = tuple(_in_extensions(field) for field in SHARED_FIELDS)
-"""The shared fields as card books have them: the name to write first, the other one read as well."""
+"""The shared fields as card books have them: the name to write first, the other name for reading only."""
 
 
 class FieldTable(NamedTuple):
@@ -280,7 +280,7 @@ def _read_fields(shape: _Shape, raw: Mapping[str, Any], path: Path, findings: Fi
 
 
 class _Shape(NamedTuple):
-    """What the names in an object say before any value is looked at; the entries of a book mostly have the same.
+    """The spelling of an entry by the names in the object alone; the entries of a book mostly share one.
 
     For each name the field it means in ``table`` and the value that most write there, which is the field's default.
     """
@@ -317,7 +317,7 @@ def _made_shape(names: tuple[str, ...], table: FieldTable | None) -> _Shape:
 
 
 def _usual(field: EntryField | None) -> Any:
-    """What is written for a field's default: numbers for names, no and yes for levels."""
+    """Return the written forms of a field's default: numbers for names, no and yes for levels."""
     if field is None or field.default is None:
         return None
     if field.kind in _TRANSLATED:
@@ -326,7 +326,7 @@ def _usual(field: EntryField | None) -> Any:
 
 
 def _translated(field: EntryField, value: Any, path: Path, findings: FindingCollector) -> Any:
-    """A value that is not of the field's own type: usual ones by table, any other as well as it can be read."""
+    """Translate a value that is not of the field's own type: usual ones by table, any other as well as possible."""
     kind = type(value)
     if kind is int and field.kind in _TRANSLATED and value in _TRANSLATED[field.kind]:
         return _TRANSLATED[field.kind][value]

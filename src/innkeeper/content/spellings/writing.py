@@ -48,16 +48,16 @@ def entry_edits(book: Lorebook, entry: LorebookEntry, fields: Mapping[str, Any])
     if entry.spelling not in {Spelling.WORLD, Spelling.CARD}:
         hint = "write the book with to_world() or to_card_book() first"
         raise UsageError(f"entries of a {entry.spelling.value} book cannot be edited", hint=hint)
-    place = _entry_path(book, entry)
+    entry_path = _entry_path(book, entry)
     write = _world_edits if entry.spelling is Spelling.WORLD else _card_edits
     edits: dict[Path, Any] = {}
     for name, value in fields.items():
-        edits.update({(*place, *path): plain for path, plain in write(entry, name, value).items()})
+        edits.update({(*entry_path, *path): plain for path, plain in write(entry, name, value).items()})
     return edits
 
 
 def to_world(book: Lorebook) -> dict[str, Any]:
-    """The book as SillyTavern world info, every field said."""
+    """Return the book as SillyTavern world info, with every field."""
     entries: dict[str, Any] = {}
     for entry in book.entries:
         data: dict[str, Any] = {"uid": entry.index}
@@ -71,7 +71,7 @@ def to_world(book: Lorebook) -> dict[str, Any]:
 
 
 def to_card_book(book: Lorebook) -> dict[str, Any]:
-    """The book as V2 and V3 cards hold it, every required field said."""
+    """Return the book as V2 and V3 cards hold it, with every required field."""
     return _named(book) | {"extensions": book.extensions, "entries": [_card_entry(entry) for entry in book.entries]}
 
 
@@ -139,7 +139,7 @@ def _card_edits(entry: LorebookEntry, name: str, value: Any) -> dict[Path, Any]:
 
 
 def _extension(holder: tuple[str, ...], name: str, value: Any) -> dict[Path, Any]:
-    """One field of ``extensions``, which is written whole where the entry has none."""
+    """Write one field of ``extensions``, the whole of which is written if the entry has none."""
     return {("extensions",): {name: value}} if holder else {("extensions", name): value}
 
 
@@ -166,4 +166,4 @@ def _plain(name: str, value: Any) -> Any:
 
 
 _NUMBERED: Final[Mapping[str, tuple[str, ...]]] = {"position": POSITIONS, "selective_logic": LOGICS, "role": _ROLES}
-"""Fields whose values are written as their place in a list."""
+"""Fields whose values are written as their index in a list."""

@@ -167,10 +167,10 @@ def _limited_marks(talk: TurnSequence, report: Report) -> TurnSequence:
     for turn in marked[:-MAX_CACHE_MARKS]:
         report.loss(f"the cache mark is not sent: there may be {MAX_CACHE_MARKS}", turn.index)
 
-    def kept(turn: Turn) -> Turn:
+    def unmarked(turn: Turn) -> Turn:
         return replace(turn, cache=None) if id(turn) in surplus else turn
 
-    return TurnSequence(tuple(map(kept, talk.system)), [kept(turn) for turn in talk.turns], talk.style)
+    return TurnSequence(tuple(map(unmarked, talk.system)), [unmarked(turn) for turn in talk.turns], talk.style)
 
 
 def _system(talk: TurnSequence) -> str | list[dict[str, Any]]:

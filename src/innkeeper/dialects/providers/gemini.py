@@ -190,7 +190,9 @@ def _result(turn: Turn, report: Report) -> dict[str, Any]:
     name = turn.tool or turn.name
     if not name:
         report.repair("a tool result that names no tool was sent as that of 'unknown'", turn.index)
-    found = object_of(turn.text) if turn.text.strip() else None
-    response = found if found is not None and not turn.failed else {"error" if turn.failed else "result": turn.text}
+    document = object_of(turn.text) if turn.text.strip() else None
+    response = (
+        document if document is not None and not turn.failed else {"error" if turn.failed else "result": turn.text}
+    )
     known = {"id": turn.call_id} if turn.call_id else {}
     return {"functionResponse": {**known, "name": name or "unknown", "response": response}}

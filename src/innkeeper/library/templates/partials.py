@@ -15,7 +15,7 @@ from typing import Final
 from innkeeper.library.errors import InvalidTemplateError
 from innkeeper.library.limits import MAX_PART_DEPTH, MAX_PARTS
 from innkeeper.library.templates.template import PartRef, TemplateVersion, Variable
-from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, where_in
 from innkeeper.macros.mustache import (
     MAX_SECTION_DEPTH,
     MAX_TAGS,
@@ -141,7 +141,7 @@ def _included(name: str, index: int, work: _Composition, chain: _Chain) -> Templ
     work.inclusions += 1
     _within("the parts of a template", "MAX_PARTS", MAX_PARTS, work.inclusions)
     pinned = dict(by.partials)
-    where = place_in(by.system_prompt, index)
+    where = where_in(by.system_prompt, index)
     if name not in pinned:
         hint = f"add it to the partials of {by.name}, with its version"
         raise _unknown(f"{name!r} is not pinned", hint, where).at(asset=by.name)
@@ -190,7 +190,7 @@ def _only_blocks(nodes: Iterable[Node], version: TemplateVersion) -> list[BlockT
         elif not isinstance(node, str) or node.strip():
             index = version.system_prompt.find(node.strip()) if isinstance(node, str) else getattr(node, "index", 0)
             hint = "a template that extends another holds blocks only: {{$name}}…{{/name}}"
-            where = place_in(version.system_prompt, index, version.name)
+            where = where_in(version.system_prompt, index, version.name)
             raise MacroSyntaxError("text outside of a block", where=where, hint=hint)
     return blocks
 
@@ -238,7 +238,7 @@ def _liquid(version: TemplateVersion, work: _Composition, chain: _Chain) -> str:
     if version.extends is not None:
         if version.system_prompt.strip():
             hint = "a Liquid template that extends another has no text of its own; share a partial instead"
-            where = place_in(version.system_prompt, 0, version.name)
+            where = where_in(version.system_prompt, 0, version.name)
             raise MacroSyntaxError("text beside that of the extended template", where=where, hint=hint)
         parent = _part(*version.extends, work, chain)
         return _liquid(parent, work, (*chain, parent))

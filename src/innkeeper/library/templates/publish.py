@@ -20,7 +20,7 @@ from innkeeper.library.limits import MAX_VARIABLES
 from innkeeper.library.templates.partials import Composed, Lookup, compose, included, no_parts
 from innkeeper.library.templates.postprocessing import PostProcessing
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION, Labelled, TemplateVersion, Variable
-from innkeeper.macros.engine.errors import MacroError, place_in
+from innkeeper.macros.engine.errors import MacroError, where_in
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag, parse, uses
 from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from innkeeper.prompt.run.state import TokenCounter
@@ -182,7 +182,7 @@ def _usage(version: TemplateVersion, program: Composed) -> Iterator[TemplateProb
     positions = _places(version) if used.keys() - declared else {}
     for name in used:
         if name not in declared:
-            where = place_in(version.system_prompt, positions[name], version.name) if name in positions else None
+            where = where_in(version.system_prompt, positions[name], version.name) if name in positions else None
             hint = "declare it, or correct the name"
             yield TemplateProblem("undeclared", f"{name} is used and not declared", where=where, hint=hint)
     for variable in version.variables:

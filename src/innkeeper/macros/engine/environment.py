@@ -16,7 +16,7 @@ from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, V
 
 
 class ChatLine(msgspec.Struct, frozen=True):
-    """One message as macros see it. ``swipes`` counts the alternatives (``None``: it has none), ``swipe_id`` is the one shown."""
+    """One message as macros see it. ``swipes`` counts the alternatives (``None`` without any), ``swipe_id`` is the shown one."""
 
     name: str
     text: str
@@ -40,7 +40,7 @@ class Voice(msgspec.Struct, frozen=True):
 
 
 Field = str | tuple[Voice, ...]
-"""A field as it is written, or the parts of a group's members, which are resolved one by one and joined by newlines."""
+"""A field as written, or the parts of a group's members, which are resolved one by one and joined by newlines."""
 
 
 class CardFields(msgspec.Struct, frozen=True, kw_only=True):

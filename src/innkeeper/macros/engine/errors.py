@@ -34,15 +34,15 @@ class MacroLimitError(LimitError):
 
 
 EXCERPT_CHARS: Final = 100
-"""How much of a line an error shows."""
+"""Characters of a line that an error shows."""
 
 _BEFORE: Final = 60
 
 
-def place_in(text: str, index: int, asset: str | None = None) -> Where:
+def where_in(text: str, index: int, asset: str | None = None) -> Where:
     r"""The place of the character at ``index`` (from 0), with the line around it.
 
-    >>> place_in("one\ntwo {{", 8).pointer()
+    >>> where_in("one\ntwo {{", 8).pointer()
     'two {{\n    ^'
     """
     index = max(0, min(index, len(text)))
@@ -60,7 +60,7 @@ MAX_EXPANSIONS: Final = 10_000
 """Macros evaluated in one build (`MacroLimitError`; the macros after it stay as text)."""
 
 MAX_MARKS: Final = 100_000
-"""Openers, closers and separators read in one text (`MacroLimitError`; what stands behind them stays as text)."""
+"""Openers, closers and separators read in one text (`MacroLimitError`; everything behind them stays as text)."""
 
 MAX_NESTING: Final = 64
 """Macros inside one another, and fields evaluated inside fields (`MacroLimitError`; deeper ones stay as text)."""
@@ -75,7 +75,7 @@ MAX_LIST_INDEX: Final = 10_000
 """The highest index that writing a variable may create in a list (`MacroLimitError`)."""
 
 CACHED_TREES: Final = 4096
-"""Syntax trees kept by (grammar, text); the least recently used goes first."""
+"""Syntax trees cached by (grammar, text); the least recently used are dropped first."""
 
 CACHED_CHARS: Final = 64 * 1024
-"""Longer texts are parsed each time instead of being kept."""
+"""Longer texts are parsed each time instead of being cached."""

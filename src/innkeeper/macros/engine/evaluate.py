@@ -1,4 +1,4 @@
-"""The evaluator: walks a syntax tree and asks a pack's table what each tag stands for.
+"""The evaluator: walks a syntax tree and looks up the value of each tag in a pack's table.
 
 An `Evaluation` is one text being evaluated. Text between tags is copied, tags that cannot be evaluated stay as they are
 written (with what is inside them evaluated) and are reported, values are never scanned again.
@@ -73,11 +73,11 @@ class Evaluation:
     offsets: Offsets | None = None
     steps: int = 0
     ranges: list[MacroRange] | None = None
-    """Where to record what each macro of the text made; not those inside another's arguments or block."""
+    """The list that records the output range of each macro of the text; not of those inside another's arguments or block."""
     evaluated: MacroTag | None = None
-    """The tag that was last replaced by what it stands for."""
+    """The last evaluated tag."""
     macro: str = ""
-    """What the macro of that tag is called, whatever other name it was written by; a variable's shorthand is its own."""
+    """The canonical name of that tag's macro, whatever alias was written; a variable's shorthand is its own."""
 
     def run(self) -> str:
         """The whole text, evaluated; as it is where the build has had its share."""
@@ -129,7 +129,7 @@ class Evaluation:
         return "".join(pieces)
 
     def offset(self, tag: MacroTag) -> int:
-        """Where a tag stands, in UTF-16 units."""
+        """Return the offset of a tag in UTF-16 units."""
         if self.offsets is None:
             self.offsets = Offsets(self.text)
         offset, base = self.offsets.at(tag.start), self.base

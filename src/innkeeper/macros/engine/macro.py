@@ -1,4 +1,4 @@
-"""Macro: one entry of a language's table, what it gets when it is called, and the language (`Pack`) that it belongs to."""
+"""Macro: one entry of a language's table, the arguments of a call, and the language (`Pack`) that it belongs to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INDENT: Final = re.compile(r"[^\S\n]*")
 
 
 class Macro(msgspec.Struct, frozen=True):
-    """One macro: its name, what it does, and the arguments it takes.
+    """One macro: its name, its function, and the arguments it takes.
 
     It takes ``least`` to ``most`` arguments, with ``rest`` any number. Arguments numbered (from 0) in ``integers`` must be
     whole numbers. A ``lazy`` macro gets its arguments as `TagSpan` values, not evaluated. ``run`` returns the text it stands
@@ -62,7 +62,7 @@ def whole(run: Run) -> TagSpan:
 
 
 class Call:
-    """What a macro gets: its evaluated ``arguments`` (or ``spans``, when it is lazy), and whether the last is a ``block``."""
+    """A call of a macro: its evaluated ``arguments`` (or ``spans``, when it is lazy), and whether the last is a ``block``."""
 
     __slots__ = ("arguments", "block", "evaluation", "spans", "tag")
 

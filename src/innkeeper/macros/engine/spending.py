@@ -1,11 +1,11 @@
-"""Spending: what the macros of one build have used up, and what is reported where that reaches a limit."""
+"""Spending: what the macros of one build have used up, and the reports at a limit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_OUTPUT, MAX_REPORTS, MacroLimitError, place_in
+from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_OUTPUT, MAX_REPORTS, MacroLimitError, where_in
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SLICE: Final = 16
 """Expansions that are charged for at once."""
 _TAG_STEPS: Final = 40
-"""What an expansion counts."""
+"""The steps charged for an expansion."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ def report(env: MacroEnvironment, error: InnkeeperError, text: str, position: in
         )
         return
     kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-    env.warn(Note(kind, error.message, where=place_in(text, position), hint=error.hint, data=FrozenDict(error.details)))
+    env.warn(Note(kind, error.message, where=where_in(text, position), hint=error.hint, data=FrozenDict(error.details)))
 
 
 def within_limits(env: MacroEnvironment, text: str, position: int) -> bool:

@@ -1,4 +1,4 @@
-"""The syntax of a macro language: how it spells its tags, and the tree of a text: its tags, their arguments, what closes what.
+"""The syntax of a macro language: the spelling of its tags, and the tree of a text: tags, arguments, blocks.
 
 A `Grammar` is data. The tree builder asks it three things: where the next opener is, whether what follows an opener is the head
 of a tag, and where the next mark inside a tag's arguments is.
@@ -85,7 +85,7 @@ class Grammar:
         object.__setattr__(self, "_patterns", _compiled(self))
 
     def next_open(self, text: str, start: int) -> int:
-        """Where the next opener outside of any tag is, or -1. Of a longer run of braces the last two open."""
+        """Return the index of the next opener outside of any tag, or -1. Of a longer run of braces the last two open."""
         match = self._patterns.open.search(text, start)
         return match.start() if match else -1
 
@@ -151,12 +151,12 @@ class _Patterns(msgspec.Struct, frozen=True):
 
 
 def marks_of(*grammars: Grammar) -> re.Pattern[str]:
-    """What matches the next opener or closer of any of these grammars, for a language that has several kinds of brackets."""
+    """Return a pattern of the openers and closers of all these grammars, for a language with several kinds of brackets."""
     return re.compile("|".join(re.escape(mark) for grammar in grammars for mark in (grammar.open, grammar.close)))
 
 
 _MOST_FLAGS: Final = 64
-"""Flags before one name; with more it is none, and text."""
+"""The most flags before a name; a tag with more is text."""
 _BLANK: Final = f"[{SPACES}]*"
 _NEVER: Final = "(?!)"
 
@@ -264,11 +264,11 @@ _SLICE: Final = 32
 """Marks that are read for one charge; for the first, fewer, since most texts have few."""
 
 _MARK_STEPS: Final = 30
-"""What a mark counts."""
+"""The steps charged for a mark."""
 
 
 class _OpenTag:
-    """A tag whose end has not been seen yet: its finished arguments, and the tags of the one being read."""
+    """A tag whose end has not been seen yet: its finished arguments, and the tags of the current one."""
 
     __slots__ = ("arguments", "head", "start", "tags", "where")
 
@@ -318,7 +318,9 @@ class _Parser:
         if mark == self.grammar.open:
             return self._opened(start)
         end = start + len(mark)
-        self._argument(frame, start)
+        if not (frame.head.bare and start == frame.where):
+            frame.arguments.append(self._run(frame.where, start, frame.tags))
+            frame.tags = []
         if mark == self.grammar.close:
             self.stack.pop()
             self._add(self._tag(frame, end))
@@ -336,11 +338,6 @@ class _Parser:
             return head.whole
         self.stack.append(_OpenTag(start, head))
         return head.start
-
-    def _argument(self, frame: _OpenTag, end: int) -> None:
-        if not (frame.head.bare and end == frame.where):
-            frame.arguments.append(self._run(frame.where, end, frame.tags))
-            frame.tags = []
 
     def _tag(self, frame: _OpenTag, end: int) -> MacroTag:
         head = frame.head

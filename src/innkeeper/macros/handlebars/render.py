@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, UnknownMacroError, place_in
+from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, UnknownMacroError, where_in
 from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS, parse
 from innkeeper.macros.handlebars.tree import (
     BlockProgram,
@@ -29,12 +29,12 @@ Missing = Callable[[str], str]
 _SLICE: Final = 16
 """Pieces of text and tags that are charged for at once."""
 _NODE_STEPS: Final = 30
-"""What each of them counts."""
+"""The steps charged for each of them."""
 _ITEM_STEPS: Final = 6
-"""What an item of a list counts that is printed."""
+"""The steps charged for an item of a printed list."""
 _READING_SHIFT: Final = 6
 _LONG: Final = 100
-"""Texts from here on are charged for as they are made; what shorter ones take is in what their tags count."""
+"""Texts from this length on are charged for as they are made; shorter ones are covered by the charge of their tags."""
 
 
 def render_handlebars(text: str, values: Mapping[str, Any], missing: Missing | None = None) -> str:
@@ -57,7 +57,7 @@ def render_handlebars(text: str, values: Mapping[str, Any], missing: Missing | N
 
 @dataclass(frozen=True, slots=True)
 class _RenderFrame:
-    """Where an expression is evaluated: ``this`` and what is around it (nearest first), ``@`` data, block arguments."""
+    """The scope of an expression: ``this`` and the contexts around it (nearest first), ``@`` data, block arguments."""
 
     stack: tuple[Any, ...]
     data: Mapping[str, Any]
@@ -89,7 +89,7 @@ class _Renderer:
                 yield self.block(node, frame)
             elif isinstance(node, Fragment):
                 raise UnknownMacroError(
-                    f"there is no template {node.name!r}", macro=node.name, where=place_in(self.text, node.at)
+                    f"there is no template {node.name!r}", macro=node.name, where=where_in(self.text, node.at)
                 )
             elif node.call is not None:
                 yield self.counted(_text(self.called(node.call, frame)))
@@ -113,7 +113,7 @@ class _Renderer:
         return text
 
     def called(self, call: SubExpression, frame: _RenderFrame) -> Any:
-        """The value of an expression: a helper's, else the name's, else what ``missing`` says."""
+        """Return the value of an expression: a helper's, else the name's, else that of ``missing``."""
         name = call.path.parts[0] if call.path.simple else None
         if name in _HELPERS:
             if name in _BLOCKS:
@@ -151,7 +151,7 @@ class _Renderer:
         return self.called(value, frame)
 
     def wrong(self, call: SubExpression, message: str) -> None:
-        raise MacroArgumentError(message, macro=".".join(call.path.parts), where=place_in(self.text, call.at))
+        raise MacroArgumentError(message, macro=".".join(call.path.parts), where=where_in(self.text, call.at))
 
     def block(self, block: BlockStatement, frame: _RenderFrame) -> str:
         call = block.call
@@ -249,7 +249,7 @@ _LONGEST_INDEX: Final = 10
 
 
 def _units(text: str) -> int:
-    """How many UTF-16 units a text has."""
+    """The number of UTF-16 units of a text."""
     if text.isascii():
         return len(text)
     charge("handlebars", len(text) >> _READING_SHIFT)

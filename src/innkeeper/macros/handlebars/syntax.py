@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, place_in
+from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, where_in
 from innkeeper.macros.handlebars.tree import (
     BlockProgram,
     BlockStatement,
@@ -34,13 +34,13 @@ class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):
     template_chars: int = 200_000
     """The template."""
     output_chars: int = 4 * 1024 * 1024
-    """What it renders to."""
+    """Characters of the output."""
     nesting: int = 64
     """Blocks and parentheses inside one another."""
     steps: int = 200_000
     """Pieces of text and tags rendered, those in loops each time."""
     cached: int = 64
-    """Parsed templates kept."""
+    """Parsed templates in the cache."""
 
 
 HANDLEBARS_LIMITS: Final = HandlebarsLimits()
@@ -89,12 +89,12 @@ def parse(text: str) -> BlockProgram:
 
 _PROGRAMS: Final[Memo[str, BlockProgram]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
 _TAG_STEPS: Final = 150
-"""What a tag counts for being read."""
+"""The steps charged for parsing a tag."""
 _CHAR_STEPS: Final = 3
-"""What a character of a template counts for being read, whether the template was kept or not."""
+"""The steps charged for parsing a character of a template, whether it was cached or not."""
 _LONGEST_NUMBER: Final = 300
 _NODE_BYTES: Final = 64
-"""What a character of a template stands for in memory, once it is a tree: at worst all of it is tags."""
+"""The bytes charged for a character of a parsed template: at worst all of it is tags."""
 
 
 def _program(text: str) -> BlockProgram:
@@ -104,15 +104,15 @@ def _program(text: str) -> BlockProgram:
 
 
 class _HandlebarsParser:
-    """One pass over the text. ``at`` is where it stands."""
+    """One pass over the text. ``at`` is the current offset."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.depth = text, 0, 0
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
-        """Raise at a place, or at the first thing that is not blank from here on."""
+        """Raise at an offset, or at the next character that is not blank."""
         ahead = len(self.text) - len(self.text[self.at :].lstrip())
-        where = place_in(self.text, ahead if at is None else at)
+        where = where_in(self.text, ahead if at is None else at)
         raise MacroSyntaxError(message, where=where, hint="write \\{{ for braces that are text")
 
     def enter(self) -> None:
@@ -122,7 +122,7 @@ class _HandlebarsParser:
                 "blocks inside one another",
                 limit="HANDLEBARS_LIMITS.nesting",
                 allowed=HANDLEBARS_LIMITS.nesting,
-                where=place_in(self.text, self.at),
+                where=where_in(self.text, self.at),
             )
 
     def whole(self) -> BlockProgram:
@@ -132,7 +132,7 @@ class _HandlebarsParser:
         return program
 
     def program(self) -> tuple[BlockProgram, str]:
-        """What comes up to a tag that ends or turns a block: that tag's kind, empty at the end of the text."""
+        """Parse up to a tag that ends or turns a block, and return that tag's kind, empty at the end of the text."""
         body = BlockProgram()
         while self.at < len(self.text):
             self.content(body)
@@ -184,7 +184,7 @@ class _HandlebarsParser:
         return MustacheStatement(call, Strip(strip_left, right))
 
     def block(self, kind: str, start: int, tag_text: str) -> BlockStatement:
-        """A block up to its end; an inverted one (``{{^name}}``) has its content in the place of the ``{{else}}``."""
+        """Parse a block up to its end; an inverted one (``{{^name}}``) has its content where others have their ``{{else}}``."""
         self.enter()
         call = self.call(start)
         opened = Strip(tag_text.startswith("{{~"), self.close("close"))
@@ -192,7 +192,11 @@ class _HandlebarsParser:
         second, turned = self.otherwise(tag, start)
         closed = self.end(call, start)
         self.depth -= 1
-        _close(second, closed)
+        # the blocks of a chain of {{else if}} share this end, and with it its strip
+        chain = second
+        while chain is not None and chain.chained and isinstance(block := chain.body[0], BlockStatement):
+            block.closed = closed
+            chain = block.inverse
         if kind == "inverse":
             return BlockStatement(call, second, first, opened, turned, closed)
         return BlockStatement(call, first, second, opened, turned, closed)
@@ -323,7 +327,7 @@ class _HandlebarsParser:
             self.skip()
             if len(text) > _LONGEST_NUMBER:
                 self.fail("this number has too many digits")
-            return Literal(_WORDS[text] if kind == "word" else _number(text), text)
+            return Literal(_WORDS[text] if kind == "word" else float(text) if "." in text else int(text), text)
         return self.path()
 
     def inner(self) -> SubExpression:
@@ -364,17 +368,6 @@ class _HandlebarsParser:
 def _add(body: BlockProgram, text: str) -> None:
     if text:
         body.body.append(Content(text, text))
-
-
-def _close(chain: BlockProgram | None, strip: Strip) -> None:
-    """Tell the blocks of a chain of ``{{else if}}`` the strip of the end they share."""
-    while chain is not None and chain.chained and isinstance(block := chain.body[0], BlockStatement):
-        block.closed = strip
-        chain = block.inverse
-
-
-def _number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
 
 
 def _as_path(head: Path | Literal) -> Path:

@@ -63,7 +63,7 @@ class Strip:
 
 @dataclass(slots=True)
 class Content:
-    """Text. ``value`` is what is left of ``original`` after tags ate blanks beside them."""
+    """Text. ``value`` is the rest of ``original`` after tags stripped blanks beside them."""
 
     original: str
     value: str = ""
@@ -90,7 +90,7 @@ class Fragment:
 
 @dataclass(slots=True)
 class BlockProgram:
-    """What stands between two tags. ``chained`` marks an ``{{else if}}``, which holds one block."""
+    """The statements between two tags. ``chained`` marks an ``{{else if}}``, which holds one block."""
 
     body: list[Node] = field(default_factory=list)
     chained: bool = False
@@ -222,7 +222,7 @@ def _first_program(chain: BlockProgram) -> BlockProgram | None:
 
 
 def _line_ends(body: list[Node], index: int, *, root: bool = False) -> bool:
-    """Whether what stands before ``place`` ends in an empty line."""
+    """Whether the text before ``place`` ends in an empty line."""
     if index == 0:
         return root
     before = body[index - 1]
@@ -232,7 +232,7 @@ def _line_ends(body: list[Node], index: int, *, root: bool = False) -> bool:
 
 
 def _line_starts(body: list[Node], index: int, *, root: bool = False) -> bool:
-    """Whether what stands behind ``place`` begins with an empty line."""
+    """Whether the text after ``place`` begins with an empty line."""
     if index + 1 >= len(body):
         return root
     after = body[index + 1]

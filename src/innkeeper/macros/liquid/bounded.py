@@ -34,10 +34,10 @@ _READING_SHIFT: Final = 6
 _SLOW_FILTERS: Final = frozenset({"escapejs", "split", "strip_html", "url_encode"})
 """Filters that take a step for each character."""
 _LONG: Final = 100
-"""Texts from here on are charged for as they are made; what shorter ones take is in what their tags count."""
+"""Texts from this length on are charged for as they are made; shorter ones are covered by the charge of their tags."""
 
 CRASHES: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What python-liquid lets through from Python on input that it did not expect."""
+"""Python errors that python-liquid lets through on unexpected input."""
 
 
 class RaisingUndefined(Undefined):
@@ -198,7 +198,7 @@ class _OptionalPath(Path):
 
 
 class _Loop(LoopExpression):
-    """What a loop runs over, charged turn by turn with every tag inside it."""
+    """The items of a loop, charged turn by turn with every tag inside it."""
 
     __slots__ = ("weight",)
 

@@ -45,7 +45,7 @@ from innkeeper.macros.engine.errors import (
     MacroLimitError,
     MacroSyntaxError,
     UnknownMacroError,
-    place_in,
+    where_in,
 )
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.macros.liquid.bounded import (
@@ -72,9 +72,9 @@ from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.memo import Memo
 
 _TAG_STEPS: Final = 150
-"""What a tag counts for being read."""
+"""The steps charged for parsing a tag."""
 _CHAR_STEPS: Final = 3
-"""What a character of a template counts for being read, whether the template was kept or not."""
+"""The steps charged for parsing a character of a template, whether it was cached or not."""
 _OPEN: Final = re.compile(r"\{[{%]")
 _NAME: Final = re.compile(r"#|\w+")
 _ENDRAW: Final = re.compile(r"\{%-?\s*endraw\s*(?P<dash>-?)%\}")
@@ -214,9 +214,9 @@ class Scanner:
             if brackets > self._limits.brackets:
                 raise self._limit("the number of brackets in an expression", "brackets", brackets, index)
 
-    def _limit(self, what: str, name: str, found: int, index: int) -> MacroLimitError:
-        where = place_in(self._source, index)
-        return MacroLimitError(what, limit=name, allowed=getattr(self._limits, name), found=found, where=where)
+    def _limit(self, what: str, name: str, actual: int, index: int) -> MacroLimitError:
+        where = where_in(self._source, index)
+        return MacroLimitError(what, limit=name, allowed=getattr(self._limits, name), found=actual, where=where)
 
     def _error(self, message: str, index: int) -> LiquidSyntaxError:
         token = Token(TOKEN_EOF, self._source[index : index + 2], index, self._source)
@@ -283,7 +283,7 @@ def filter_names() -> frozenset[str]:
 
 
 def parse(text: str, limits: LiquidLimits = LIQUID_LIMITS, *, strict: bool = False) -> BoundTemplate:
-    """The syntax tree of a template; of recent templates it is kept. Raises `MacroError`, `MacroLimitError`."""
+    """Parse a template; recent ones are cached. Raises `MacroError`, `MacroLimitError`."""
     tags = text.count("{{") + text.count("{%")
     charge("liquid", min(tags, limits.tags) * _TAG_STEPS + min(len(text), limits.template_bytes) * _CHAR_STEPS)
     return _PARSED.get_or_make((text, strict, limits), lambda: _parsed(text, limits, strict=strict), getsizeof(text))
@@ -302,7 +302,7 @@ def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:
 
 
 def run(text: str, session: LiquidSession) -> str:
-    """Render a template, and record in the session what its outputs and tags made of the text.
+    """Render a template, and record in the session the output range of each output and tag.
 
     Raises `MacroError`, `MacroLimitError`, and what a variables store raises.
     """
@@ -313,7 +313,7 @@ def run(text: str, session: LiquidSession) -> str:
         try:
             node.render(context, buffer)
         except failures.LiquidInterrupt as interrupt:
-            raise MacroSyntaxError(f"{interrupt} outside of a loop", where=place_in(text, _index(node))) from interrupt
+            raise MacroSyntaxError(f"{interrupt} outside of a loop", where=where_in(text, _index(node))) from interrupt
         except (failures.LiquidError, MacroError, LimitError, *CRASHES) as error:
             raise_translated(error, text, session.limits, _index(node))
         if buffer.tell() > start and not isinstance(node, ContentNode):
@@ -323,7 +323,7 @@ def run(text: str, session: LiquidSession) -> str:
 
 
 def _name(node: Node) -> str:
-    """What made the text of an output or tag: the variable that is printed, or the name of the tag."""
+    """Return the name under which an output or tag is recorded: the printed variable, or the name of the tag."""
     value = (
         node.expression.left
         if isinstance(node, OutputNode) and isinstance(node.expression, FilteredExpression)
@@ -361,7 +361,7 @@ def raise_translated(error: Exception, text: str, limits: LiquidLimits, index: i
     token = getattr(error, "token", None)
     if token is not None and token.start_index >= 0:
         index = token.start_index
-    where = None if index is None else place_in(text, index)
+    where = None if index is None else where_in(text, index)
     if isinstance(error, (MacroError, LimitError)):
         raise error.at(**({} if where is None else msgspec.structs.asdict(where)))
     if (limit := _limit_of(error)) is not None:

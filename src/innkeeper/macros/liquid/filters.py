@@ -125,7 +125,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _dice(text: str) -> tuple[int, float] | None:
-    """How many dice with how many sides."""
+    """Return the number of dice and of their sides."""
     count_text, letter, sides_text = text.strip().lower().rpartition("d")
     count = number_of(count_text) if letter and count_text.strip() else 1
     sides = number_of(sides_text)

@@ -1,4 +1,4 @@
-"""LiquidSession: what one template may use while it renders: its work budget, the clock, the variables, the context."""
+"""LiquidSession: the resources of one rendering: its work budget, the clock, the variables, the context."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):
     template_bytes: int = 200_000
     """The template, in bytes of UTF-8."""
     output_bytes: int = 200_000
-    """What it renders to, or captures at once, in bytes of UTF-8."""
+    """Bytes of UTF-8 of the output, or of one capture."""
     tags: int = 10_000
     """Tags and outputs in it."""
     nesting: int = 64
@@ -60,10 +60,10 @@ LIQUID_LIMITS: Final = LiquidLimits()
 
 
 CACHED_TEMPLATES: Final = 256
-"""Parsed Liquid templates kept, those used last."""
+"""Parsed Liquid templates in the cache."""
 
 CACHED_TEMPLATE_BYTES: Final = 4_000_000
-"""Bytes of the texts of all Liquid templates kept."""
+"""Bytes of the texts of all cached Liquid templates."""
 
 _CHECK_EVERY: Final = 2_000
 _STEPS_A_STEP: Final = 20
@@ -75,7 +75,7 @@ _ITEM: Final = 8
 
 @dataclass(slots=True)
 class LiquidSession:
-    """One rendering. ``assigns`` are the template's variables, ``registers`` what filters may read (``context``)."""
+    """One rendering. ``assigns`` are the template's variables, ``registers`` are for filters (``context``)."""
 
     assigns: Mapping[str, Any] = EMPTY
     variables: StagedVariables | None = None
@@ -157,10 +157,10 @@ class LiquidSession:
 
 
 def limit_error(
-    what: str, name: str, limits: LiquidLimits, found: float | None = None, where: Where | None = None
+    what: str, name: str, limits: LiquidLimits, actual: float | None = None, where: Where | None = None
 ) -> MacroLimitError:
     """The error for a limit of `LiquidLimits` by its name."""
-    return MacroLimitError(what, limit=name, allowed=getattr(limits, name), found=found, where=where)
+    return MacroLimitError(what, limit=name, allowed=getattr(limits, name), found=actual, where=where)
 
 
 def size_of(value: Any, limits: LiquidLimits) -> int:

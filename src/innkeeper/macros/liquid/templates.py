@@ -14,13 +14,13 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, place_in
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, UnknownMacroError, where_in
 from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.data import EMPTY, MAX_DEPTH
 from innkeeper.prompt.determinism import Clock
-from innkeeper.prompt.errors import InputError, LimitError, UsageError
+from innkeeper.prompt.errors import LimitError, UsageError
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.run.context import Context
 from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
@@ -32,7 +32,7 @@ _ESCAPES: Final = re.compile(r"\\(?=[{}])")
 
 
 class LiquidResult(msgspec.Struct, frozen=True):
-    """What a template became. When it failed, ``text`` is the template itself and ``error`` says why.
+    """The result of a template. If it failed, ``text`` is the template itself and ``error`` the reason.
 
     ``ranges`` are what its outputs (under the variable's name) and tags (under theirs) made of the text.
     """
@@ -82,7 +82,8 @@ def render(
     except (MacroError, LimitError) as error:
         if strict or on_error == "raise":
             raise
-        return LiquidResult(text, (_failure(error),), error)
+        message = f"the template was left as it is: {error.message}"
+        return LiquidResult(text, (Note(NoteKind.MACRO, message, where=error.where, hint=error.hint),), error)
     if staged is not None:
         staged.commit()
     if session is None:
@@ -107,11 +108,6 @@ def _output(
     return run(text, session), session
 
 
-def _failure(error: InputError) -> Note:
-    message = f"the template was left as it is: {error.message}"
-    return Note(NoteKind.MACRO, message, where=error.where, hint=error.hint)
-
-
 def _finished(text: str, ranges: list[MacroRange]) -> str:
     r"""Escapes resolved, blank lines emptied; ``ranges`` are moved with the text.
 
@@ -127,7 +123,7 @@ def _finished(text: str, ranges: list[MacroRange]) -> str:
 
 
 def check(text: str) -> tuple[MacroError | LimitError, ...]:
-    """What is wrong with a template, without rendering it: its first syntax error, or its unknown filters."""
+    """Return the errors of a template without rendering it: its first syntax error, or its unknown filters."""
     from innkeeper.macros.liquid.engine import analyse, filter_names
 
     try:
@@ -137,7 +133,7 @@ def check(text: str) -> tuple[MacroError | LimitError, ...]:
         return (error,)
     unknown = sorted((index, name) for name, index in filters.items() if name not in filter_names())
     return tuple(
-        UnknownMacroError(f"unknown filter {name!r}", macro=name, where=place_in(text, index))
+        UnknownMacroError(f"unknown filter {name!r}", macro=name, where=where_in(text, index))
         for index, name in unknown
     )
 
@@ -174,7 +170,7 @@ class Participant(Protocol):
 
     @property
     def persona_text(self) -> str:
-        """Who they are, for a prompt."""
+        """The persona's text for a prompt."""
         ...
 
 
@@ -184,11 +180,12 @@ def liquid_assigns(character: Any, user: Participant | None, context: Context) -
     What is not there is ``None``; a template that prints it prints nothing, strict or not.
     """
     data = plain(context)
+    text = getattr(character, "mes_example", None)
     return {
         "char": getattr(character, "display_name", None) or getattr(character, "name", None),
         "user": user.name if user is not None else None,
         **{field: getattr(character, field, None) for field in _CARD_FIELDS},
-        "mes_examples": _filled(getattr(character, "mes_example", None)),
+        "mes_examples": text if text and text.strip() else None,
         "persona": user.persona_text if user is not None else None,
         "context": data,
         **{key: data.get(key) for key in _CONTEXT_KEYS},
@@ -196,16 +193,12 @@ def liquid_assigns(character: Any, user: Participant | None, context: Context) -
 
 
 def liquid_registers(context: Context) -> dict[str, Any]:
-    """What filters read."""
+    """The registers for filters."""
     return {"context": context}
 
 
-def _filled(text: str | None) -> str | None:
-    return text if text and text.strip() else None
-
-
 def plain(value: Any, depth: int = 0) -> Any:
-    """A copy as plain data with text keys. What is not data becomes ``None``: templates walk no objects.
+    """Copy as plain data with text keys. Anything else becomes ``None``: templates walk no objects.
 
     Raises `LimitError` beyond `MAX_DEPTH`.
     """

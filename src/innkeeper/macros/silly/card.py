@@ -1,4 +1,4 @@
-"""Macros of who is who: names, the fields of the card and the persona, and the card's example dialogue.
+"""Macros of names, the fields of the card and the persona, and the card's example dialogue.
 
 A field may hold macros. It is resolved when it is asked for, once a text, and inside it the other fields are empty. The rules of
 the example dialogue, its blocks, their turns and how ``{{mesExamples}}`` shows them, are SillyTavern's (`sillytavern.md` 50),
@@ -138,7 +138,7 @@ MACROS = (
 
 
 START = "<START>"
-"""What begins a block of example dialogue."""
+"""The mark that begins a block of example dialogue."""
 
 _START = re.compile(re.escape(START), re.IGNORECASE | re.ASCII)
 _KEYS = ("input_sequence", "output_sequence", "input_suffix", "output_suffix")
@@ -146,7 +146,7 @@ _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
 
 class ExampleTurn(msgspec.Struct, frozen=True):
-    """One turn of an example: who speaks, whether that is the user, and the text without the first ``name:``."""
+    """One turn of an example: its speaker, whether that is the user, and the text without the first ``name:``."""
 
     name: str
     is_user: bool
@@ -162,7 +162,7 @@ def example_blocks(raw: str) -> list[str]:
 
 
 def examples_text(raw: str, env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
-    """What ``{{mesExamples}}`` stands for, given the resolved dialogue and how macros of the settings are resolved."""
+    """The value of ``{{mesExamples}}``, with the resolved dialogue and a function that resolves macros of the settings."""
     blocks = example_blocks(raw)
     heading = _separator(env, resolve) if blocks else ""
     if env.main_api == "openai":
@@ -181,7 +181,7 @@ def _separator(env: MacroEnvironment, resolve: Callable[[str], str]) -> str:
 
 
 def _instructed(blocks: list[str], env: MacroEnvironment, resolve: Callable[[str], str], heading: str) -> str:
-    """The blocks as turns; empty when nobody known speaks in them. Settings are resolved even where there are none."""
+    """The blocks as turns; empty without a known speaker. Settings are resolved even if there are none."""
     if env.instruct.get("skip_examples"):
         return ""
     sequences = _sequences(env, resolve)
@@ -232,7 +232,7 @@ def _turn(name: str, is_user: bool, lines: list[str]) -> ExampleTurn:  # noqa: F
 
 
 def instruct_examples(block: str, env: MacroEnvironment, sequences: Mapping[str, str]) -> str:
-    """One block as turns in the (resolved) sequences of instruct mode; empty when nobody known speaks in it."""
+    """One block as turns in the (resolved) sequences of instruct mode; empty without a known speaker."""
     turns = example_turns(block, env.user, env.char, env.group)
     return "".join(_written(turn, env, sequences) for turn in turns)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, timedelta, tzinfo
+from datetime import UTC, timedelta
 
 from innkeeper.macros.engine.environment import ChatLine, MacroEnvironment
 from innkeeper.macros.engine.errors import MacroArgumentError
@@ -49,7 +49,7 @@ def chat_range(env: MacroEnvironment) -> str:
 
 
 def swipe_count(env: MacroEnvironment) -> str:
-    """How many alternatives the newest message has."""
+    """The number of alternatives of the newest message."""
     chat = env.chat()
     return f"{chat[-1].swipes}" if chat and chat[-1].swipes is not None else ""
 
@@ -84,7 +84,7 @@ CHAT_MACROS = (
 
 
 INVALID = "Invalid date"
-"""What stands for a moment that cannot be read."""
+"""The text for a moment that cannot be read."""
 
 _ZONE = re.compile(r"UTC(?P<offset>[+-][0-9]{1,8})")
 _HOURS_BELOW = 16
@@ -111,23 +111,19 @@ def _time(call: Call) -> str:
 
 
 def time_difference(env: MacroEnvironment, left: str, right: str) -> str:
-    """How far ``left`` lies from ``right``, in words."""
+    """The time between ``left`` and ``right``, in words."""
     zone = env.clock.now.tzinfo or UTC
     a, b = read_moment(strip(left), zone), read_moment(strip(right), zone)
     return INVALID if a is None or b is None else in_words(a - b, suffix=True)
 
 
 def idle(env: MacroEnvironment) -> str:
-    """How long ago the user last wrote, the newest message aside."""
+    """The time since the user last wrote, the newest message aside."""
     line = _last_spoken(env.chat())
     if line is None or not line.send_date:
         return _JUST_NOW
-    moment = read_send_date(line.send_date, _zone(env))
+    moment = read_send_date(line.send_date, env.clock.now.tzinfo or UTC)
     return INVALID if moment is None else in_words(env.clock.now - moment)
-
-
-def _zone(env: MacroEnvironment) -> tzinfo:
-    return env.clock.now.tzinfo or UTC
 
 
 def _last_spoken(chat: Sequence[ChatLine]) -> ChatLine | None:

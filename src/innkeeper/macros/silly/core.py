@@ -25,10 +25,10 @@ MAX_DICE: Final = 100_000
 """Dice thrown in one build (`MacroLimitError`; the throw stays as text)."""
 
 TRIM = "{{trim}}"
-"""What a ``{{trim}}`` without content leaves behind: it goes last of all, with the newlines around it."""
+"""The mark that a ``{{trim}}`` without content leaves: it is removed at the end, with the newlines around it."""
 
 ELSE = "\x00\x1fELSE\x1f\x00"
-"""What an ``{{else}}`` outside of a condition leaves behind until the text is done."""
+"""The mark that an ``{{else}}`` outside of a condition leaves until the text is done."""
 
 _COMPLETE = 2
 _BARE = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*|//")
@@ -37,10 +37,6 @@ _VARIABLE = re.compile(r"[.$][a-zA-Z](?:[a-zA-Z0-9_-]*[a-zA-Z0-9_])?")
 
 def _repeat(name: str, text: str) -> Macro:
     return Macro(name, lambda call: call.repeated(text, call.whole_number(0, 1)), most=1, integers=frozenset({0}))
-
-
-def _trim(call: Call) -> str:
-    return call.arguments[0] if call.block else TRIM
 
 
 def _if(call: Call) -> str:
@@ -83,7 +79,7 @@ CORE_MACROS = (
     _repeat("space", " "),
     _repeat("newline", "\n"),
     Macro("noop", lambda _call: ""),
-    Macro("trim", _trim, most=1),
+    Macro("trim", lambda call: call.arguments[0] if call.block else TRIM, most=1),
     Macro("if", _if, 2, 2, lazy=True),
     Macro("else", lambda _call: ELSE),
     Macro("//", lambda _call: "", 1, 1, aliases=("comment",)),
@@ -104,7 +100,9 @@ def trimmed_spans(text: str) -> Iterator[tuple[int, int]]:
     """
     position = 0
     for match in _TRIM.finditer(text):
-        start = _line_end(text, position, max(position, match.start()))
+        start = max(position, match.start())
+        while start > position and text[start - 1] == "\n":
+            start -= 2 if start - 1 > position and text[start - 2] == "\r" else 1
         position = max(position, _NEWLINES.match(text, match.end()).end())  # type: ignore[union-attr]  # it matches nothing
         yield start, position
 
@@ -137,19 +135,13 @@ _RETURN_STEPS: Final = 30
 """What a ``{{trim}}`` counts for in a text that has carriage returns, whose line breaks are looked at one by one."""
 
 
-def _line_end(text: str, floor: int, end: int) -> int:
-    while end > floor and text[end - 1] == "\n":
-        end -= 2 if end - 1 > floor and text[end - 2] == "\r" else 1
-    return end
-
-
 _COMMA = "\x00"
 _HASHED = "hashed"
 _NOTHING = (None, 0)
 
 
 def roll(formula: str, env: MacroEnvironment) -> str | None:
-    """A throw of dice as text; ``None`` when the formula is none. Raises `MacroLimitError` past `MAX_DICE` in a build."""
+    """Throw dice: the sum as text; ``None`` for an invalid formula. Raises `MacroLimitError` past `MAX_DICE` in a build."""
     dice = read_dice(formula)
     if dice is None:
         return None

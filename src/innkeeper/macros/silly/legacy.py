@@ -40,7 +40,7 @@ _COMMA: Final = "\x00"
 _READING_SHIFT: Final = 4
 """A step reads so many characters for the tags of one pass, as a power of two."""
 _OPENER_STEPS: Final = 20
-"""What the opener of a tag counts."""
+"""The steps charged for the opener of a tag."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class _World:
 
 
 Replace = Callable[[_World, TagMatch, str], str]
-"""What a found tag becomes, given the world and the text of the pass. A `MacroError` leaves the tag as it is."""
+"""The replacement of a tag, by the world and the text of the pass. A `MacroError` leaves the tag unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Pass:
         return "".join([*pieces, text[position:]]) if pieces else text
 
     def _result(self, text: str, world: _World, hit: TagMatch) -> str | None:
-        """What a tag becomes, or ``None`` for one that stays as it is."""
+        """The replacement of a tag, or ``None`` for one that stays unchanged."""
         try:
             result = self.replace(world, hit, text)
         except (MacroError, LimitError) as error:
@@ -157,7 +157,7 @@ def _run(text: str, world: _World, dynamic: Mapping[str, Any]) -> str:
 
 
 def _passed(text: str, world: _World, passes: Iterable[_Pass]) -> str:
-    """The text after these passes. One whose tags cannot be in it is left out: that is seen without looking for them."""
+    """The text after these passes. A pass whose tags cannot occur in it is skipped without a search."""
     try:
         charge("macros", len(text) >> _READING_SHIFT)
         lowered = text.lower()
@@ -189,10 +189,6 @@ def _simple(name: str, value: Callable[[_World], str]) -> _Pass:
 
 def _read_env(name: str, read_it: Callable[[MacroEnvironment], str]) -> _Pass:
     return _simple(name, lambda world: read_it(world.env))
-
-
-def _others(env: MacroEnvironment) -> str:
-    return ", ".join((*(name for name in env.group if name != env.char), env.user))
 
 
 def _mark(name: str, value: Callable[[MacroEnvironment], str]) -> _Pass:
@@ -316,10 +312,6 @@ def _preferred(name: str, switch: str) -> Callable[[_World], str]:
     return lambda world: world.card(name) if getattr(world.env, switch) else ""
 
 
-def _examples(world: _World) -> str:
-    return examples_text(world.card("mes_examples"), world.env, world.nested)
-
-
 _CARD: Final[Mapping[str, Callable[[_World], str]]] = {
     "charPrompt": _preferred("system_prompt", "prefer_card_prompt"),
     "charInstruction": _preferred("post_history", "prefer_card_instruction"),
@@ -328,7 +320,7 @@ _CARD: Final[Mapping[str, Callable[[_World], str]]] = {
     "personality": _card("personality"),
     "scenario": _card("scenario"),
     "persona": _card("persona"),
-    "mesExamples": _examples,
+    "mesExamples": lambda world: examples_text(world.card("mes_examples"), world.env, world.nested),
     "mesExamplesRaw": _card("mes_examples"),
     "charVersion": lambda world: world.env.card.version,
     "char_version": lambda world: world.env.card.version,
@@ -341,7 +333,7 @@ _NAMES: Final[Mapping[str, Callable[[_World], str]]] = {
     "group": lambda world: group_names(world.env),
     "charIfNotGroup": lambda world: group_names(world.env),
     "groupNotMuted": lambda world: active_names(world.env),
-    "notChar": lambda world: _others(world.env),
+    "notChar": lambda world: ", ".join((*(name for name in world.env.group if name != world.env.char), world.env.user)),
     "model": lambda world: world.env.model,
 }
 
@@ -352,7 +344,7 @@ def _original(world: _World) -> str:
 
 
 def _environment(world: _World, dynamic: Mapping[str, Any]) -> list[_Pass]:
-    """The passes of names, card fields and dynamic macros; a dynamic one takes the place of the one of its name."""
+    """The passes of names, card fields and dynamic macros; a dynamic one replaces the built-in one of its name."""
     if not dynamic and world.original is None:
         return _WITH_CARD if world.with_card else _WITHOUT_CARD
     values: dict[str, Callable[[_World], str]] = {} if world.original is None else {"original": _original}
@@ -370,10 +362,6 @@ _WITHOUT_CARD: Final = [_simple(name, value) for name, value in _NAMES.items()]
 _WITH_CARD: Final = [*(_simple(name, value) for name, value in _CARD.items()), *_WITHOUT_CARD]
 
 # ------------------------------------------------------------------------------------------------ chat, time, chance, rest
-
-
-def _shown_number(env: MacroEnvironment) -> str:
-    return chat.shown_number(env) or "NaN"
 
 
 def _offset(world: _World, hit: TagMatch, _text: str) -> str:
@@ -429,7 +417,7 @@ _LAST: Final = (
     _read_env("firstIncludedMessageId", lambda env: chat.number(env.first_included_id)),
     _read_env("firstDisplayedMessageId", lambda env: chat.number(env.first_displayed_id)),
     _read_env("lastSwipeId", chat.swipe_count),
-    _read_env("currentSwipeId", _shown_number),
+    _read_env("currentSwipeId", lambda env: chat.shown_number(env) or "NaN"),
     _read_env("allChatRange", chat.chat_range),
     _Pass("reverse", on_line("{{reverse:"), lambda _world, hit, _text: hit.groups[0][::-1]),
     _Pass("//", to_close("{{//"), lambda _world, _hit, _text: ""),

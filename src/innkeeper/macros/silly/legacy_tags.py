@@ -25,7 +25,7 @@ class TagMatch(msgspec.Struct, frozen=True):
 
 
 class Finder(msgspec.Struct, frozen=True):
-    """Finds the tags of one kind in a text, in order, none inside another. ``opener``: what all of them begin with."""
+    """Finds the tags of one kind in a text, in order, none inside another. ``opener``: the common beginning of all of them."""
 
     opener: str
     find: Callable[[str], Iterator[TagMatch]]
@@ -75,7 +75,7 @@ class _Next:
         self._index = -2
 
     def at(self, index: int) -> int:
-        """The first place from ``place`` on, or -1."""
+        """Return the first index from ``place`` on, or -1."""
         if self._index != -1 and self._index < index:
             self._index = self._find(index)
         return self._index

@@ -63,9 +63,9 @@ def _before(text: str) -> str:
 
 
 _MARK_STEPS: Final = 5
-"""What an angle bracket counts for being looked at."""
+"""The steps charged for an angle bracket."""
 _EDIT_STEPS: Final = 10
-"""What a part that is cut out counts where ranges move with it."""
+"""The steps charged for a removed part with ranges behind it."""
 _ESCAPES: Final = re.compile(r"\\(?=[{}])")
 _ELSE: Final = re.compile(re.escape(core.ELSE))
 _REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]], Callable[[str], str]], ...]] = (
@@ -73,7 +73,7 @@ _REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]], Cal
     (core.ELSE, lambda text: (match.span() for match in _ELSE.finditer(text)), lambda text: _ELSE.sub("", text)),
     ("{{", core.trimmed_spans, core.without_trims),
 )
-"""What is cut out of an evaluated text, in this order: its mark, where it is, and the text without it."""
+"""The parts removed from an evaluated text, in this order: their mark, their spans, and the text without them."""
 
 
 def _after(text: str) -> str:

@@ -55,7 +55,7 @@ def context(env: MacroEnvironment, key: str) -> str:
 
 
 def system_prompt(env: MacroEnvironment, card_prompt: str = "") -> str:
-    """The card's own system prompt where there is one, else that of the settings; empty when system prompts are off."""
+    """The card's own system prompt if it has one, else that of the settings; empty when system prompts are off."""
     if not env.sysprompt.get("enabled"):
         return ""
     return card_prompt or str(env.sysprompt.get("content") or "")
@@ -106,10 +106,6 @@ def _banned(call: Call) -> str:
     return ""
 
 
-def _extension(call: Call) -> str:
-    return "true" if call.arguments[0] in call.env.extensions else "false"
-
-
 STATE_MACROS = (
     Macro("input", lambda call: call.env.input),
     Macro("maxPrompt", lambda call: f"{call.env.max_context - call.env.max_response}", aliases=("maxPromptTokens",)),
@@ -118,7 +114,7 @@ STATE_MACROS = (
     Macro("model", lambda call: call.env.model),
     Macro("isMobile", lambda call: "true" if call.env.mobile else "false"),
     Macro("lastGenerationType", lambda call: call.env.generation),
-    Macro("hasExtension", _extension, 1, 1),
+    Macro("hasExtension", lambda call: "true" if call.arguments[0] in call.env.extensions else "false", 1, 1),
     Macro("outlet", lambda call: call.env.outlets.get(call.arguments[0], ""), 1, 1),
     Macro("banned", _banned, 1, 1),
 )

@@ -27,13 +27,13 @@ from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
 _LONG: Final = 1_000
-"""What shorter texts can take, the limits of macros end."""
+"""Shorter texts are covered by the limits of macros."""
 _TAG: Final = re.compile(r"<(?:user|bot|char|group|charifnotgroup)>", re.IGNORECASE)
 _ESCAPE: Final = re.compile(r"\\[{}]")
 _NAME: Final = re.compile(r"\{\{(user|char)\}\}")
 _BRACES: Final = re.compile(r"[{}\\]")
 _RANGE_BYTES: Final = 64
-"""What a range stands for in memory."""
+"""The bytes charged for a range."""
 
 
 class NamedText(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class NamedText(msgspec.Struct, frozen=True):
 
 
 _OTHER: Final = NamedText("")
-"""What stands for a text that has other macros, braces or escapes."""
+"""Cached for a text that has other macros, braces or escapes."""
 _NAMED: Final[Memo[tuple[str, str, str], NamedText]] = Memo(items=4_096)
 
 
@@ -141,7 +141,7 @@ def _modern(
 
 
 def with_names(text: str, user: str, char: str) -> NamedText | None:
-    """The text with these names; ``None`` for one that has other macros, braces or escapes, or is long."""
+    """The text with these names; ``None`` if it has other macros, braces or escapes, or is long."""
     if len(text) > CACHED_CHARS:
         return None
     key = (text, user, char)

@@ -23,7 +23,7 @@ _LONG = 1000
 _READING_SHIFT = 9
 """A step reads so many characters of a long value, as a power of two."""
 _JSON_STEPS = 3
-"""What a character of a list or object counts that is read from its JSON text and written again."""
+"""The steps charged for a character of a list or object that is parsed from JSON and written again."""
 _EXPONENTS = 1e21
 """From here on numbers print with an exponent."""
 
@@ -91,7 +91,7 @@ def _list_in(value: Any) -> list[Any] | None:
 
 
 def _stored(number: float) -> float | str:
-    """A number as it is kept: whole ones as integers, endless ones as text, since JSON has none."""
+    """The stored form of a number: whole ones as integers, infinite ones as text, since JSON has none."""
     if not math.isfinite(number):
         return number_text(number)
     return int(number_text(number)) if number.is_integer() and abs(number) < _EXPONENTS else number

@@ -41,13 +41,13 @@ _VARIABLES: Final = {
 
 
 def _params(inner: Inner) -> Inner:
-    """What stands behind the first colon, blank space in front included."""
+    """Return the text after the first colon, leading blank space included."""
     parts = inner.cut(":")
     return Inner("", "") if parts is None else parts[1]
 
 
 def _split(text: str) -> list[str]:
-    """A list as macros write them: parted by ``::`` where there is one, else by commas."""
+    """Split a list as macros write them: at ``::`` if there is one, else at commas."""
     charge("macros", len(text))
     return [part.strip() for part in text.split("::" if "::" in text else ",")]
 
@@ -109,10 +109,6 @@ def _thrown(env: SmartEnvironment, inner: Inner) -> str:
     return helpers.roll(_params(inner).text.strip() or _DEFAULT_DICE, env.chance)
 
 
-def _keywords_match(env: SmartEnvironment, inner: Inner) -> str:
-    return "true" if keywords.parse(_params(inner).text).matches(env.has) else "false"
-
-
 def _set(env: SmartEnvironment, inner: Inner) -> None:
     params = _params(inner)
     parts = params.cut("::" if "::" in params.plain else ":")
@@ -165,7 +161,7 @@ BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
         "weekday": lambda env, _inner: helpers.weekday_cn(env.options.now),
         "datetimeformat": _formatted,
         TIME_UTC: _shifted,
-        "keywords": _keywords_match,
+        "keywords": lambda env, inner: "true" if keywords.parse(_params(inner).text).matches(env.has) else "false",
         "getglobalvar": _get,
         "setglobalvar": _set,
         "addvar": _added,
@@ -187,10 +183,10 @@ def text_of(value: Any) -> str:
 Locate = Callable[[], Where | None]
 
 Handler = Callable[[SmartEnvironment, Inner, Locate], str]
-"""What a macro does: its text, from the environment, what stands between its marks, and a way to ask where that is."""
+"""The function of a macro: returns its text from the environment, the text between its marks, and a way to ask its position."""
 
 FAILURES: Final = (InnkeeperError, ArithmeticError, LookupError, TypeError, ValueError)
-"""What a built-in macro may fail with; it then leaves nothing."""
+"""Errors with which a built-in macro may fail; it then leaves nothing."""
 
 _PYTHON: Final = "python"
 _SET: Final = "setvar"
@@ -199,12 +195,12 @@ _LONGEST: Final = max(map(len, BUILTINS))
 
 
 def longest_name(env: SmartEnvironment) -> int:
-    """How many characters of a first word tell what it is."""
+    """The length of the longest first word that identifies a macro."""
     return max((_LONGEST, *map(len, env.macros)))
 
 
 def handler_of(word: str, follows: str, env: SmartEnvironment) -> Handler | None:
-    """What a span does that begins with this word, or ``None`` when it is no macro. ``follows``: see `first_word`."""
+    """Return the handler of a span that begins with this word, or ``None`` if it is no macro. ``follows``: see `first_word`."""
     name = word.lower()
     if name == _PYTHON and follows == ":":
         return _python
@@ -218,7 +214,7 @@ def handler_of(word: str, follows: str, env: SmartEnvironment) -> Handler | None
 
 
 def macro_name(word: str) -> str:
-    """What the macro is called whose span begins with this word."""
+    """Return the name of the macro whose span begins with this word."""
     name = word.lower()
     return next((prefix for prefix, _ in _PREFIXES if name.startswith(prefix)), name)
 
@@ -244,7 +240,7 @@ def _dispatch_get(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
 
 
 def _behind_keyword(inner: Inner) -> Inner:
-    """What stands behind ``setvar`` or ``getvar``, without one colon or two."""
+    """Return the text after ``setvar`` or ``getvar``, without one colon or two."""
     rest = inner.behind(len(_SET)).stripped()
     return rest.behind(2 if rest.plain.startswith("::") else 1 if rest.plain.startswith(":") else 0)
 
@@ -281,7 +277,7 @@ def _called(run: CustomMacro, name: str, env: SmartEnvironment, inner: Inner) ->
 
 
 def _attempt(name: str, env: SmartEnvironment, locate: Locate, run: Callable[[], Any]) -> str:
-    """The text of what ``run`` gives; nothing, and a note, when it fails. What it did before stays done."""
+    """Return the text of the result of ``run``; nothing, and a note, if it fails. Its side effects stay."""
     try:
         return text_of(run())
     except AllowanceError:

@@ -34,7 +34,7 @@ from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import Note, NoteKind
 
 MISSING: Final[Any] = object()
-"""What `read_path` returns, unless told otherwise, where nothing is."""
+"""The default result of `read_path` for a missing value."""
 
 _PART: Final = re.compile(
     r"""\['(?P<single>[^']*)(?:'[^\]]*\]?|\Z)|\["(?P<double>[^"]*)(?:"[^\]]*\]?|\Z)|\[(?P<bracket>[^\]]*)\]?|\.|(?P<key>[^.\[]+)""",
@@ -43,9 +43,9 @@ _INDEX: Final = re.compile(r"-?\d+")
 _LONGEST_INDEX: Final = 18
 _PARSED: Final[Memo[str, tuple[str | int, ...]]] = Memo(items=2048, size=8 * 1024 * 1024)
 _PART_BYTES: Final = 32
-"""What a character of a path stands for in memory, once it is in parts."""
+"""The bytes charged for a character of a parsed path."""
 _PATH_STEPS: Final = 10
-"""What a character of a path counts that is longer than `_SHORT_PATH`, whether it was kept or not."""
+"""The steps charged for a character of a path longer than `_SHORT_PATH`, whether it was cached or not."""
 _SHORT_PATH: Final = 32
 _SHOWN: Final = 200
 
@@ -131,7 +131,7 @@ def _only_last(container: Any, key: str, behind: str | int | None, path: str) ->
 
 
 def _inner(container: Any, key: Any, behind: str | int) -> Any:
-    """The container at ``key``, made when there is none; a value in a list stays."""
+    """Return the container at ``key``, created if there is none; a value in a list stays."""
     child = container.get(key) if isinstance(container, dict) else container[key]
     if child is None or (isinstance(container, dict) and not isinstance(child, (dict, list))):
         container[key] = child = [] if isinstance(behind, int) else {}
@@ -150,8 +150,8 @@ def _room(items: list[Any], index: int, path: str) -> int:
     return added
 
 
-def _limit(what: str, name: str, allowed: int, found: int) -> MacroLimitError:
-    return MacroLimitError(what, limit=name, allowed=allowed, found=found)
+def _limit(what: str, name: str, allowed: int, actual: int) -> MacroLimitError:
+    return MacroLimitError(what, limit=name, allowed=allowed, found=actual)
 
 
 SEARCH_SHIFT: Final = 7
@@ -163,11 +163,11 @@ _COPY_SHIFT: Final = 3
 """A step copies so many references, as a power of two."""
 
 ITEM: Final = 8
-"""What one item counts beside its text."""
+"""The size of one item besides its text."""
 
 _ITEMS_AT_ONCE: Final = 100
 _ITEM_STEPS: Final = 5
-"""What an item counts that is copied or written as text."""
+"""The steps charged for an item that is copied or written as text."""
 
 _PLAIN: Final = (str, int, float, bool, type(None))
 
@@ -187,12 +187,12 @@ class Copier:
         self._free = 0
         """Items that the allowance was charged for and that have not been copied yet."""
 
-    def given(self, value: Any) -> Any:
+    def from_caller(self, value: Any) -> Any:
         """A caller's value. Raises `MacroLimitError` when the values are too many or too deep."""
         return self._copy(value, MAX_DEPTH, strict=False)
 
     def written(self, value: Any) -> Any:
-        """A macro's value; moments become text. Raises `MacroArgumentError` for what is no data, `MacroLimitError` as above."""
+        """Copy a macro's value; moments become text. Raises `MacroArgumentError` for no data, `MacroLimitError` as above."""
         return self._copy(value, MAX_DEPTH, strict=True)
 
     def count(self, size: int) -> None:
@@ -236,7 +236,7 @@ HISTORY: Final = "chat_history_text"
 
 @dataclass(slots=True)
 class SmartSpent:
-    """What a run has used up: characters produced, the work and time of Python, reports; and unknown macros that were told.
+    """What a run has used up: characters produced, work and time of Python, reports; and the unknown macros it reported.
 
     ``over``: the build's allowance is spent, so that all further macros stay as text. ``marks`` are those to come that it was
     charged for already, ``charged`` the characters that it was, ``slice`` how many marks it is charged for next.
@@ -254,7 +254,7 @@ class SmartSpent:
 
 
 class _Layer(dict[str, Any]):
-    """What a fork has set, over the table that it reads where it has set nothing."""
+    """The values that a fork has set, over the table that it reads otherwise."""
 
     __slots__ = ("_below",)
 
@@ -345,14 +345,14 @@ class SmartEnvironment:
         return value
 
     def read(self, path: str) -> Any:
-        """The value at ``path``, or what the policy puts in its place; to be looked at only."""
+        """Return the value at ``path``, or the policy's replacement; not to be modified."""
         value = read_path(self.table, path)
         if isinstance(value, _Layer):
             return value.whole()
         return self.policy.undefined(path) if value is MISSING else value
 
     def write(self, path: str, value: Any, *, index_keys: bool = False) -> None:
-        """Set a variable. Raises `MacroArgumentError` for what is no data, and what `write_path` does."""
+        """Set a variable. Raises `MacroArgumentError` for anything but data, and the errors of `write_path`."""
         parts = parse_path(path)
         if not parts:
             return
@@ -395,9 +395,9 @@ class SmartEnvironment:
         self.notes.append(Note(kind, error.message, where=position, hint=error.hint, data=data))
 
     def settle(self) -> None:
-        """Make the table the environment's own, all the way down, so that whoever reads it may change it."""
+        """Copy the table at all levels, so that its readers may change it."""
         if not self.owned:
-            self.table = Copier().given(self.table.whole() if isinstance(self.table, _Layer) else self.table)
+            self.table = Copier().from_caller(self.table.whole() if isinstance(self.table, _Layer) else self.table)
             self.owned = True
 
     def _own(self, parts: tuple[str | int, ...]) -> None:
@@ -418,7 +418,7 @@ class SmartEnvironment:
 
 
 def _item(container: Any, part: str | int) -> Any:
-    """What is at one part of a path, or ``None``."""
+    """Return the value at one part of a path, or ``None``."""
     if isinstance(part, str):
         return container.get(part) if isinstance(container, dict) else None
     return container[part] if isinstance(container, list) and -len(container) <= part < len(container) else None
@@ -432,7 +432,7 @@ def plain_text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    """How many values are in a container, all the way down."""
+    """Count the values in a container, at all levels."""
     inner = value.values() if isinstance(value, Mapping) else value
     return len(value) + sum(_count(item) for item in inner if isinstance(item, (Mapping, list, tuple)))
 
@@ -448,12 +448,12 @@ def _note_position(error: InnkeeperError, where: Callable[[], Where | None] | No
 
 
 def copied(variables: Mapping[str, Any] | None, copier: Copier | None = None) -> dict[str, Any]:
-    """A table of one's own (``None``: an empty one). Raises `FormatError` when it is no object."""
+    """Return a copy of a table (``None``: an empty one). Raises `FormatError` when it is no object."""
     if variables is None:
         return {}
     if not isinstance(variables, Mapping):
         raise FormatError(f"variables must be an object, not {type(variables).__name__}", hint='write {"name": value}')
-    table: dict[str, Any] = (copier or Copier()).given(variables)
+    table: dict[str, Any] = (copier or Copier()).from_caller(variables)
     return table
 
 

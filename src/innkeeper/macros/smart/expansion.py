@@ -25,7 +25,7 @@ from innkeeper.macros.engine.errors import (
     MacroError,
     MacroLimitError,
     UnknownMacroError,
-    place_in,
+    where_in,
 )
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.engine.syntax import Grammar, marks_of
@@ -50,11 +50,11 @@ _OPENERS: Final = frozenset({CURLY.open, ANGLE.open})
 _HALVES: Final = frozenset("{}<>")
 _NOBODY: Final = ("", 0)
 _LONG: Final = 1_000
-"""A text from here on has an allowance of its own where there is none; what a shorter one can take, other limits end."""
+"""A text from this length on gets an allowance of its own if there is none; other limits cover shorter ones."""
 _SLICE: Final = 32
 """Marks of a run that are charged for at once; fewer at first, since most runs have few."""
 _MARK_STEPS: Final = 30
-"""What a mark counts, with the macro that ends there."""
+"""The steps charged for a mark, with the macro that ends there."""
 
 
 def expand(text: Any, env: SmartEnvironment, *, ranges: list[MacroRange] | None = None) -> str:
@@ -194,7 +194,7 @@ class _Expansion:
             self.half = self.pieces.pop()
 
     def _mark(self, mark: str, text: str, index: int) -> MacroValue | None:
-        """What the macro that ends with this mark stands for, or ``None`` when none does."""
+        """Return the value of the macro that ends with this mark, or ``None`` if none does."""
         value, waiting, spent = None, self.waiting, self.spent
         try:
             spent.marks = left = spent.marks - 1
@@ -279,7 +279,7 @@ class _Expansion:
         self.env.report(error, lambda: self._where(opener))
 
     def _where(self, opener: _Opener) -> Where | None:
-        return None if opener.at is None else place_in(self.text, opener.at)
+        return None if opener.at is None else where_in(self.text, opener.at)
 
 
 _DEFAULT = MacroOptions()
@@ -293,7 +293,7 @@ def process_text(
     options: MacroOptions = _DEFAULT,
     notes: list[Note] | None = None,
 ) -> dict[str, Any]:
-    """One text: ``{"text", "variables": {"initial", "final"}}``. ``notes`` gets what could not be done.
+    """Process one text: ``{"text", "variables": {"initial", "final"}}``. ``notes`` gets the failures.
 
     Raises what `innkeeper.macros.smart.expansion.expand` and `SmartEnvironment.of` do.
     """
@@ -320,7 +320,8 @@ def process(
         done = []
         for index, message in enumerate(_listed(messages, "messages")):
             if isinstance(message, Mapping):
-                done.append(_processed(message, index, env))
+                content = message.get("content")
+                done.append({**message, "content": _expanded(content, f"messages[{index}].content", env, content)})
             else:
                 sentence = f"a message must be an object, not {type(message).__name__}"
                 env.report(FormatError(sentence).at(path=f"messages[{index}]"))
@@ -372,11 +373,6 @@ def _initial(env: SmartEnvironment, variables: Mapping[str, Any] | None) -> dict
     return dict(env.table) if env.options.compat.shared_initial else copied(variables)
 
 
-def _processed(message: Mapping[str, Any], index: int, env: SmartEnvironment) -> dict[str, Any]:
-    content = message.get("content")
-    return {**message, "content": _expanded(content, f"messages[{index}].content", env, content)}
-
-
 def _expanded(text: Any, asset: str, env: SmartEnvironment, otherwise: Any) -> Any:
     """The text with its macros replaced, or something else when they raise; its notes say which text they are about."""
     first = len(env.notes)
@@ -412,7 +408,7 @@ def condition_holds(condition: Any, env: SmartEnvironment) -> bool:
 
 
 def condition_value(condition: Any, env: SmartEnvironment) -> str:
-    """What the text of ``condition`` comes to; nothing where it is blank or fails, which leaves a note."""
+    """Return the value of the text of ``condition``; nothing if it is blank or fails, which leaves a note."""
     try:
         text = "" if condition is None else condition if isinstance(condition, str) else _written(condition)
         return expand(text, env.fork()) if text.strip() else ""

@@ -37,7 +37,7 @@ _MAX_MOMENT_CHARS: Final = 40
 
 
 class Draws(Protocol):
-    """What dice are drawn from."""
+    """The source of random dice."""
 
     def randint(self, a: int, b: int, /) -> int:
         """A whole number from ``a`` to ``b``, both included."""
@@ -67,13 +67,13 @@ def _whole(text: str) -> int | None:
 
 
 def num(value: Any, default: Any = 0) -> float:
-    """The value as a number; ``default`` for what is none, truths and placeholders included. Raises for a bad default."""
+    """The value as a number; ``default`` for anything else, booleans and placeholders included. Raises for a bad default."""
     number = number_of(value)
     return float(default) if number is None else number
 
 
 def number_of(value: Any) -> float | None:
-    """The value as a number, or ``None`` for what is none: placeholders and truths, for example."""
+    """The value as a number, or ``None`` for anything else: placeholders and booleans, for example."""
     if type(value) not in {int, float} and (type(value) is not str or len(value) > MAX_NUMBER_CHARS):
         return None
     try:
@@ -83,14 +83,14 @@ def number_of(value: Any) -> float | None:
 
 
 def added(old: Any, value: Any) -> str:
-    """What ``addvar`` stores: the sum as text when both are numbers, else both texts joined, without the blanks around them."""
+    """The result of ``addvar``: the sum as text when both are numbers, else both texts joined, without the blanks around them."""
     texts = ["" if each is None else str(each).strip() for each in (old, value)]
     a, b = map(number_of, texts)
     return "".join(texts) if a is None or b is None else str(a + b)
 
 
 def stepped(old: Any, step: int) -> str:
-    """What ``incvar`` and ``decvar`` store: one more or less, as text; what is no number counts as 0."""
+    """The result of ``incvar`` and ``decvar``: one more or less, as text; anything but a number counts as 0."""
     number = number_of(old)
     return str((0.0 if number is None else number) + step)
 
@@ -121,7 +121,7 @@ def moment_text(now: datetime, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def utc_offset(text: str) -> int:
-    """The hours of ``time_UTC+8``: what follows the name; 0 for anything that is no whole number."""
+    """The hours of ``time_UTC+8`` by the text after the name; 0 for anything but a whole number."""
     return _whole(text) or 0
 
 
@@ -134,7 +134,7 @@ def shifted_time(now: datetime, hours: int, pattern: str = "%H:%M:%S") -> str:
 
 
 def timediff(a: Any, b: Any) -> str:
-    """The time from ``a`` to ``b``, as ``2天5小时6分钟``; nothing when one of the texts is no date, time or both, exactly.
+    """The time from ``a`` to ``b``, as ``2天5小时6分钟``; nothing if one of the texts is no exact date, time or both.
 
     Going back counts whole days down and the rest up, as Python's ``timedelta`` does: an hour back is ``-1天23小时0分钟``.
     """

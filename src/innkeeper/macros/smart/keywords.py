@@ -60,9 +60,9 @@ def _read(params: str) -> Keywords:
 
 _TESTS: Final[Memo[str, Keywords]] = Memo(items=CACHED_KEYWORDS, size=16 * 1024 * 1024)
 _READING_STEPS: Final = 5
-"""What a character of a test counts for being read."""
+"""The steps charged for parsing a character of a test."""
 _TREE_BYTES: Final = 32
-"""What a character of a test stands for in memory, once it is a tree."""
+"""The bytes charged for a character of a parsed test."""
 
 
 def _parsed(params: str) -> Keywords:

@@ -48,17 +48,17 @@ MAX_FORMAT_CHARS: Final = 1_000
 """The format of ``{{datetimeformat}}`` (`MacroLimitError`)."""
 
 MAX_PARENTHESES: Final = 50
-"""Parentheses inside one another in a keyword expression (no error: deeper ones never match)."""
+"""Nested parentheses in a keyword expression (no error: deeper ones never match)."""
 
 CACHED_KEYWORDS: Final = 4096
-"""Keyword tests kept, read; the least recently used goes first."""
+"""Parsed keyword tests in the cache; the least recently used are dropped first."""
 
 CACHED_KEYWORD_CHARS: Final = 4096
-"""Longer keyword tests are read each time instead of being kept."""
+"""Longer keyword tests are parsed each time instead of being cached."""
 
 
 class MacroCompat(msgspec.Struct, frozen=True, kw_only=True):
-    """Each field is true where SmartTavern's behaviour is kept."""
+    """A field is true where SmartTavern's behaviour is preserved."""
 
     rescan_values: bool = False
     """What a macro produced is scanned again, so a variable's text can run macros (`smarttavern-notes.md` 1), and is put into
@@ -103,7 +103,7 @@ class Policy(msgspec.Struct, frozen=True):
         return cls(**texts)
 
     def undefined(self, name: str) -> str:
-        """What stands for the variable of that name."""
+        """Return the replacement of an undefined variable."""
         return self.error_token.replace("{name}", name) if self.undefined_get.lower() == "error" else ""
 
 
@@ -111,7 +111,7 @@ _T = TypeVar("_T")
 
 
 class Chance(Protocol):
-    """What macros draw from. Python's own ``random.Random`` fits, see `innkeeper.parity.case.python_chance`."""
+    """The source of randomness for macros. Python's own ``random.Random`` fits, see `innkeeper.parity.case.python_chance`."""
 
     def random(self) -> float:
         """A number in [0, 1)."""
@@ -190,5 +190,5 @@ class MacroOptions(msgspec.Struct, frozen=True, kw_only=True):
     macros: Mapping[str, CustomMacro] = EMPTY
 
     def chance(self) -> Chance:
-        """What a run draws from."""
+        """The source of randomness of a run."""
         return seeded(self.seed) if self.random is None else self.random

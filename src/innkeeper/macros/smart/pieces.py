@@ -1,4 +1,4 @@
-"""Pieces: a text on its way, cut at delimiters and at what macros produced, so that a value is known for what it is."""
+"""Pieces: a text during expansion, cut at delimiters and at the values of macros, so that a value is never read as syntax."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ M = TypeVar("M", bound=MacroOutput)
 
 
 class MacroValue(MacroOutput):
-    """What a macro produced, where it is data: no delimiter, separator or name in it counts."""
+    """The value of a macro, where it is data: no delimiter, separator or name in it counts."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ def made(kind: type[M], text: str, by: tuple[str, int]) -> M:
 
 
 def ranges_of(pieces: Iterable[str]) -> list[MacroRange]:
-    """What macros made of the text that the pieces are: neighbours by the same macro are one range."""
+    """Return the ranges of a text that macros produced: neighbours by the same macro are one range."""
     ranges: list[MacroRange] = []
     index, last = 0, None
     for piece in filter(None, pieces):
@@ -58,7 +58,7 @@ def ranges_of(pieces: Iterable[str]) -> list[MacroRange]:
 
 
 class Inner(msgspec.Struct, frozen=True):
-    """What stands between a macro's delimiters, without blank space around it.
+    """The text between a macro's delimiters, without blank space around it.
 
     ``plain`` is the same text with every character of a `MacroValue` veiled: structure is searched in it and cut out of ``text``.
     """
@@ -68,12 +68,12 @@ class Inner(msgspec.Struct, frozen=True):
     pieces: Sequence[str] = ()
 
     def behind(self, index: int) -> Inner:
-        """What stands behind ``place``."""
+        """Return the pieces after ``place``."""
         text = self.text[index:]
         return Inner(text, text if self.plain is self.text else self.plain[index:])
 
     def cut(self, separator: str) -> tuple[Inner, Inner] | None:
-        """What stands before and behind the first ``separator``, or ``None`` without one."""
+        """Split at the first ``separator``; ``None`` without one."""
         index = self.plain.find(separator)
         if index < 0:
             return None

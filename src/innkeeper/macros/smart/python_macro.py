@@ -32,7 +32,7 @@ _WORDS: Final = frozenset({"True", "False", "None"})
 
 
 class EnvironmentHost:
-    """What sandboxed code reaches: the variables, the moment and the chance of a run."""
+    """The host of sandboxed code: the variables, the moment and the randomness of a run."""
 
     __slots__ = ("_env", "functions_as_objects", "now", "random")
 
@@ -81,7 +81,7 @@ def _within_share(env: SmartEnvironment, code: str) -> str:
 
 @once
 def _sandbox() -> tuple[Any, Any, Any, Any]:
-    """What runs code, imported when there is some: once, since an import statement costs as much as a short program."""
+    """Import the sandbox on first use, once: an import statement costs as much as a short program."""
     from innkeeper.macros.smart.sandbox.compiler import program
     from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS
     from innkeeper.macros.smart.sandbox.values import Frame, text_of
@@ -104,7 +104,7 @@ def code_of(inner: Inner) -> str:
 
 
 def _data(value: str, inside: str) -> str:
-    """A value as it is written into code; ``inside``: what opened the text or comment it stands in."""
+    """Write a value into code; ``inside``: the opener of the string or comment that it stands in."""
     if inside == "#":
         return ""
     if inside:
@@ -122,7 +122,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _state(piece: str, inside: str) -> str:
-    """What the end of a piece of code stands in: nothing, a comment (``#``), or a text (its opening quotes and letters)."""
+    """What the end of a piece of code stands in: nothing, a comment (``#``), or a string (its opening quotes and letters)."""
     index = 0
     while index < len(piece):
         if inside:
@@ -136,7 +136,7 @@ def _state(piece: str, inside: str) -> str:
 
 
 def _closed(piece: str, index: int, inside: str) -> tuple[int, str]:
-    """Where the comment or text ends, and what is then open."""
+    """Return where the comment or string ends, and what is open then."""
     quote = inside.lstrip(_LETTERS)
     if inside == "#":
         end = piece.find("\n", index)

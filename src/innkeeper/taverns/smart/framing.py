@@ -134,7 +134,7 @@ _DEFAULT_ORDER: Final = 100
 
 class _Framed(NamedTuple):
     order: int
-    place: int
+    number: int
     entry: dict[str, Any]
 
 
@@ -157,7 +157,7 @@ def framed_lore(
 
 
 def _source(each: _Framed, position: str) -> dict[str, Any]:
-    return framed_entry_source(each.entry, each.place, position)
+    return framed_entry_source(each.entry, each.number, position)
 
 
 def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> ConditionRule | None:

@@ -126,7 +126,7 @@ class _Rule:
 
     pattern: PyPattern
     replacement: str
-    place: Where
+    where: Where
     lowest: int
     highest: int | None
     targets: frozenset[str] | None
@@ -246,7 +246,7 @@ def _read(rule: Mapping[str, Any], index: int, run: _RuleRun) -> _Rule | None:
         return _Rule(
             pattern=compile_pattern(text_of(rule["find_regex"], str(where.path))),
             replacement=_REFERENCE.sub(r"\\g<\1>", text_of(rule.get("replace_regex"), "replace_regex")),
-            place=where,
+            where=where,
             lowest=_depth(rule.get("min_depth"), 0) or 0,
             highest=_depth(rule.get("max_depth"), None),
             targets=frozenset(_written(item, "targets") for item in targets if item is not None)
@@ -294,7 +294,7 @@ class _RuleRun:
                 room -= max(len(new) - len(text), 0)
                 written.append(new)
         except InputError as error:
-            self.left_out(rule.place, error)
+            self.left_out(rule.where, error)
             written = texts
         else:
             self._room = room

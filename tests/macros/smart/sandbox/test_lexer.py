@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.macros.smart.sandbox.lexer import place, prepared
+from innkeeper.macros.smart.sandbox.lexer import position_parts, prepared
 from innkeeper.macros.smart.sandbox.limits import (
     SANDBOX_LIMITS,
     SandboxError,
@@ -93,7 +93,7 @@ def test_brackets_are_counted_inside_one_another() -> None:
 def test_a_place_is_where_the_offset_is(code: str, offset: int) -> None:
     """Line and column, counted from 1, lead back to the offset, and the excerpt is that line."""
     offset = min(offset, len(code))
-    found = place(code, offset)
+    found = position_parts(code, offset)
     line, column = found["line"], found["column"]
     assert isinstance(line, int)
     assert isinstance(column, int)

@@ -74,7 +74,7 @@ CASES = [
 def test_messages(case: Case) -> None:
     """Hits outside the newest messages leave the history; of two in a row only the first does."""
     found = recalled(VectorSettings(**case.settings), case.chat, "what", Marked(), neighbours_stay=case.neighbours_stay)
-    assert [line.index for line in found.found] == case.found
+    assert [line.index for line in found.matches] == case.found
     assert [line.index for line in found.moved] == case.moved
     assert [line.index for line in found.lines] == [n for n in range(len(case.chat)) if n not in case.moved]
 

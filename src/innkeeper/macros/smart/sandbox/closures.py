@@ -11,7 +11,7 @@ from innkeeper.macros.smart.sandbox.operators import compared
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Variables, kind_of, measure
 
 Closure: TypeAlias = Callable[[Frame], Any]
-"""What an expression or statement becomes: a function of the run."""
+"""The compiled form of an expression or statement: a function of the run."""
 
 _NUMBERS: Final = frozenset({int, float, bool})
 _RESULT: Final = "result"
@@ -99,7 +99,7 @@ def _function(value: Any) -> Function:
 
 
 def unpacked(frame: Frame, value: Any) -> dict[str, Any]:
-    """What stands behind ``**``: a dict with texts as keys."""
+    """Return the operand of ``**``: a dict with texts as keys."""
     if type(value) is not dict or not all(type(key) is str for key in value):
         raise SandboxRuntimeError(f"** needs a dict with texts as keys, not a {kind_of(value)}")
     measure(frame, value)
@@ -107,7 +107,7 @@ def unpacked(frame: Frame, value: Any) -> dict[str, Any]:
 
 
 def set_name(name: str) -> Callable[[Frame, Any], None]:
-    """What sets a name."""
+    """Return the setter of a name."""
 
     def run(frame: Frame, value: Any) -> None:
         frame.names[name] = value

@@ -32,12 +32,12 @@ from innkeeper.macros.smart.sandbox.limits import (
     CACHED_PROGRAMS,
     FAILURES,
     SANDBOX_LIMITS,
-    Place,
     SandboxError,
     SandboxForbiddenError,
     SandboxLimits,
     SandboxRuntimeError,
     SandboxSyntaxError,
+    SourcePosition,
 )
 from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox.operators import BINARY, COMPARE, UNARY
@@ -48,7 +48,7 @@ from innkeeper.prompt.memo import Memo
 
 _CONSTANTS: Final = frozenset({int, float, str, bool, type(None)})
 _NO_FILE: Final = ""
-"""What the parser takes for the file's name. It opens that file to show a wrong line, so it must be one that cannot exist."""
+"""The file name given to the parser. It opens that file to show a wrong line, so it must be one that cannot exist."""
 _BUILTINS: Final = "__builtins__"
 
 
@@ -59,7 +59,7 @@ class Program(msgspec.Struct, frozen=True):
 
 
 def program(code: str, limits: SandboxLimits = SANDBOX_LIMITS) -> Program:
-    """The code, compiled; kept by its text when it is short and the limits are the usual ones.
+    """Compile the code; cached by its text when it is short and the limits are the usual ones.
 
     Raises `SandboxSyntaxError`, `SandboxForbiddenError` or `SandboxLimitError` for code that never runs.
     """
@@ -70,7 +70,7 @@ def program(code: str, limits: SandboxLimits = SANDBOX_LIMITS) -> Program:
 
 _PROGRAMS: Final[Memo[str, Program]] = Memo(items=CACHED_PROGRAMS, size=32 * 1024 * 1024)
 _CLOSURE_BYTES: Final = 400
-"""What a character of code stands for in memory, once it is compiled."""
+"""The bytes charged for a character of compiled code."""
 
 
 def _built(code: str, limits: SandboxLimits) -> Program:
@@ -122,13 +122,13 @@ class _Compiler:
         except RecursionError:
             raise limit("the nesting of the code", "depth", self.limits.depth) from None
 
-    def place(self, node: Any) -> Place:
+    def position_of(self, node: Any) -> SourcePosition:
         """The place of a node."""
         function = self._fixed(node.func) if isinstance(node, ast.Call) else None
-        return Place(self.lines, node.lineno, node.col_offset, None if function is None else function.usage)
+        return SourcePosition(self.lines, node.lineno, node.col_offset, None if function is None else function.usage)
 
     def refuse(self, node: Any, message: str, hint: str | None = None) -> NoReturn:
-        raise SandboxForbiddenError(message, hint=hint).at(**self.place(node).parts())
+        raise SandboxForbiddenError(message, hint=hint).at(**self.position_of(node).parts())
 
     # ------------------------------------------------------------------------------------------------ expressions
 
@@ -146,14 +146,14 @@ class _Compiler:
             self.refuse(node, f"there is no {_shown(node)} in the sandbox")
         self.depth += 1
         if self.depth > self.limits.depth:
-            raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.place(node).parts())
+            raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.position_of(node).parts())
         closure = compile_node(self, node)
         self.depth -= 1
         return closure
 
     def guarded(self, node: Any, closure: Closure) -> Closure:
         """The closure, with its failures as typed errors that say where."""
-        where = self.place(node)
+        where = self.position_of(node)
 
         def run(frame: Frame) -> Any:
             try:
@@ -173,7 +173,7 @@ class _Compiler:
             self.refuse(node, f"there are no constants of the kind {kind_of(value)} in the sandbox")
         if type(value) is int and value.bit_length() > self.limits.int_bits:
             raise limit("a whole number", "int_bits", self.limits.int_bits, value.bit_length()).at(
-                **self.place(node).parts()
+                **self.position_of(node).parts()
             )
         return lambda _frame: value
 
@@ -190,7 +190,7 @@ class _Compiler:
         return run
 
     def _missing(self, node: ast.Name) -> Closure:
-        name, where = node.id, self.place(node)
+        name, where = node.id, self.position_of(node)
 
         def run(frame: Frame) -> Any:
             hint = "read variables with getvar('path')"
@@ -304,7 +304,7 @@ class _Compiler:
             self.refuse(node, "only vars[...] can be indexed in the sandbox", "read one item with getvar('list[0]')")
 
     def index(self, node: Any) -> Closure:
-        """What stands in the brackets: a value or a slice."""
+        """Compile the contents of brackets: a value or a slice."""
         if not isinstance(node, ast.Slice):
             return self.value(node)
         parts = [None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)]
@@ -386,7 +386,7 @@ class _Compiler:
         return self.name(node) if isinstance(node, ast.Name) else self.subscript(node)
 
     def target(self, node: Any) -> Callable[[Frame, Any], None]:
-        """What sets a name, an item of ``vars``, or several of them."""
+        """Compile the setter of a name, an item of ``vars``, or several of them."""
         if isinstance(node, ast.Name):
             return set_name(node.id)
         if isinstance(node, ast.Tuple | ast.List):
@@ -396,7 +396,7 @@ class _Compiler:
         return self.refuse(node, f"{_shown(node)} cannot be set in the sandbox", "set a name, or vars['path']")
 
     def _several(self, node: Any) -> Callable[[Frame, Any], None]:
-        targets, where = [self.target(part) for part in node.elts], self.place(node)
+        targets, where = [self.target(part) for part in node.elts], self.position_of(node)
 
         def run(frame: Frame, value: Any) -> None:
             if type(value) not in {list, tuple, str, dict} or len(value) != len(targets):
@@ -409,7 +409,7 @@ class _Compiler:
 
     def _set_item(self, node: ast.Subscript) -> Callable[[Frame, Any], None]:
         self._only_vars(node)
-        whole, index, where = self.value(node.value), self.index(node.slice), self.place(node)
+        whole, index, where = self.value(node.value), self.index(node.slice), self.position_of(node)
 
         def run(frame: Frame, value: Any) -> None:
             try:
@@ -469,5 +469,5 @@ def _known_name(name: str) -> Closure | None:
 
 
 def _empty(frame: Frame) -> dict[Any, Any]:
-    """What ``__builtins__`` is: an empty dict, as in the original, and not the interpreter's."""
+    """The value of ``__builtins__``: an empty dict, as in the original, and not the interpreter's."""
     return {}

@@ -27,7 +27,7 @@ _DEFAULT = MacroOptions()
 
 
 def run(code: str, host: Host, *, limits: SandboxLimits = SANDBOX_LIMITS) -> Any:
-    """The value of an expression, or of ``result`` after statements (``None`` when they set none).
+    """Return the value of an expression, or of ``result`` after statements (``None`` if unset).
 
     The value is plain data, a moment, or an opaque value with a text. Raises a `SandboxError`; variables that were set before
     the failure stay set.

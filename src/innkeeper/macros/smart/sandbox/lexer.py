@@ -50,7 +50,7 @@ _FORBIDDEN: Final = frozenset(
 _ASCII: Final = 0o377
 
 
-def place(code: str, offset: int) -> dict[str, object]:
+def position_parts(code: str, offset: int) -> dict[str, object]:
     """Line and column (both from 1) of an offset, with the line: the parts of a `Where`."""
     line = code.count("\n", 0, offset) + 1
     start = code.rfind("\n", 0, offset) + 1
@@ -107,7 +107,7 @@ class _TokenReader:
                 return text + " "
             case "word" if text in _FORBIDDEN:
                 raise SandboxForbiddenError(f"there is no `{text}` in the sandbox").at(
-                    **place(self.code, token.start())
+                    **position_parts(self.code, token.start())
                 )
             case "open" | "close" | "sign":
                 self._nest(token)
@@ -121,7 +121,7 @@ class _TokenReader:
             count = self.depth
         if count > self.limits.brackets:
             raise limit("the nesting of the code", "brackets", self.limits.brackets).at(
-                **place(self.code, token.start())
+                **position_parts(self.code, token.start())
             )
 
     def _text(self, token: re.Match[str]) -> str:
@@ -130,7 +130,7 @@ class _TokenReader:
             raise SandboxForbiddenError(
                 f"there are no texts with {prefix!r} in front in the sandbox",
                 hint="join texts with +, or use 'a %s' % b",
-            ).at(**place(self.code, token.start()))
+            ).at(**position_parts(self.code, token.start()))
         return token.group() if prefix == "r" else _BAD_ESCAPE.sub(_escape, token.group())
 
 

@@ -1,4 +1,4 @@
-"""The limits of sandboxed Python, and what can be wrong with a piece of it, one class for each mend.
+"""The limits of sandboxed Python, and the errors of a piece of it, one class for each remedy.
 
 What exceeds a limit ends the code with a `SandboxLimitError` that names it.
 """
@@ -52,7 +52,7 @@ SANDBOX_LIMITS: Final = SandboxLimits()
 """The defaults."""
 
 CACHED_PROGRAMS: Final = 512
-"""Compiled pieces of code kept; the least recently used goes first."""
+"""Compiled pieces of code in the cache; the least recently used are dropped first."""
 
 CACHED_CODE_CHARS: Final = 300
 """Longer code is compiled each time: 300 characters make up to 120 KB of closures."""
@@ -98,13 +98,13 @@ FAILURES: Final = (
     AttributeError,
     OSError,
 )
-"""What plain data raises when an operation does not fit it."""
+"""Python's errors for plain data that an operation does not fit."""
 
 _EXCERPT_CHARS: Final = 120
 
 
-class Place:
-    """Where a node of the syntax stands. Closures keep this and not the node, which would keep the tree.
+class SourcePosition:
+    """The position of a node of the syntax. Closures keep this and not the node, which would keep the tree.
 
     ``usage`` shows how to use the function that is called there, when it is known.
     """

@@ -168,7 +168,7 @@ def _roll(frame: Frame, /, expr_or_n: Any, sides: Any = None) -> str:
 
 
 def _format(frame: Frame, fmt: Any) -> str:
-    """The pattern of a moment, charged; nothing for what is no text."""
+    """Return the pattern of a moment, charged; nothing for anything but a text."""
     text = fmt if type(fmt) is str else ""
     frame.charge(min(len(text), helpers.MAX_PATTERN_CHARS) * helpers.FORMAT_STEPS * _WORK_A_STEP)
     return text

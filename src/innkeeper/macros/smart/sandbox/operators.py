@@ -53,15 +53,11 @@ def add(frame: Frame, a: Any, b: Any) -> Any:
     if left in _NUMBERS and right in _NUMBERS:
         return _settled(frame, a + b)
     if left is right and (left is str or left in _SEQUENCES):
-        _joined(frame, a, b)
+        _fits(frame, a, len(a) + len(b), size_of(frame, a) + size_of(frame, b))
         return a + b
     if left in _MOMENTS and right in _MOMENTS:
         return a + b
     raise _unfit("+", a, b)
-
-
-def _joined(frame: Frame, a: Any, b: Any) -> None:
-    _fits(frame, a, len(a) + len(b), size_of(frame, a) + size_of(frame, b))
 
 
 def _fits(frame: Frame, value: Any, length: int, size: int) -> None:
@@ -94,16 +90,12 @@ def _multiply(frame: Frame, a: Any, b: Any) -> Any:
     if right is str or right in _SEQUENCES:
         a, b, left, right = b, a, right, left
     if right in _WHOLE and (left is str or left in _SEQUENCES):
-        _repeated(frame, a, b)
+        if a and b > 0:
+            _fits(frame, a, len(a) * b, size_of(frame, a) * b)
         return a * b
     if (left is timedelta and right in _NUMBERS) or (right is timedelta and left in _NUMBERS):
         return a * b
     raise _unfit("*", a, b)
-
-
-def _repeated(frame: Frame, value: Any, times: int) -> None:
-    if value and times > 0:
-        _fits(frame, value, len(value) * times, size_of(frame, value) * times)
 
 
 def _dividing(sign: str, divide: Callable[[Any, Any], Any]) -> Callable[[Frame, Any, Any], Any]:

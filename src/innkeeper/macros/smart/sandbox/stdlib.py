@@ -1,4 +1,4 @@
-"""What the sandbox has of Python's standard library: ``datetime`` and ``re``.
+"""The sandbox's part of Python's standard library: ``datetime`` and ``re``.
 
 Moments come from the host, never from the machine, and only short texts are read as one. Patterns are Python's, run by the engine
 of `innkeeper.text.pyregex`, which can be stopped where Python's own ``re`` cannot. What Python does not take is refused there,
@@ -96,7 +96,7 @@ _EACH_GROUP: Final = 8
 _READING: Final = 200
 """Work of one character of a pattern: 1,000 of them take up to 20 ms to compile."""
 _SHOWN: Final = 50
-"""Characters of what was found that the text of a match shows, as in Python."""
+"""Characters of a match that its text shows, as in Python."""
 
 
 def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:
@@ -224,14 +224,11 @@ def sub(frame: Frame, /, pattern: Any, repl: Any, string: Any, count: Any = 0, f
 
 def _replacement(frame: Frame, repl: Any, pieces: list[Any], match: Any) -> str:
     if type(repl) is Function:
-        return text_of(frame, _checked_result(repl.call(frame, _opaque(match))))
+        value = repl.call(frame, _opaque(match))
+        if type(value) is not str:
+            raise SandboxRuntimeError(f"what replaces a match must be a text, not a {kind_of(value)}")
+        return text_of(frame, value)
     return "".join(piece if type(piece) is str else match.group(piece[0]) or "" for piece in pieces)
-
-
-def _checked_result(value: Any) -> str:
-    if type(value) is not str:
-        raise SandboxRuntimeError(f"what replaces a match must be a text, not a {kind_of(value)}")
-    return value
 
 
 _REFERENCE: Final = re.compile(r"\\(?:g<(\w+)>|(0[0-7]{0,2}|[1-3][0-7]{2})|([1-9]\d?)|([\s\S]?))")

@@ -1,4 +1,4 @@
-"""What sandboxed code can hold: plain data, moments, and opaque values of our own. No object of the interpreter is among them.
+"""The values of sandboxed code: plain data, moments, and opaque values of our own. No object of the interpreter is among them.
 
 Values are never changed after they are made (``random.shuffle``, which reorders a list in place, aside), so none contains
 itself, and what was read from the variables is a copy.
@@ -18,7 +18,7 @@ from innkeeper.prompt.text import shorten
 
 
 class Random(Protocol):
-    """Where draws come from."""
+    """The source of random draws."""
 
     def random(self) -> float:
         """A number in [0, 1)."""
@@ -38,23 +38,23 @@ class Random(Protocol):
 
 
 class Host(Protocol):
-    """What code can reach outside of itself: the variables, the moment and chance.
+    """Everything code can reach outside of itself: the variables, the moment and randomness.
 
     A host whose ``functions_as_objects`` is true has functions stored as empty objects; otherwise they are refused.
     """
 
     @property
     def now(self) -> datetime:
-        """The moment that ``now()`` tells, in the zone it tells it in."""
+        """The moment and zone of ``now()``."""
         ...
 
     @property
     def random(self) -> Random:
-        """Where draws come from."""
+        """The source of random draws."""
         ...
 
     def getvar(self, path: str, /) -> Any:
-        """The variable at a path, or whatever stands for an undefined one; the whole table for an empty path."""
+        """The variable at a path, or its replacement if undefined; the whole table for an empty path."""
         ...
 
     def setvar(self, path: str, value: Any, /) -> None:
@@ -90,7 +90,7 @@ class Module:
 
 
 class Match:
-    """What a regular expression found. It has a text, and is true."""
+    """A match of a regular expression. It has a text, and is true."""
 
     __slots__ = ("text",)
 
@@ -102,7 +102,7 @@ class Match:
 
 
 class Variables:
-    """What ``vars`` means: the variables by path. Its text holds that of the whole table, as the original writes it."""
+    """The object ``vars``: the variables by path. Its text is that of the whole table, as the original writes it."""
 
     __slots__ = ("frame",)
 
@@ -114,7 +114,7 @@ class Variables:
 
 
 class Frame:
-    """One run: the host, the names the code has set, and what is left of the work and the time it may cost."""
+    """One run: the host, the names the code has set, and the remaining work and time."""
 
     __slots__ = ("_charged", "_next", "deadline", "host", "left", "limits", "names")
 
@@ -161,9 +161,9 @@ _STEP_SHIFT: Final = 2
 """A step of the allowance is so much work, as a power of two."""
 
 
-def limit(what: str, name: str, allowed: float, found: float | None = None) -> SandboxLimitError:
+def limit(what: str, name: str, allowed: float, actual: float | None = None) -> SandboxLimitError:
     """The error for a limit that would be exceeded."""
-    return SandboxLimitError(what, limit=name, allowed=allowed, found=found)
+    return SandboxLimitError(what, limit=name, allowed=allowed, found=actual)
 
 
 _PLAIN: Final = frozenset({int, float, bool, type(None)})
@@ -173,12 +173,12 @@ _EACH: Final = 8
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, for messages."""
+    """Name the kind of a value, for messages."""
     return "function" if isinstance(value, Function) else type(value).__name__.lower() if value is not None else "None"
 
 
 def size_of(frame: Frame, value: Any) -> int:
-    """How much there is in a value: 1, the characters of a text, or all that is inside a container, where each value counts 8.
+    """The size of a value: 1, the characters of a text, or the sum of a container, where each value counts 8.
 
     Raises `SandboxLimitError` for more, or deeper, than the limits allow, before the rest is looked at.
     """
@@ -322,7 +322,7 @@ def _key(key: Any) -> str:
 
 
 def text_of(frame: Frame, value: Any) -> str:
-    """What ``str(value)`` gives. Raises `SandboxLimitError` for a text that would be too long."""
+    """Return ``str(value)``. Raises `SandboxLimitError` for a text that would be too long."""
     kind = type(value)
     if kind is str:
         return value  # type: ignore[no-any-return]
@@ -344,7 +344,7 @@ def bounded_text(frame: Frame, text: str) -> str:
 
 
 def items_of(frame: Frame, value: Any, what: str) -> Any:
-    """What can be gone through item by item: a list, tuple, text, or a dict's keys; charged."""
+    """Return the items of a list, tuple, text, or a dict's keys; charged."""
     if type(value) in _CONTAINERS or type(value) is str:
         measure(frame, value)
         return value

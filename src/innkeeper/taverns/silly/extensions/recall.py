@@ -98,7 +98,7 @@ def recall(
         _note_moved(state, result.moved)
         gone = {line.index for line in result.moved}
         sent = tuple(line for line in sent if line.index not in gone)
-        made.append(chat_injection(search.settings, result.found))
+        made.append(chat_injection(search.settings, result.matches))
     if search is not None and inputs.bank and search.settings.enabled_files:
         made.append(data_bank(search.settings, inputs.bank, search.query, search.finder))
     present = {item.id for item in state.request.injections}

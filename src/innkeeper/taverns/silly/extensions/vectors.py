@@ -78,7 +78,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True):
     """The lines that stay in the history, and what was found in them, least relevant first; ``moved`` left the history."""
 
     lines: tuple[Line, ...]
-    found: tuple[Line, ...] = ()
+    matches: tuple[Line, ...] = ()
     moved: tuple[Line, ...] = ()
 
 
@@ -118,7 +118,7 @@ def recalled(
             moved.append(line)
     gone = {line.index for line in moved}
     return Recalled(
-        lines=tuple(line for line in lines if line.index not in gone), found=recalled_lines[::-1], moved=tuple(moved)
+        lines=tuple(line for line in lines if line.index not in gone), matches=recalled_lines[::-1], moved=tuple(moved)
     )
 
 

@@ -154,12 +154,12 @@ class Selected:
 
     def stock_extensions(self) -> dict[str, Any]:
         """What the stock extensions that are on have stored. The summary's needs no settings to be on."""
-        kept: dict[str, Any] = {"cfg": mapping_of(self.extensions, "cfg")}
+        settings: dict[str, Any] = {"cfg": mapping_of(self.extensions, "cfg")}
         for name, kind in (("memory", MemorySettings), ("vectors", VectorSettings)):
             if name not in self.disabled:
                 stored = mapping_of(self.extensions, name)
-                kept[name] = {field: stored[field] for field in kind.__struct_fields__ if field in stored}
-        return {name: fields for name, fields in kept.items() if fields or name == "memory"}
+                settings[name] = {field: stored[field] for field in kind.__struct_fields__ if field in stored}
+        return {name: fields for name, fields in settings.items() if fields or name == "memory"}
 
     def text(self) -> dict[str, Any]:
         """The templates and lengths of text completion."""

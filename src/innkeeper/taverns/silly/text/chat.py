@@ -222,7 +222,7 @@ class Guided(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a text stands behind the reply's opening."""
         return self.depth == 0
 
-    def place(self, lines: int) -> int | None:
+    def position(self, lines: int) -> int | None:
         """Before which of so many lines a text stands, the oldest being 0; ``None`` where it stands before none."""
         if self.depth != self.depth or self.depth >= lines:
             return 0

@@ -259,7 +259,7 @@ def _guided_line(parts: TextParts, filled: TextFill) -> int | None:
     if guided is None or not guided.text:
         return None
     rows = [*([len(parts.history.lines)] if filled.aligned else []), *filled.lines[::-1]]
-    position = guided.place(len(rows))
+    position = guided.position(len(rows))
     return None if position is None or not rows else rows[position]
 
 
