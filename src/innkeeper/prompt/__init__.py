@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt.run.state import PassageSearch as PassageSearch
     from innkeeper.prompt.run.state import Ports as Ports
     from innkeeper.prompt.run.state import Result as Result
+    from innkeeper.prompt.run.state import ScratchKey as ScratchKey
     from innkeeper.prompt.run.state import State as State
     from innkeeper.prompt.run.state import TokenCounter as TokenCounter
     from innkeeper.prompt.run.variables import InMemoryVariables as InMemoryVariables
@@ -124,6 +125,7 @@ _HOMES: Final = {
     "ReplayBundle": "request",
     "ReplayError": "errors",
     "Result": "run.state",
+    "ScratchKey": "run.state",
     "StagedVariables": "run.variables",
     "State": "run.state",
     "Step": "run.pipeline",

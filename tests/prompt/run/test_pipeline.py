@@ -29,7 +29,6 @@ from innkeeper.prompt import (
     Where,
 )
 from innkeeper.prompt.build import start
-from innkeeper.prompt.run.pipeline import run_step
 from tests.prompt.doubles import JSON, objects, step
 
 
@@ -355,16 +354,3 @@ def test_a_failing_step_is_in_the_trace() -> None:
         Pipeline(step("a"), step("b", _raise(ZeroDivisionError()))).run(_state(ports=Ports(instrumenter=collector)))
     trace = collector.to_trace()
     assert [(s.name, s.error) for s in trace.steps] == [("a", None), ("b", "ZeroDivisionError")]
-
-
-def test_a_step_may_work_when_another_asks() -> None:
-    """What runs in another step's name warns and fails in that name, and the step that asked goes on in its own."""
-    state = _state()
-    state.step = "second"
-    run_step(state, "first", lambda: state.warn("late"))
-    assert [note.step for note in state.result.warnings] == ["first"]
-    assert state.step == "second"
-    with pytest.raises(PipelineError) as caught:
-        run_step(state, "first", lambda: _raise(ValueError("no"))(state))
-    assert (caught.value.step, state.step) == ("first", "second")
-    assert "ValueError: no" in caught.value.message

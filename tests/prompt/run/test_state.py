@@ -9,10 +9,15 @@ from innkeeper.prompt import (
     BuildRequest,
     Context,
     InMemoryInjections,
+    NoConfig,
     Note,
     NoteKind,
+    Pipeline,
+    PipelineError,
     Ports,
+    ScratchKey,
     State,
+    Step,
     StrictModeError,
     TokenCounter,
     UsageError,
@@ -119,12 +124,24 @@ def test_a_stat_carries_its_step() -> None:
 
 
 def test_reading_what_no_step_made_names_both_steps() -> None:
-    """A wrong order of steps is a usage error, not a KeyError."""
-    state = _state()
+    """A wrong order of steps is a usage error, not a KeyError: it names the step that has not run, and the one that asked."""
+    state, entries = _state(), ScratchKey[int]("entries")
     state.scratch["prepare"] = "made"
-    assert state.made_by("prepare") == "made"
-    with pytest.raises(UsageError, match="step 'lore' needs the result of 'entries'"):
-        state.made_by("entries")
+    assert state.scratch[ScratchKey[str]("prepare")] == "made"
+    with pytest.raises(UsageError, match="the result of step 'entries' is needed"):
+        state.scratch[entries]
+    asks = Step("lore", lambda state, _: print(state.scratch[entries]), NoConfig)  # noqa: T201 - never
+    with pytest.raises(PipelineError, match="'entries'") as caught:
+        Pipeline(asks).run(state)
+    assert caught.value.step == "lore"
+
+
+def test_a_step_reads_how_others_are_configured() -> None:
+    """A step that prepares something for a later one knows what that one will do."""
+    seen: list[object] = []
+    asks = Step("asks", lambda state, _: seen.append(state.configs["later"]), NoConfig)
+    Pipeline(asks, Step("later", lambda _state, _config: None, NoConfig)).run(_state())
+    assert seen == [NoConfig()]
 
 
 def test_the_inputs_cannot_be_replaced() -> None:

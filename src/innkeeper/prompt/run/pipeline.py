@@ -175,7 +175,7 @@ class Pipeline:
         the seconds of the build are spent (`AllowanceError`).
         """
         layers = (state.request.step_options, state.context.module_configs)
-        configs = self.configs(*layers)
+        configs = state.configs = self.configs(*layers)
         for layer in layers:
             for name in layer:
                 if step_key(name) not in configs:
@@ -236,22 +236,15 @@ def _config(entry: _StepEntry, layers: list[dict[str, Mapping[str, Any]]]) -> St
 
 
 def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig]) -> None:
+    """Do a step's work: warnings, trace and errors carry its name. An `AllowanceError` is of the whole build."""
     allowance = current_allowance()
     if allowance is not None:
         allowance.check_time(step.name)
-    run_step(state, step.name, lambda: work(state, configs[step.name]))
-
-
-def run_step(state: State, name: str, work: Callable[[], None]) -> None:
-    """Run ``work`` as the step called ``name``: warnings, trace and errors carry that name.
-
-    For a step whose result goes on working when another asks for it. Raises `PipelineError`; an `AllowanceError` is of the whole
-    build and goes through as it is.
-    """
-    outer, state.step = state.step, name
+    name, outer = step.name, state.step
+    state.step = name
     state.instrument("step_start", name=name)
     try:
-        work()
+        work(state, configs[name])
     except (PipelineError, AllowanceError) as error:
         state.instrument("step_error", name=name, error=error)
         raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import StrictModeError, UsageError, Where
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from innkeeper.prompt.request import BuildRequest
     from innkeeper.prompt.run.context import Context
     from innkeeper.prompt.run.extensions import HookRegistry, InjectionRegistry
+    from innkeeper.prompt.run.pipeline import StepConfig
     from innkeeper.prompt.run.variables import StagedVariables, VariablesStore
+
+T = TypeVar("T")
 
 
 class TokenCounter(Protocol):
@@ -133,17 +136,52 @@ class Result:
     plan: Plan | None = None
 
 
+class ScratchKey(str, Generic[T]):
+    """The name of a step, as the key of what that step leaves in the scratch: a value of the type ``T``."""
+
+    __slots__ = ()
+
+
+class Scratch(dict[str, Any]):
+    """What the steps of one build have left, each under its own name. A `ScratchKey` makes it typed."""
+
+    __slots__ = ()
+
+    def __missing__(self, key: str) -> Any:
+        """Raise `UsageError`: the pipeline's order is wrong."""
+        msg = f"the result of step {str(key)!r} is needed, and that step has not run"
+        raise UsageError(msg, hint="put it earlier in the pipeline")
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, key: ScratchKey[T], /) -> T: ...
+        @overload
+        def __getitem__(self, key: str, /) -> Any: ...
+        def __getitem__(self, key: str, /) -> Any:
+            """The result of a step. Raises `UsageError` where it has not run."""
+
+        @overload
+        def __setitem__(self, key: ScratchKey[T], value: T, /) -> None: ...
+        @overload
+        def __setitem__(self, key: str, value: Any, /) -> None: ...
+        def __setitem__(self, key: str, value: Any, /) -> None:
+            """Leave the result of a step."""
+
+
 @dataclass(slots=True)
 class State:
     """One build at work. A step reads ``inputs`` and other steps' ``scratch``, and writes its own scratch and the result.
 
-    ``variables`` is a staged view: what steps write there reaches the caller's store only when the build succeeds.
+    ``variables`` is a staged view: what steps write there reaches the caller's store only when the build succeeds. ``configs``
+    are the configurations that the steps of this build run with, by their names.
     """
 
     inputs: Inputs
     variables: StagedVariables
-    scratch: dict[str, Any] = field(default_factory=dict)
+    scratch: Scratch = field(default_factory=Scratch)
     result: Result = field(default_factory=Result)
+    configs: Mapping[str, StepConfig] = EMPTY
     step: str | None = None
 
     @property
@@ -163,15 +201,7 @@ class State:
 
     def close(self) -> None:
         """Drop what the steps left, which refers back to this state: the cycle would live until a garbage collection."""
-        self.scratch, self.result = {}, Result()
-
-    def made_by(self, step: str) -> Any:
-        """Return what ``step`` left in its scratch. Raises `UsageError` when it has not run: the pipeline's order is wrong."""
-        try:
-            return self.scratch[step]
-        except KeyError:
-            msg = f"step {self.step!r} needs the result of {step!r}, which has not run"
-            raise UsageError(msg, hint="put it earlier in the pipeline") from None
+        self.scratch, self.result = Scratch(), Result()
 
     def warn(
         self,

@@ -31,6 +31,7 @@ from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.lines.typed import bias_text, chat_lines, expanded, shown_lines, untagged
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
 from innkeeper.taverns.silly.scene import ReasoningFrame, Scene, reasoning_frames, scene_of
+from innkeeper.taverns.silly.scratch import SCENE
 from innkeeper.taverns.silly.scripts.run import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
@@ -51,7 +52,7 @@ def run(state: State, _config: HooksConfig) -> None:
     note_unused(state, inputs)
     opening = OpeningStages(state, inputs)
     opening.order.follow(opening.stages())
-    state.scratch["hooks"] = opening.scene()
+    state.scratch[SCENE] = opening.scene()
 
 
 class OpeningStages:

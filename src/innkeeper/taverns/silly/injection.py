@@ -21,6 +21,7 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
+from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, PINNED
 from innkeeper.taverns.silly.settings import ROLES
 
 NOTE_KEY: Final = "2_floating_prompt"
@@ -72,12 +73,12 @@ Placed = tuple[InjectionPosition, InjectedText]
 
 def placed_texts(state: State) -> list[Placed]:
     """The injections of the request and the port, and the note, in the order they were made; their macros are as written."""
-    return [*_injections(state), *_note(scene_of(state), state.made_by("lore"))]
+    return [*_injections(state), *_note(scene_of(state), state.scratch[LORE_TEXTS])]
 
 
 def run(state: State, _config: NoConfig) -> None:
     """Put the texts of the chat together and expand them. Those beside the main prompt are expanded among the prompts."""
-    scene, pinned, lore = scene_of(state), state.made_by("pinned_groups"), state.made_by("lore")
+    scene, pinned, lore = scene_of(state), state.scratch[PINNED], state.scratch[LORE_TEXTS]
     depth_prompts, depth_lore, persona = tuple(_card(scene)), tuple(_lore(scene, lore)), tuple(_persona(scene))
     in_chat = [text for position, text in pinned.placed if position is InjectionPosition.CHAT]
     prefill: list[str] = []
@@ -92,7 +93,7 @@ def run(state: State, _config: NoConfig) -> None:
     )
     written = (*(text for _, text in pinned.placed if text.key != NOTE_KEY), *depth_prompts)
     notes = tuple(text for _, text in pinned.placed if text.key == NOTE_KEY)
-    state.scratch["injection"] = Injections(
+    state.scratch[INJECTIONS] = Injections(
         before=tuple(text for position, text in pinned.beside if position is InjectionPosition.BEFORE)[::-1],
         after=tuple(text for position, text in pinned.beside if position is InjectionPosition.AFTER),
         depth=tuple(text for text in depths if text.pieces),
@@ -235,7 +236,7 @@ INJECTION: Final = Step("injection", run, NoConfig)
 
 def run_text(state: State, _config: NoConfig) -> None:
     """The same for text prompts, where what is beside the main prompt is one text before the story, and one behind it."""
-    scene, lore = scene_of(state), state.made_by("lore")
+    scene, lore = scene_of(state), state.scratch[LORE_TEXTS]
     placed = placed_texts(state)
     depth_prompts, depth_lore, persona = tuple(_card(scene)), tuple(_lore(scene, lore)), tuple(_persona(scene))
     in_chat = tuple(text for position, text in placed if position is InjectionPosition.CHAT)
@@ -249,7 +250,7 @@ def run_text(state: State, _config: NoConfig) -> None:
     scene.order.follow({"beside_main": join})
     written = (*(text for _, text in placed if text.key != NOTE_KEY), *depth_prompts)
     notes = tuple(text for _, text in placed if text.key == NOTE_KEY)
-    state.scratch["injection"] = Injections(
+    state.scratch[INJECTIONS] = Injections(
         before=beside[InjectionPosition.BEFORE],
         after=beside[InjectionPosition.AFTER],
         depth=(*in_chat, *depth_prompts, *depth_lore, *persona),

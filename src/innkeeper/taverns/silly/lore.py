@@ -31,6 +31,7 @@ from innkeeper.taverns.silly.extensions.recall import searched_lore
 from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of
+from innkeeper.taverns.silly.scratch import LORE_TEXTS
 
 
 class DepthLore(msgspec.Struct, frozen=True):
@@ -181,7 +182,7 @@ def run(state: State, _config: NoConfig) -> None:
     state.result.lore = result
     state.result.outlets.clear()
     state.result.outlets.update({} if scene.inputs.generation.skip_wian else texts.outlets)
-    state.scratch["lore"] = texts
+    state.scratch[LORE_TEXTS] = texts
     state.instrument("stat", lambda: {"key": "world_info_activated", "value": len(result.activated)})
     if result.overflowed:
         state.note(

@@ -83,11 +83,13 @@ CHAT_ORDER: Final = (
     ),
     Stage("prefill", "injection", ("assistant_prefill, where a reply is continued by it",)),
     Stage("depths", "injection", ("texts in the chat: from depth 0 on, system, user, assistant, by their keys",)),
-    Stage("pinned_examples", "trimming", ("new_example_chat_prompt, where examples are pinned",)),
-    Stage("new_chat", "trimming", ("new_chat_prompt",)),
-    Stage("continued", "trimming", ("continue_nudge_prompt", "the message to continue", "the same for the nudge")),
-    Stage("history", "trimming", ("the chat from its newest message to the oldest that fits, but the first",)),
-    Stage("examples", "trimming", ("new_example_chat_prompt",)),
+    Stage("pinned_examples", "macro_expansion", ("new_example_chat_prompt, where examples are pinned",)),
+    Stage("new_chat", "macro_expansion", ("new_chat_prompt",)),
+    Stage(
+        "continued", "macro_expansion", ("continue_nudge_prompt", "the message to continue", "the same for the nudge")
+    ),
+    Stage("history", "macro_expansion", ("the chat from its newest message to the oldest that fits, but the first",)),
+    Stage("examples", "macro_expansion", ("new_example_chat_prompt",)),
     Stage(
         "injections_again",
         "plan_assembly",

@@ -23,6 +23,7 @@ from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.order import Order
+from innkeeper.taverns.silly.scratch import SCENE
 from innkeeper.taverns.silly.scripts.run import Scripts
 
 Count = Callable[[Mapping[str, Any]], int]
@@ -73,8 +74,7 @@ class Scene:
 
 def scene_of(state: State) -> Scene:
     """The scene that the first step made."""
-    scene: Scene = state.made_by("hooks")
-    return scene
+    return state.scratch[SCENE]
 
 
 class ReasoningFrame(msgspec.Struct, frozen=True):

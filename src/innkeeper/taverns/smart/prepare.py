@@ -20,7 +20,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.pipeline import NoConfig, Step
-from innkeeper.prompt.run.state import State
+from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
 from innkeeper.taverns.inputs import InputRules
 from innkeeper.taverns.smart.asset_conversion import (
@@ -56,7 +56,7 @@ def run(state: State, _config: NoConfig) -> None:
             message = f"settings.{name} has no effect: {reason}"
             state.note(NoteKind.IGNORED, message, data={"input": f"settings.{name}"})
     inputs = read_inputs(state)
-    state.scratch["prepare"] = inputs
+    state.scratch[SMART_INPUTS] = inputs
     for name, value in _configured(inputs.preset).items():
         if name in REQUEST_OPTIONS:
             state.result.options.setdefault(name, value)
@@ -164,8 +164,11 @@ class SmartInputs:
 
 def inputs_of(state: State) -> SmartInputs:
     """What *prepare* left."""
-    inputs: SmartInputs = state.made_by("prepare")
-    return inputs
+    return state.scratch[SMART_INPUTS]
+
+
+SMART_INPUTS: Final = ScratchKey[SmartInputs]("prepare")
+"""What the step ``prepare`` leaves."""
 
 
 def read_inputs(state: State) -> SmartInputs:

@@ -26,7 +26,7 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
-from innkeeper.prompt.run.state import State
+from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.prompt.text import scalar_text
 from innkeeper.taverns.smart.compat import PROFILES
 from innkeeper.taverns.smart.conditions import ConditionRule, KeywordSearch, SmartLore, shown
@@ -41,6 +41,16 @@ if TYPE_CHECKING:
     from innkeeper.macros.smart import SmartEnvironment
 
 
+_Key = ScratchKey[list[dict[str, Any]]]
+
+IN_CHAT: Final = _Key("in_chat")
+FRAMED: Final = _Key("framing")
+SCREENED: Final = _Key("regex_before")
+EXPANDED: Final = _Key("macros")
+FINISHED: Final = _Key("regex_after")
+"""The messages, as each of the steps leaves them to the next."""
+
+
 def _run_in_chat(state: State, _config: NoConfig) -> None:
     """Construct, and keep the verdicts."""
     inputs = inputs_of(state)
@@ -52,7 +62,7 @@ def _run_in_chat(state: State, _config: NoConfig) -> None:
         options=inputs.options,
         names=inputs.books,
     )
-    state.scratch["in_chat"] = made.messages
+    state.scratch[IN_CHAT] = made.messages
     state.result.lore = SmartLore(made.verdicts)
     state.instrument("stat", lambda: {"key": "in_chat_entries", "value": len(made.messages) - len(inputs.history)})
 
@@ -64,9 +74,9 @@ IN_CHAT_STEP: Final = Step("in_chat", _run_in_chat, NoConfig)
 def _run_framing(state: State, _config: NoConfig) -> None:
     """Assemble, and finish the verdicts of the entries around the character."""
     inputs = inputs_of(state)
-    chat = state.made_by("in_chat")
+    chat = state.scratch[IN_CHAT]
     made = assemble(chat, inputs.entries, None, inputs.preset, inputs.character, inputs.persona, options=inputs.options)
-    state.scratch["framing"] = made["messages"]
+    state.scratch[FRAMED] = made["messages"]
     lore: SmartLore = state.result.lore
     state.result.lore = SmartLore(tuple(_finished(lore.verdicts, inputs, chat)))
     if chat and not any(message["source"].get("type", "").startswith("history.") for message in made["messages"]):
@@ -107,10 +117,10 @@ VIEW: Final = "assistant_view"
 """Whose view a prompt is: the model's."""
 
 
-def _run_regex(state: State, _config: NoConfig, *, placement: str, of: str) -> None:
-    """Apply the rules of a placement to what the step ``of`` made. Conditions of rules see the variables as they came in."""
+def _run_regex(state: State, _config: NoConfig, *, placement: str, takes: _Key, leaves: _Key) -> None:
+    """Apply the rules of a placement to what another step has left. Conditions of rules see the variables as they came in."""
     inputs = inputs_of(state)
-    messages = state.made_by(of)
+    messages = state.scratch[takes]
     if inputs.rules["regex_rules"]:
         notes: list[Note] = []
         messages = apply_messages(
@@ -118,13 +128,17 @@ def _run_regex(state: State, _config: NoConfig, *, placement: str, of: str) -> N
         )["message"]
         for note in notes:
             state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint)
-    state.scratch[state.step or placement] = messages
+    state.scratch[leaves] = messages
 
 
-REGEX_BEFORE: Final = Step("regex_before", partial(_run_regex, placement="before_macro", of="framing"), NoConfig)
+REGEX_BEFORE: Final = Step(
+    "regex_before", partial(_run_regex, placement="before_macro", takes=FRAMED, leaves=SCREENED), NoConfig
+)
 """Rules that see texts as they were written."""
 
-REGEX_AFTER: Final = Step("regex_after", partial(_run_regex, placement="after_macro", of="macros"), NoConfig)
+REGEX_AFTER: Final = Step(
+    "regex_after", partial(_run_regex, placement="after_macro", takes=EXPANDED, leaves=FINISHED), NoConfig
+)
 """Rules that see what macros made of them."""
 
 
@@ -139,12 +153,12 @@ def _run_macros(state: State, _config: NoConfig) -> None:
         chat_env = dataclasses.replace(env, options=msgspec.structs.replace(env.options, python=False))
     before = SmartEnvironment.of(inputs.table, None, inputs.options.macros).table
     expanded = []
-    for index, message in enumerate(state.made_by("regex_before")):
+    for index, message in enumerate(state.scratch[SCREENED]):
         own = chat_env if message["source"]["type"].startswith("history.") else env
         expanded.append({**message, "content": _expanded(message["content"], own, state, index)})
     if state.result.greeting:
         state.result.greeting = _expanded(state.result.greeting, env, state, None)
-    state.scratch["macros"] = expanded
+    state.scratch[EXPANDED] = expanded
     for note in env.notes:
         state.warn(note.message, kind=NoteKind.MACRO, where=note.where, hint=note.hint)
     _stage(state, before, env.table)
@@ -180,7 +194,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     """Make the blocks and the plan."""
     inputs = inputs_of(state)
     length = len(state.request.history)
-    made = state.made_by("regex_after")
+    made = state.scratch[FINISHED]
     blocks = tuple(
         _chat_block(message, inputs, length)
         if message["source"]["type"].startswith("history.")

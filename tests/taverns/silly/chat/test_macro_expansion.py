@@ -42,7 +42,7 @@ def test_name_fields(name: str, field: str) -> None:
 
 
 def test_macros_of_the_history_run_in_their_step() -> None:
-    """Warnings, trace and errors of a message's macros name ``macro_expansion``, although ``trimming`` has the room for it."""
+    """Warnings, trace and errors of a message's macros name ``macro_expansion``, which has the room for it."""
     trace = TraceCollector()
     plan = build(Ports(instrumenter=trace), history=turns("hi", "{{original}}"))
     warning = next(note for note in plan.warnings if "original" in note.message)

@@ -20,7 +20,7 @@ from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.chat.prompts import FIXED_FIRST, Prompt, PromptTurn, prompts_of
+from innkeeper.taverns.silly.chat.prompts import FIXED_FIRST, Prompt, prompts_of
 from innkeeper.taverns.silly.chat.room import message_block
 from innkeeper.taverns.silly.expansion import Pieces, pieces_of, text_of
 from innkeeper.taverns.silly.injection import (
@@ -29,6 +29,7 @@ from innkeeper.taverns.silly.injection import (
 )
 from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scratch import COMPILED, INJECTIONS, LORE_TEXTS, TURNS
 
 
 class Fixed(msgspec.Struct, frozen=True):
@@ -49,13 +50,13 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 def run(state: State, _config: NoConfig) -> None:
     """Turn prompts, injections beside the main prompt, and examples into blocks."""
     scene, prompts = scene_of(state), prompts_of(state)
-    turns: tuple[PromptTurn, ...] = state.made_by("entries")
+    turns = state.scratch[TURNS]
     items = {turn.item.identifier: turn.item for turn in turns}
     unsent = _unsent(state, prompts, items)
     rest = [fixed for fixed in _rest(prompts, items) if fixed.block.slot not in unsent]
-    fixed = [*_first(prompts), *rest, *_beside(scene, state.made_by("injection"), prompts)]
-    state.scratch["compilation"] = Compiled(
-        slots=_slots(prompts, items), fixed=tuple(fixed), examples=tuple(_examples(scene, state.made_by("lore")))
+    fixed = [*_first(prompts), *rest, *_beside(scene, state.scratch[INJECTIONS], prompts)]
+    state.scratch[COMPILED] = Compiled(
+        slots=_slots(prompts, items), fixed=tuple(fixed), examples=tuple(_examples(scene, state.scratch[LORE_TEXTS]))
     )
     state.stat("blocks", len(fixed))
 

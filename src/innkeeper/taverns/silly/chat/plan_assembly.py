@@ -1,74 +1,99 @@
-"""Step ``plan_assembly``: what surrounds the history, and the plan's greeting and options. Leaves `Assembly`.
-
-That is control prompts, the message to continue and its nudge, prefill, and the start of the reply that the user
-wants.
-"""
+"""Step ``plan_assembly``: the plan of what has got in, and at the end its options, stop strings and the start of the reply."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.content.regex_script import ScriptPlacement
-from innkeeper.prompt.block import Block, Origin, OriginAsset
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import decode
+from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.run.variables import StagedVariables
-from innkeeper.taverns.silly.chat.macro_expansion import History, again_expanded
-from innkeeper.taverns.silly.chat.prompts import Pinned, pinned_of
-from innkeeper.taverns.silly.chat.room import message_block
-from innkeeper.taverns.silly.expansion import Expander, pieces_of
+from innkeeper.taverns.silly.chat.room import is_empty
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander
+from innkeeper.taverns.silly.lore import Carry
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scratch import ASSEMBLED, FILLED, INJECTIONS
 from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
+from innkeeper.taverns.silly.stored import stored_by
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
 FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
 """The sources of what frames the history, which squashing leaves alone."""
 
 
-class Assembly(msgspec.Struct, frozen=True, kw_only=True):
-    """What surrounds the history. ``nudge`` stands behind it, ``control`` at the very end.
-
-    ``prefilled`` is the beginning of the reply: it stands at the very end, even without a history.
-    """
-
-    nudge: Block | None = None
-    control: tuple[Block, ...] = ()
-    prefilled: tuple[Block, ...] = ()
-    bias: Block | None = None
-
-
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """What frames a history that is sent: ``continued`` stands behind it, before the nudge that asks to go on with it."""
-
-    new_chat: Block
-    continued: tuple[Block, ...] = ()
-    continue_nudge: Block | None = None
-
-
 def run(state: State, _config: NoConfig) -> None:
-    """Put together what frames the history, and set the plan's greeting."""
-    scene, pinned = scene_of(state), pinned_of(state)
-    history: History = state.made_by("macro_expansion")
-    resolve_greeting(state, scene)
-    state.scratch["plan_assembly"] = Assembly(
-        nudge=_nudge(scene, pinned),
-        control=tuple(_control(scene, pinned)),
-        prefilled=history.continued if scene.inputs.preset.continue_prefill else (),
-        bias=_bias(pinned),
-    )
+    """Put the messages together, neighbouring system messages as one; what did not get in is switched off behind them."""
+    scene, room = scene_of(state), state.scratch[FILLED].room
+    placed = room.placed()
+    if scene.inputs.preset.squash_system_messages and not scene.inputs.generation.dry_run:
+        placed = _squashed(state, placed)
+    sent = [block for block in placed if block.content or not is_empty(block)]
+    left_out = [msgspec.structs.replace(block, enabled=False) for block in room.omitted]
+    state.scratch[ASSEMBLED] = set_plan(state, (*sent, *left_out))
+
+
+def set_plan(state: State, blocks: Iterable[Block]) -> Plan:
+    """Set the plan, and what it leaves to the next build."""
+    scene, lore = scene_of(state), state.result.lore
+    generation, carried = scene.expand.env.generation, state.scratch[INJECTIONS].carried
+    state.result.carry = Carry(lore.state if lore is not None else None, carried, generation).to_dict()
+    state.result.plan = plan = Plan(blocks=tuple(blocks))
+    state.result.stored = stored_by(state, scene, plan)
+    state.stat("plan_blocks", len(plan.blocks))
+    return plan
+
+
+def _squashed(state: State, placed: list[Block]) -> list[Block]:
+    """Neighbouring system messages as one; separators, examples and named messages stay apart, others are between them."""
+    vanish = scene_of(state).inputs.compat.squashed_media_vanish
+    squashed: list[Block] = []
+    for block in placed:
+        if block.role == "system" and is_empty(block):
+            continue
+        last = squashed[-1] if squashed else None
+        if last is not None and _joins(last) and _joins(block):
+            if last.attachments or block.attachments:
+                if not vanish:
+                    squashed.append(block)
+                    continue
+                last, block = _without_media(state, last), _without_media(state, block)  # noqa: PLW2901 - as text
+            pieces = (*last.ranges(), LINE_BREAK, *block.ranges())
+            squashed[-1] = last.with_(content=f"{last.content}\n{block.content}", pieces=pieces)
+        else:
+            squashed.append(block)
+    return squashed
+
+
+def _without_media(state: State, block: Block) -> Block:
+    """A message with media as the text that SillyTavern makes of its parts (quirk ``squashed_media_vanish``)."""
+    if not block.attachments:
+        return block
+    message = "a system message with media is joined with its neighbour: text and media are lost, as in SillyTavern"
+    hint = "turn squash_system_messages off, or use the profile `fixed`"
+    state.note(NoteKind.QUIRK, message, data={"block": block.id}, hint=hint)
+    parts = [item for item in block.attachments if item.data_url]
+    text = ",".join(["[object Object]"] * (1 + len(parts)))
+    return block.with_(content=text, attachments=())
+
+
+def _joins(block: Block) -> bool:
+    apart = block.group == "examples" or (block.slot == "chatHistory" and block.source in FRAME)
+    return block.role == "system" and not (block.name or block.message_metadata or apart)
 
 
 def finish(state: State, _config: NoConfig) -> None:
     """Set the plan's options: what they hold is expanded when the prompt is done."""
-    scene, injections = scene_of(state), state.made_by("injection")
+    scene, injections = scene_of(state), state.scratch[INJECTIONS]
     expand = without_effects(scene.expand) if scene.inputs.generation.dry_run else scene.expand
     stop: list[str] = []
     prefill: list[str] = []
@@ -98,69 +123,6 @@ def _stop_again(scene: Scene) -> None:
 def without_effects(expand: Expander) -> Expander:
     """The same, with changes of variables going nowhere."""
     return replace(expand, env=replace(expand.env, variables=StagedVariables(expand.env.variables)))
-
-
-def opened_history(state: State, *, expand: bool = True) -> Opened:
-    """What frames the history, its macros replaced when its turn has come; without ``expand`` as it is written."""
-    scene, opened = scene_of(state), Opened(new_chat=_new_chat(scene_of(state)))
-    history: History = state.made_by("macro_expansion")
-    if scene.type == "continue" and not scene.inputs.preset.continue_prefill:
-        nudge = _block(scene, scene.inputs.preset.continue_nudge_prompt, "continue_nudge_prompt", "continue")
-        opened = msgspec.structs.replace(opened, continued=history.continued, continue_nudge=nudge)
-    if expand:
-        made = [opened]
-        scene.order.follow(
-            {
-                "new_chat": lambda: made.append(_with_new_chat(scene, made[-1])),
-                "continued": lambda: made.append(_with_continued(scene, made[-1], history.last_text)),
-            }
-        )
-        opened = made[-1]
-    return opened
-
-
-def _with_new_chat(scene: Scene, opened: Opened) -> Opened:
-    return msgspec.structs.replace(opened, new_chat=again_expanded(scene, opened.new_chat))
-
-
-def _with_continued(scene: Scene, opened: Opened, last_text: str) -> Opened:
-    """The nudge, the message to continue, and the nudge once more, with the message in it as it is written."""
-    if opened.continue_nudge is None:
-        return opened
-    nudge = again_expanded(scene, opened.continue_nudge)
-    continued = tuple(again_expanded(scene, block) for block in opened.continued)
-    text = nudge.content.replace("{{lastChatMessage}}", last_text.strip())
-    if text != nudge.content:
-        nudge = nudge.with_(content=text, pieces=())
-    return msgspec.structs.replace(opened, continued=continued, continue_nudge=again_expanded(scene, nudge))
-
-
-def _block(scene: Scene, text: str, source: str, slot: str) -> Block:
-    """A text of the preset."""
-    return message_block("system", pieces_of(text, Origin(OriginAsset.PRESET, source)), source, slot)
-
-
-def _new_chat(scene: Scene) -> Block:
-    preset = scene.inputs.preset
-    text = preset.new_chat_prompt if scene.inputs.group is None else preset.new_group_chat_prompt
-    return _block(scene, text, "new_chat_prompt", "chatHistory")
-
-
-def _nudge(scene: Scene, pinned: Pinned) -> Block | None:
-    nudged = scene.inputs.group is not None and scene.type != "impersonate" and pinned.group_nudge
-    return message_block("system", pinned.group_nudge, "group_nudge_prompt", "chatHistory") if nudged else None
-
-
-def _control(scene: Scene, pinned: Pinned) -> Iterator[Block]:
-    if scene.type == "impersonate" and pinned.impersonation:
-        yield message_block("system", pinned.impersonation, "impersonation_prompt", "control")
-    if pinned.quiet:
-        yield message_block("system", pinned.quiet, "quiet_prompt", "control")
-
-
-def _bias(pinned: Pinned) -> Block | None:
-    text, origin = pinned.bias, Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")
-    return message_block("assistant", text, "user_prompt_bias", "bias", origin=origin) if text.strip() else None
 
 
 _SAMPLING: Final = (

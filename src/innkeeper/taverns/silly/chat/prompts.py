@@ -29,8 +29,8 @@ from innkeeper.taverns.silly.injection import (
     persona_pieces,
     placed_texts,
 )
-from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scratch import LORE_TEXTS, PINNED, TURNS
 from innkeeper.text.javascript.values import strip
 
 MARKERS: Final = (
@@ -79,7 +79,7 @@ def _run_entries(state: State, _config: NoConfig) -> None:
             turns.setdefault(identifier, PromptTurn(item, enabled))
         elif identifier not in _MARKED:
             turns.setdefault(identifier, PromptTurn(msgspec.structs.replace(item, content=""), identifier == "main"))
-    state.scratch["entries"] = tuple(turns.values())
+    state.scratch[TURNS] = tuple(turns.values())
     state.stat("prompt_entries", len(turns))
 
 
@@ -142,8 +142,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
 
 def pinned_of(state: State) -> Pinned:
     """What the step ``pinned_groups`` made."""
-    pinned: Pinned = state.made_by("pinned_groups")
-    return pinned
+    return state.scratch[PINNED]
 
 
 def prompts_of(state: State) -> dict[str, Prompt]:
@@ -155,7 +154,7 @@ def _run_pinned_groups(state: State, _config: NoConfig) -> None:
     """Expand what the prompts hold, in the stages of this step."""
     making = _Making(state)
     scene_of(state).order.follow(making.stages())
-    state.scratch["pinned_groups"] = making.pinned()
+    state.scratch[PINNED] = making.pinned()
     state.stat("pinned_groups", len(making.prompts))
 
 
@@ -164,8 +163,8 @@ class _Making:
 
     def __init__(self, state: State) -> None:
         self.scene = scene_of(state)
-        self.turns: tuple[PromptTurn, ...] = state.made_by("entries")
-        self.lore: LoreTexts = state.made_by("lore")
+        self.turns = state.scratch[TURNS]
+        self.lore = state.scratch[LORE_TEXTS]
         self.placed = placed_texts(state)
         self.anchors: dict[InjectionPosition, str] = {}
         self.marked: dict[str, Pieces] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -17,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.costing import Costing
+from innkeeper.budget.strategies import Strategy
 from innkeeper.prompt.block import Block, Origin
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.memo import Memo
@@ -180,6 +182,18 @@ class Room:
     def used(self) -> int:
         """Tokens of all placed messages, each of which was counted when it took its room."""
         return sum([self._seen[id(block)][1] for blocks in self._slots.values() for block in blocks])
+
+
+@dataclass(frozen=True, slots=True)
+class FilledRoom:
+    """The room as the history and all else have filled it.
+
+    ``strategy`` is what has cut a full prompt; ``no_room`` names the fixed part that did not fit, where the filling has stopped.
+    """
+
+    room: Room
+    strategy: Strategy | None = None
+    no_room: NoRoomError | None = None
 
 
 def is_empty(block: Block) -> bool:

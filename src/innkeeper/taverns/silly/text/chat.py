@@ -28,15 +28,15 @@ from innkeeper.taverns.silly.chat.plan_assembly import (
     set_options,
 )
 from innkeeper.taverns.silly.expansion import Expander, origin_of
-from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, Injections, joined_depths, note_depths
+from innkeeper.taverns.silly.injection import MAX_DEPTH, InjectedText, joined_depths, note_depths
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines
 from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
+from innkeeper.taverns.silly.scratch import INJECTIONS, STORY_TEXTS, TEXT_COMPILED, TEXT_LINES, TEXT_REPLY
 from innkeeper.taverns.silly.text.story import (
     NOBODY,
     InstructMode,
     SequenceTurn,
-    TextCompiled,
     instruct_of,
     post_history,
     settings_of,
@@ -93,7 +93,7 @@ def _run_macro_expansion(state: State, _config: NoConfig) -> None:
         }
     )
     continued = lines.pop(0) if scene.type == "continue" and len(lines) > 1 else None
-    state.scratch["macro_expansion"] = TextHistory(
+    state.scratch[TEXT_LINES] = TextHistory(
         lines=tuple(lines) or (TextLine(NOTHING, ""),), continued=continued, alignment=alignment[0]
     )
 
@@ -123,8 +123,7 @@ def _of_line(scene: Scene, line: Line, nameless: str) -> Utterance:
 
 def _put_depths(state: State, scene: Scene, chat: list[Utterance]) -> None:
     """Texts at depths put between, newest first. The line to continue stays the newest."""
-    injections: Injections = state.made_by("injection")
-    compiled: TextCompiled = state.made_by("compilation")
+    injections, compiled = state.scratch[INJECTIONS], state.scratch[TEXT_COMPILED]
     depths: dict[int, list[InjectedText]] = {}
     texts = (*injections.depth, *([compiled.placed] if compiled.placed else []))
     note_depths(state, texts)
@@ -253,7 +252,7 @@ class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
 
 def _run_plan_assembly(state: State, _config: NoConfig) -> None:
     """Write the reply's opening and the chat's start; set greeting, stop strings and options."""
-    scene, injections = scene_of(state), state.made_by("injection")
+    scene, injections = scene_of(state), state.scratch[INJECTIONS]
     text, instruct = settings_of(scene), instruct_of(scene)
     resolve_greeting(state, scene)
     start, expand = text.context.chat_start, scene.expand
@@ -270,9 +269,9 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         "stop_strings_again": lambda: _stop_again(scene, text),
     }
     if not scene.inputs.generation.dry_run:
-        resolved = scene.inputs.power.prefer_character_prompt and state.made_by("pinned_groups").fields["system"]
+        resolved = scene.inputs.power.prefer_character_prompt and state.scratch[STORY_TEXTS].fields["system"]
         system = resolved or text.sysprompt.content
-        placed = state.made_by("compilation").placed
+        placed = state.scratch[TEXT_COMPILED].placed
         written = (*injections.written, *([placed.text] if placed else []))
         work["injections_again"] = lambda: expand.again("\n".join(written))
         work["system_again"] = lambda: expand.again("" if text.sysprompt.enabled is False else system)
@@ -290,7 +289,7 @@ def _run_plan_assembly(state: State, _config: NoConfig) -> None:
         against=made["against"],
         start_against=made["start_against"],
     )
-    state.scratch["plan_assembly"] = msgspec.structs.replace(made["reply"], start=made["start"], guided=guided)
+    state.scratch[TEXT_REPLY] = msgspec.structs.replace(made["reply"], start=made["start"], guided=guided)
     state.result.stop = made["stop"]
     more = {"max_tokens": text.amount_gen, "banned_strings": made["banned"]}
     more |= {} if guided is not None else _own_guidance(text.textgen, made["negative"])

@@ -18,16 +18,17 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import Step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.chat.plan_assembly import set_options
+from innkeeper.taverns.silly.chat.plan_assembly import set_options, set_plan
 from innkeeper.taverns.silly.chat.room import Counting
 from innkeeper.taverns.silly.chat.trimming import (
     LEFT_OUT,
     MESSAGE_HINT,
     SillyTrimmingConfig,
-    finish_plan,
     refuse_or_warn,
+    report_trimming,
 )
 from innkeeper.taverns.silly.scene import scene_of
+from innkeeper.taverns.silly.scratch import TEXT_COMPILED, TEXT_LINES, TEXT_REPLY
 from innkeeper.taverns.silly.text.chat import Guided, TextAssembly, TextHistory, TextLine
 from innkeeper.taverns.silly.text.story import TextCompiled
 
@@ -170,14 +171,8 @@ def run(state: State, config: SillyTrimmingConfig) -> None:
         against = _cleaned(_blocks(parts.against(guided), filled), collapse=scene.inputs.power.collapse_newlines)
         set_options(state, None, (), {"guidance_scale": guided.scale, "negative_prompt": _joined(against)})
     state.result.dialect_options["text"] = {"separator": ""}
-    finish_plan(
-        state,
-        blocks,
-        budget=budget,
-        window=scene.inputs.max_context,
-        final=final,
-        evicted=[parts.tokens(block.content) for block in blocks if not block.enabled],
-    )
+    evicted = [parts.tokens(block.content) for block in blocks if not block.enabled]
+    report_trimming(state, set_plan(state, blocks), evicted, budget=budget, final=final)
 
 
 def _joined(blocks: Iterable[Block]) -> str:
@@ -187,9 +182,9 @@ def _joined(blocks: Iterable[Block]) -> str:
 def _parts(state: State) -> TextParts:
     scene, inputs = scene_of(state), scene_of(state).inputs
     return TextParts(
-        state.made_by("compilation"),
-        state.made_by("macro_expansion"),
-        state.made_by("plan_assembly"),
+        state.scratch[TEXT_COMPILED],
+        state.scratch[TEXT_LINES],
+        state.scratch[TEXT_REPLY],
         inputs.power.pin_examples,
         inputs.context_tokens - scene.guidance_tokens,
         inputs.power.token_padding,

@@ -26,8 +26,8 @@ from innkeeper.taverns.silly.chat.prompts import IN_PROMPT
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
-from innkeeper.taverns.silly.lore import LoreTexts
 from innkeeper.taverns.silly.scene import Scene, scene_of
+from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, STORY_TEXTS, TEXT_COMPILED
 
 
 def settings_of(scene: Scene) -> TextSettings:
@@ -48,7 +48,7 @@ class StoryTexts(msgspec.Struct, frozen=True):
 def _run_pinned_groups(state: State, _config: NoConfig) -> None:
     """Write the examples and the system prompt, and leave the values of the template's fields."""
     scene = scene_of(state)
-    lore: LoreTexts = state.made_by("lore")
+    lore = state.scratch[LORE_TEXTS]
     texts, before, after = scene.texts, text_of(in_lines(*lore.before)), text_of(in_lines(*lore.after))
     examples: list[Example] = []
     values: dict[str, str] = {}
@@ -74,7 +74,7 @@ def _run_pinned_groups(state: State, _config: NoConfig) -> None:
         "loreBefore": before,
         "loreAfter": after,
     }
-    state.scratch["pinned_groups"] = StoryTexts(fields, tuple(examples), values["raw"])
+    state.scratch[STORY_TEXTS] = StoryTexts(fields, tuple(examples), values["raw"])
 
 
 STORY_FIELDS: Final = Step("pinned_groups", _run_pinned_groups, NoConfig)
@@ -142,7 +142,6 @@ def _run_entries(state: State, _config: NoConfig) -> None:
         tree = parse(template)
     except InnkeeperError as error:
         raise error.at(asset="context template", path="story_string") from error
-    state.scratch["entries"] = template
     state.stat("prompt_entries", len(tree.body))
 
 
@@ -160,7 +159,7 @@ class Example(msgspec.Struct, frozen=True):
 
 def text_examples(state: State, scene: Scene) -> tuple[list[Example], str]:
     """The pieces in order, and the examples as ``mesExamplesRaw`` has them."""
-    dialogues, instruct = example_dialogues(scene, state.made_by("lore")), instruct_of(scene)
+    dialogues, instruct = example_dialogues(scene, state.scratch[LORE_TEXTS]), instruct_of(scene)
     if instruct is None:
         plain = [_plain(index, block, separator) for index, (block, separator) in enumerate(dialogues)]
         return plain, "".join(piece.text for piece in plain)
@@ -205,8 +204,8 @@ class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
 
 def _run_compilation(state: State, _config: NoConfig) -> None:
     """Render what stands before the history."""
-    scene, injections, lore = scene_of(state), state.made_by("injection"), state.made_by("lore")
-    texts: StoryTexts = state.made_by("pinned_groups")
+    scene, injections, lore = scene_of(state), state.scratch[INJECTIONS], state.scratch[LORE_TEXTS]
+    texts = state.scratch[STORY_TEXTS]
     context, instruct = settings_of(scene).context, instruct_of(scene)
     in_chat = context.story_string_position is StoryPosition.IN_CHAT
     stories: list[str] = []
@@ -219,7 +218,7 @@ def _run_compilation(state: State, _config: NoConfig) -> None:
         {"story": lambda: stories.append(story_string(scene, _values(texts, injections))), "story_frame": frame}
     )
     story = "" if in_chat else stories[-1]
-    state.scratch["compilation"] = TextCompiled(
+    state.scratch[TEXT_COMPILED] = TextCompiled(
         story=story,
         pieces=_by_origin(story, (*scene.texts.pieces.values(), *lore.before, *lore.after)),
         placed=_placed(scene, stories[-1]) if in_chat else None,

@@ -1,0 +1,297 @@
+"""The history's messages, newest first, with texts at their depths.
+
+A line becomes messages here: with its speaker in the content, in the name field or nowhere, as the preset says
+(`sillytavern.md` 54, 55), and with stored reasoning in front of the newest lines that have some.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from innkeeper.content.preset import NamesBehavior
+from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.block import Block, strip_pieces
+from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.run.state import State
+from innkeeper.taverns.silly.card_texts import without_returns
+from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
+from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections, note_depths
+from innkeeper.taverns.silly.inputs import SillyInputs
+from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
+from innkeeper.taverns.silly.scene import Scene, reasoned, scene_of
+from innkeeper.taverns.silly.scratch import INJECTIONS
+
+
+class History:
+    """The history newest first, with texts at depths in their places, which fills the room there is.
+
+    ``continued`` is the message to go on with, taken out and as it is written; ``prefill`` what a reply begins with before it.
+    """
+
+    def __init__(self, scene: Scene, texts: Iterable[InjectedText], prefill: str = "") -> None:
+        self.continued: tuple[Block, ...] = ()
+        self._scene, self._skipped, self.last_text = scene, 0, ""
+        self._lines = list(scene.lines if scene.inputs.calls_tools else spoken_lines(scene.lines))
+        continued = self._lines.pop() if scene.type == "continue" and self._lines else None
+        self._texts: dict[int, list[InjectedText]] = {}
+        for text in texts:
+            if 0 <= text.depth <= MAX_DEPTH:
+                self._texts.setdefault(text.depth, []).append(text)
+        self._injected: list[Block] = []
+        if continued is not None:
+            self._continue(without_calls(continued), prefill)
+
+    def _continue(self, line: Line, prefill: str) -> None:
+        """Take out the message to go on with: without a name where a nudge follows it."""
+        scene = self._scene
+        if scene.inputs.preset.continue_prefill:
+            self.continued = _after_prefill(_blocks(scene, line, expand=False), prefill)
+            return
+        self.last_text, self._skipped = reasoned(scene, line), 1
+        blocks = _spoken(scene, line, _named(scene, line, self.last_text.replace("\r", "")))
+        self.continued = tuple(msgspec.structs.replace(block, name=None, slot="continue") for block in blocks)
+
+    def fill(self, room: Room) -> None:
+        """Place messages from the newest on, until the first that does not fit.
+
+        The macros of a message are resolved when its turn comes, so those beyond the room have no effect; what is left
+        out is recorded as it is written. An empty one is not sent, but counts for depths.
+        """
+        taken: list[Block] = []
+        for index, unit in enumerate(self._units()):
+            if not index % _SLICE:
+                charge("macro_expansion", _SLICE * _LINE_STEPS)
+            if not room.take(unit):
+                room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
+                break
+            taken += [block for block in unit if block.content or not is_empty(block)]
+        room.open("chatHistory")[:0] = reversed(taken)
+
+    def _units(self) -> Iterator[list[Block]]:
+        """What is placed together (a call with its results), newest first; a filler first when the newest is the assistant's."""
+        units = self._lined_up()
+        newest = next(units, None)
+        if newest is None:
+            return
+        text = self._scene.inputs.preset.send_if_empty
+        if text and newest[0].role in ("assistant", "tool"):  # `sillytavern.md` 53
+            yield [message_block("user", text, "send_if_empty", "chatHistory", group="history")]
+        yield newest
+        yield from units
+
+    def _lined_up(self) -> Iterator[list[Block]]:
+        depth = 0
+        voice = () if self._scene.expand.counts_plain else self._scene.voice  # no line is plain that changes something
+        for skipped in range(self._skipped):
+            yield from self._at(skipped)
+            depth = skipped + 1
+        while self._lines:
+            if depth in self._texts:
+                yield from self._at(depth)
+            blocks = _blocks(self._scene, self._lines[-1], voice=voice)
+            if blocks:
+                yield blocks
+                depth += 1
+            self._lines.pop()
+        for deeper in sorted(self._texts):
+            yield from self._at(deeper)
+
+    def _at(self, depth: int) -> Iterator[list[Block]]:
+        self._injected = list(reversed(of_depth(self._texts.pop(depth, []), depth)))
+        while self._injected:
+            yield [again_expanded(self._scene, self._injected.pop())]
+
+    def rest(self) -> list[Block]:
+        """What no unit was made of, newest first, as it is written; afterwards nothing is left."""
+        deeper = [block for depth in sorted(self._texts) for block in of_depth(self._texts[depth], depth)]
+        lines = list(self._written())
+        rest = [*reversed(self._injected), *lines, *deeper]
+        self._lines, self._texts, self._injected = [], {}, []
+        return rest
+
+    def _written(self) -> Iterator[Block]:
+        """The lines that are left, newest first, as they are written."""
+        for index, line in enumerate(reversed(self._lines)):
+            if not index % _SLICE:
+                charge("macro_expansion", _SLICE * _LEFT_OUT_STEPS)
+            yield from _blocks(self._scene, line, expand=False)
+
+
+def history_of(state: State) -> History:
+    """Line the history up, newest first (`sillytavern.md` 3). Messages are expanded when `History.fill` has room for them."""
+    scene, injections = scene_of(state), state.scratch[INJECTIONS]
+    if not scene.inputs.calls_tools:
+        note_calls(state, scene.lines, "the preset calls no tools", "set its function_calling")
+    return History(scene, _depth_texts(state, scene), injections.prefill)
+
+
+def _after_prefill(continued: list[Block], prefill: str) -> tuple[Block, ...]:
+    """The text to continue behind the preset's beginning of replies."""
+    blocks = [msgspec.structs.replace(block, slot="continue") for block in continued]
+    if prefill and blocks:
+        blocks[-1] = blocks[-1].with_(content=f"{prefill}\n\n{blocks[-1].content}")
+    return tuple(blocks)
+
+
+def again_expanded(scene: Scene, block: Block) -> Block:
+    """A message with its macros replaced as it stands: those of a text in the chat, and of one to continue, come up twice."""
+    if scene.expand.is_settled(block.content):
+        return block
+    pieces = scene.expand.pieces(block.ranges())
+    return block.with_(content=text_of(pieces), pieces=() if len(pieces) == 1 else pieces)
+
+
+def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bool = True) -> list[Block]:
+    """A line's messages, newest first. With the scene's ``voice``, those of a line without macros are kept for other builds."""
+    if line.has_tools:
+        written = pieces_of(line.text, line.origin)
+        return _tool_blocks(line, scene.expand.pieces(written) if expand else written)
+    text = reasoned(scene, line)
+    as_written = bool(voice) and text is line.text and not line.attachments
+    known = _PLAIN.get((id(line), voice)) if as_written else None
+    if known is not None:
+        return known
+    named = named_text(scene.inputs, line, text)
+    plain = scene.expand.is_settled(named)
+    if plain and not line.pieces:
+        blocks = _spoken(scene, line, named)
+    else:
+        pieces = _named(scene, line, text)
+        blocks = _spoken(scene, line, scene.expand.pieces(pieces) if expand else pieces)
+    if line.attachments and scene.media is not None:
+        ready = scene.media.attachments(line, fetch=expand)
+        return [msgspec.structs.replace(block, attachments=ready) for block in blocks]
+    return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if plain and as_written else blocks
+
+
+_PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
+"""The blocks of lines whose text macros leave alone."""
+
+
+def _named(scene: Scene, line: Line, text: str) -> Pieces:
+    """What a line says, with its speaker's name where that belongs; what macros gave before keeps their names."""
+    named = named_text(scene.inputs, line, text)
+    spoken = line.text.replace("\r", "")
+    if line.pieces and named.endswith(spoken):
+        return (*pieces_of(named.removesuffix(spoken), line.origin), *without_returns(line.pieces))
+    return pieces_of(named, line.origin)
+
+
+def _spoken(scene: Scene, line: Line, text: Pieces | str) -> list[Block]:
+    block = message_block(
+        "system" if line.narrator else "user" if line.is_user else "assistant",
+        text,
+        "history",
+        "chatHistory",
+        group="history",
+        id=f"history-{line.index}",
+        name=field_name(scene.inputs, line),
+        attachments=line.attachments,
+        origin=line.origin,
+    )
+    if line.scripts:
+        block = block.with_(metadata=FrozenDict({**block.metadata, "scripts": line.scripts}))
+    return [block]
+
+
+def _tool_blocks(line: Line, text: Pieces) -> list[Block]:
+    """A call, with what was said beside it, and its results, newest first."""
+    form = partial(
+        message_block,
+        source="history",
+        slot="chatHistory",
+        group="history",
+        bundle=f"tools:{line.index}",
+        origin=line.origin,
+    )
+    calls = form("assistant", text, message_metadata=freeze({"tool_calls": line.tool_calls, **line.beside}))
+    results = [
+        form("tool", content or NO_RESULT, message_metadata=FrozenDict(tool_call_id=key))
+        for key, content in line.tool_results
+    ]
+    return [*reversed(results), calls]
+
+
+NO_RESULT: Final = "[No content]"
+
+
+def _depth_texts(state: State, scene: Scene) -> list[InjectedText]:
+    injections = state.scratch[INJECTIONS]
+    note_depths(state, injections.depth)
+    own = [
+        InjectedText(key="", pieces=_text(prompt, injections), depth=prompt.depth, role=prompt.role, order=prompt.order)
+        for prompt in prompts_of(state).values()
+        if prompt.in_chat
+    ]
+    return [*(text for text in own if text.pieces), *injections.depth]
+
+
+def _text(prompt: Prompt, injections: Injections) -> Pieces:
+    """A prompt's text; a main prompt in the chat takes the texts beside it along, even when it is off (`sillytavern.md` 45)."""
+    if prompt.identifier != "main":
+        return prompt.pieces
+    before = [item.pieces for item in reversed(injections.before)]
+    return in_lines(*before, prompt.pieces, *(item.pieces for item in reversed(injections.after)))
+
+
+def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
+    """One depth's messages, newest first: orders from high to low, in each system, user, assistant.
+
+    The preset's own texts and the others are stripped, then joined: of a blank one the line break remains.
+    """
+    blocks, chosen = [], dict[tuple[float, str], list[InjectedText]]()
+    for text in texts:
+        chosen.setdefault((text.order, text.role), []).append(text)
+    for order in sorted({text.order for text in texts}, reverse=True):
+        for role in ROLE_ORDER:
+            together = chosen.get((order, role), ())
+            own = [text.pieces for text in together if not text.key]
+            others = sorted([text for text in together if text.key], key=lambda text: text.key)
+            parts = [strip_pieces(part) for part in (in_lines(*own), *[text.pieces for text in others]) if part]
+            joined = tuple([piece for part in parts for piece in (LINE_BREAK, *part)][1:])
+            if joined:
+                blocks.append(message_block(role, joined, "injection", "chatHistory", depth=depth))
+    return blocks
+
+
+_NOT_ALLOWED: Final = re.compile(r"[^a-zA-Z0-9_]")
+LONGEST_NAME: Final = 64
+_LINE_STEPS: Final = 60
+"""What it takes to place one message, however short it is."""
+_LEFT_OUT_STEPS: Final = 30
+"""What it takes to record one message that is left out."""
+_SLICE: Final = 16
+"""Messages that are charged for at once."""
+
+
+def named_text(inputs: SillyInputs, line: Line, text: str) -> str:
+    """The text with the speaker's name in front where the preset's names behaviour puts it (`sillytavern.md` 54, 55).
+
+    Carriage returns are not sent.
+    """
+    if "\r" in text:
+        text = text.replace("\r", "")
+    behavior = inputs.preset.names_behavior
+    if behavior in (NamesBehavior.NONE, NamesBehavior.COMPLETION):
+        return text
+    if line.narrator and (inputs.group is None or behavior is NamesBehavior.CONTENT):
+        return text
+    if behavior is NamesBehavior.CONTENT:
+        return f"{line.name}: {text}" if line.name else text
+    elsewhere = inputs.group is not None or line.force_avatar is not None
+    return f"{line.name}: {text}" if elsewhere and line.name != inputs.user else text
+
+
+def field_name(inputs: SillyInputs, line: Line) -> str | None:
+    """The name for the message's name field, with other characters as ``_``; ``None`` when it carries none."""
+    if inputs.preset.names_behavior is not NamesBehavior.COMPLETION or not line.name:
+        return None
+    return _NOT_ALLOWED.sub("_", line.name)[:LONGEST_NAME]
