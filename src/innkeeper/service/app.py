@@ -198,19 +198,18 @@ def create_app(
         UnavailableError: the extra ``serve`` is not installed.
     """
     checked = (settings or Settings()).checked()
-    mounting = library("starlette.routing")
-    from innkeeper.service.connect.connect import connect_app
+    library("starlette.routing")
+    from innkeeper.service.connect.connect import RUN, connect_mount
     from innkeeper.service.connect.grpc_server import grpc_served
-    from innkeeper.service.connect.messages import SERVICE
     from innkeeper.service.connect.runs import Runs
     from innkeeper.service.doors import ModelRoutes, response_store
     from innkeeper.service.gateway.gateway import Gateway
-    from innkeeper.service.gateway.routes import routes
+    from innkeeper.service.gateway.routes import gateway_pages, gateway_socket
     from innkeeper.service.gateway.system import gateway_description
     from innkeeper.service.guard.application import guarded_application
-    from innkeeper.service.health import Readiness, health_routes
+    from innkeeper.service.health import Readiness, health_pages
     from innkeeper.service.library_surfaces import LibrarySurfaces
-    from innkeeper.service.openapi.route import DESCRIPTIONS, described
+    from innkeeper.service.openapi.route import described_routes
     from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.stored_profiles import stored_folders
     from innkeeper.service.prompts.surface import PromptSurface
@@ -246,18 +245,14 @@ def create_app(
             pool.close()
 
     gate.observers = (log_call, metrics.observe, *spans())
+    tables = [health_pages(readiness, metrics), gateway_pages(gateway, pool), *model_routes.tables(), prompts.pages()]
+    others = [gateway_description(gateway.state), RUN, *kept.descriptions]
     app = guarded_application(
         [
-            *health_routes(readiness, metrics),
-            *routes(gateway, gate, pool),
-            described(
-                [gateway_description(gateway.state), *DESCRIPTIONS, *kept.descriptions],
-                keyed=bool(checked.keys),
-            ),
-            *model_routes.routes(),
-            *prompts.routes(),
+            *described_routes(tables, others, keyed=bool(checked.keys)),
+            gateway_socket(gateway, gate, pool),
             *kept.routes(),
-            mounting.Mount(f"/{SERVICE}", connect_app(runs, checked)),
+            connect_mount(runs, checked),
             *(() if inspector is None else inspector.routes),
         ],
         checked,

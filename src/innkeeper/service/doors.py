@@ -6,15 +6,14 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from starlette.routing import BaseRoute
-
 from innkeeper.inference.routing.models import Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.library.outside import MACHINE
 from innkeeper.service.answers import CompletionHandler
-from innkeeper.service.anthropic.routes import routes as anthropic_routes
-from innkeeper.service.openai.routes import routes as openai_routes
+from innkeeper.service.anthropic.routes import anthropic_pages
+from innkeeper.service.openai.routes import openai_pages
 from innkeeper.service.openai.store import DatabaseResponses, MemoryResponses, ResponseStore
+from innkeeper.service.pages import PageTable
 from innkeeper.service.settings import Settings
 
 _LATE: Final = ("aiohttp", "httpx", "innkeeper.dialects.registry", "innkeeper.inference.adapters.registry")
@@ -29,7 +28,7 @@ def warm() -> None:
 
 
 class ModelRoutes:
-    """The routes of the model surfaces. Close them with the application.
+    """The model surfaces. Close them with the application.
 
     Args:
         models: who answers; the model on this machine where left out.
@@ -40,10 +39,10 @@ class ModelRoutes:
         self.models = RouteModels(Routes.read()) if models is None else models
         self._store = MemoryResponses() if store is None else store
 
-    def routes(self) -> list[BaseRoute]:
-        """The routes."""
+    def tables(self) -> tuple[PageTable, ...]:
+        """The pages of each surface."""
         completions, started = CompletionHandler(self.models), MACHINE.now().epoch_ms // 1000
-        return [*openai_routes(completions, self._store, started), *anthropic_routes(completions)]
+        return openai_pages(completions, self._store, started), anthropic_pages(completions)
 
     async def close(self) -> None:
         """Let go of connections and models."""

@@ -6,12 +6,14 @@ The first two need no key, since the programs that watch over a service send non
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from innkeeper.service.errors import RETRY_SECONDS
+from innkeeper.service.openapi.document import SERVICE, TEXT, listed, named, operation, record, text_reply
+from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.telemetry.metrics import CONTENT_TYPE, Metrics
 
 
@@ -30,7 +32,7 @@ class Readiness:
         return [name for name, check in self.checks.items() if not check()]
 
 
-def health_routes(readiness: Readiness, metrics: Metrics) -> list[BaseRoute]:
+def health_pages(readiness: Readiness, metrics: Metrics) -> PageTable:
     """``/health``, ``/ready`` and ``/metrics``."""
 
     async def health(_: Request) -> Response:
@@ -47,8 +49,25 @@ def health_routes(readiness: Readiness, metrics: Metrics) -> list[BaseRoute]:
     async def numbers(_: Request) -> Response:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
-    return [
-        Route("/health", health, methods=["GET", "POST"]),
-        Route("/ready", ready, methods=["GET"]),
-        Route("/metrics", numbers, methods=["GET"]),
-    ]
+    pages = (
+        Page("GET POST", "/health", health, _HEALTH),
+        Page("GET", "/ready", ready, _READY),
+        Page("GET", "/metrics", numbers, text_reply("What Prometheus reads.", SERVICE, CONTENT_TYPE)),
+    )
+    return PageTable(pages, _SCHEMAS)
+
+
+def _probe(summary: str, reply: str) -> dict[str, Any]:
+    return operation(summary, SERVICE, reply=named(reply), error="Problem", open_to_all=True)
+
+
+_HEALTH: Final = _probe("That the service is there.", "Health")
+_READY: Final = _probe("Whether it can take calls.", "Readiness")
+_READY["responses"]["503"] = {
+    "description": "it starts or stops",
+    "content": {"application/json": {"schema": named("Readiness")}},
+}
+_SCHEMAS: Final = {
+    "Health": record(("status",), status={"const": "ok"}),
+    "Readiness": record(("status",), status={"enum": ["ready", "starting", "stopping"]}, waiting_for=listed(TEXT)),
+}

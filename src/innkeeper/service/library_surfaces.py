@@ -12,6 +12,7 @@ from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models
 from innkeeper.service.jobs.door import JobsDoor
 from innkeeper.service.openapi.document import Description
+from innkeeper.service.openapi.workers import WORKERS
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.surface import TaskSurface
@@ -36,8 +37,8 @@ class LibrarySurfaces:
 
     @property
     def descriptions(self) -> tuple[Description, ...]:
-        """What the OpenAPI document tells of them, beside the workers."""
-        return (self._jobs.description, *self._tasks.descriptions)
+        """Their part of the OpenAPI document."""
+        return (WORKERS, self._jobs.description, *self._tasks.descriptions)
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""

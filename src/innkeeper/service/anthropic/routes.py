@@ -7,18 +7,20 @@ from typing import Final
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.requests.messages import read_messages
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.service.answers import CompletionHandler, Surface, json_body, json_response, with_errors
+from innkeeper.service.anthropic.schemas import SCHEMAS
+from innkeeper.service.openapi.document import named, operation
+from innkeeper.service.pages import Page, PageTable
 
 _MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id")
 
 
-def routes(answering: CompletionHandler) -> list[BaseRoute]:
+def anthropic_pages(answering: CompletionHandler) -> PageTable:
     """``/v1/messages`` and ``/v1/messages/count_tokens``."""
 
     async def create(web: WebRequest) -> Response:
@@ -32,10 +34,28 @@ def routes(answering: CompletionHandler) -> list[BaseRoute]:
         tokens = await asyncio.to_thread(_tokens, asked, cards[asked.model].model or asked.model)
         return json_response({"input_tokens": tokens})
 
-    return [
-        Route("/v1/messages", create, methods=["POST"]),
-        Route("/v1/messages/count_tokens", with_errors(count, envelope), methods=["POST"]),
-    ]
+    pages = (
+        Page("POST", "/v1/messages", create, _CREATE),
+        Page("POST", "/v1/messages/count_tokens", with_errors(count, envelope), _COUNT),
+    )
+    return PageTable(pages, SCHEMAS)
+
+
+_CREATE: Final = operation(
+    "Answer a chat, as Anthropic has it.",
+    "anthropic",
+    body=named("MessagesRequest"),
+    reply=named("AnthropicAnswer"),
+    error="AnthropicError",
+    streams=True,
+)
+_COUNT: Final = operation(
+    "How many tokens a request has.",
+    "anthropic",
+    body=named("CountRequest"),
+    reply=named("TokenCount"),
+    error="AnthropicError",
+)
 
 
 def _tokens(asked: GenerationRequest, model: str) -> int:

@@ -10,6 +10,8 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Protocol
 
+from starlette.routing import Mount
+
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.connect.messages import (
     EVENT,
@@ -21,9 +23,51 @@ from innkeeper.service.connect.messages import (
     write_proto,
 )
 from innkeeper.service.connect.status import code_of
+from innkeeper.service.openai.schemas import FUNCTION
+from innkeeper.service.openapi.document import (
+    MAYBE_OBJECT,
+    MAYBE_TEXT,
+    NUMBER,
+    TEXT,
+    Description,
+    closed,
+    listed,
+    named,
+    operation,
+    record,
+)
 from innkeeper.service.settings import Settings
 
 LOG: Final = logging.getLogger("innkeeper.service")
+
+_DESCRIPTION: Final = operation(
+    "Run a tool's prompt.", "run", body=named("RunRequest"), reply=named("RunResponse"), error="ConnectError"
+)
+_DESCRIPTION["responses"]["415"] = {"description": "a type of body that Connect has not"}
+
+RUN: Final = Description(
+    {f"/{SERVICE}/Run": {"post": _DESCRIPTION}},
+    {
+        "RunRequest": closed(
+            record(
+                ("tool_name", "input"),
+                tool_name={"type": "string", "pattern": "\\S"},
+                input={"type": "string", "minLength": 1},
+                instructions=MAYBE_TEXT,
+                model=MAYBE_TEXT,
+                temperature=NUMBER,
+                top_p=NUMBER,
+                max_output_tokens={"type": ["integer", "null"], "minimum": 1},
+                tools=listed(FUNCTION),
+                tool_choice={},
+                metadata=MAYBE_OBJECT,
+            )
+        ),
+        "RunResponse": record(("id", "model", "output"), id=TEXT, model=TEXT, output={"type": "array"}),
+        "ConnectError": record(("code",), code=TEXT, message=TEXT),
+    },
+)
+"""The prompt service over Connect, in JSON; its streams, and protobuf, are described by ``prompt.proto``."""
 
 
 class PromptRuns(Protocol):
@@ -128,6 +172,11 @@ def connect_app(runs: PromptRuns, settings: Settings) -> Any:
         codecs=[_Json("json", size), _Json("connect+json", size), _Proto()],
         read_max_bytes=size,
     )
+
+
+def connect_mount(runs: PromptRuns, settings: Settings) -> Mount:
+    """The route of all that is below ``/prompt.v1.PromptService``."""
+    return Mount(f"/{SERVICE}", connect_app(runs, settings))
 
 
 def _connect_error(error: Exception) -> Exception:

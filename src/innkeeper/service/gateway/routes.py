@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -25,14 +25,16 @@ from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, PING, PONG, fa
 from innkeeper.service.gateway.system import page
 from innkeeper.service.guard.guard import lower_headers, response
 from innkeeper.service.guard.work import Gate, Ticket, share
+from innkeeper.service.openapi.document import SERVICE, text_reply
+from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.record import SOCKET, CallRecord
 
-_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+_METHODS: Final = "GET POST PUT PATCH DELETE HEAD OPTIONS"
 
 
-def routes(gateway: Gateway, gate: Gate, pool: Pool) -> list[BaseRoute]:
-    """``/api/…``, ``/docs`` (``/`` too) and the WebSocket ``/ws``."""
+def gateway_pages(gateway: Gateway, pool: Pool) -> PageTable:
+    """``/api/…``, which `gateway_description` describes, and ``/docs`` (``/`` too)."""
 
     async def call(request: WebRequest) -> Response:
         scope = request.scope
@@ -54,12 +56,17 @@ def routes(gateway: Gateway, gate: Gate, pool: Pool) -> list[BaseRoute]:
     def text() -> str:
         return page(gateway.state.operations)
 
-    return [
-        Route("/api/{path:path}", call, methods=_METHODS),
-        Route("/docs", docs, methods=["GET"]),
-        Route("/", docs, methods=["GET"]),
-        WebSocketRoute(MESSAGES, Sockets(gateway, gate, pool)),
-    ]
+    pages = (
+        Page(_METHODS, "/api/{path:path}", call),
+        Page("GET", "/docs", docs, text_reply("All operations, to read.", SERVICE, "text/html")),
+        Page("GET", "/", docs, text_reply("The same page.", SERVICE, "text/html")),
+    )
+    return PageTable(pages)
+
+
+def gateway_socket(gateway: Gateway, gate: Gate, pool: Pool) -> BaseRoute:
+    """The WebSocket ``/ws``."""
+    return WebSocketRoute(MESSAGES, Sockets(gateway, gate, pool))
 
 
 IDLE_SECONDS: Final = 60.0

@@ -17,10 +17,20 @@ from innkeeper import __version__
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import GatewayOperation, Operations
 from innkeeper.service.gateway.state import AppState, Call
-from innkeeper.service.openapi.document import Description, document, errors, named
-from innkeeper.service.openapi.pages import PROBLEM
+from innkeeper.service.openapi.document import OBJECT, SERVICE, TEXT, Description, document, errors, named, record
 
 TITLE: Final = "Innkeeper"
+
+PROBLEM: Final = {
+    "Refusal": record(("error",)),
+    "Problem": record(
+        error_code=TEXT,
+        message=TEXT,
+        detail=TEXT,
+        problem=record(("kind", "message"), kind=TEXT, message=TEXT, hint=TEXT, details=OBJECT),
+    ),
+}
+"""The gateway's errors, and the service's own."""
 
 
 def health(state: AppState) -> dict[str, Any]:
@@ -73,7 +83,7 @@ def gateway_description(state: AppState) -> Description:
     schemas: dict[str, Any] = {}
     paths = {f"/api/{name}": _path(operation, schemas) for name, operation in state.operations.items()}
     for page, words in (("/api/health", "That the service answers."), ("/api/info", "What this service is.")):
-        paths[page] = {"get": {"summary": words, "tags": ["service"], "responses": _replies({"type": "object"})}}
+        paths[page] = {"get": {"summary": words, "tags": [SERVICE], "responses": _replies({"type": "object"})}}
     return Description(paths, {**schemas, **PROBLEM})
 
 

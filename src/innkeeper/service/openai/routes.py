@@ -1,4 +1,4 @@
-"""OpenAI's surface over HTTP: its routes below ``/v1``."""
+"""OpenAI's surface over HTTP: its pages below ``/v1``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.requests.chat import read_chat
 from innkeeper.inference.requests.completion import read_completion
@@ -31,14 +30,17 @@ from innkeeper.service.answers import (
     with_errors,
 )
 from innkeeper.service.cancelling import unless_gone
+from innkeeper.service.openai.schemas import SCHEMAS
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
+from innkeeper.service.openapi.document import named, operation, parameter
+from innkeeper.service.pages import Page, PageTable
 
 _CHAT: Final = Surface("openai-chat", read_chat, CHAT, envelope)
 _RESPONSES: Final = Surface("openai-responses", read_responses, RESPONSES, envelope)
 _COMPLETION: Final = Surface("text-completion", read_completion, COMPLETION, envelope)
 
 
-def routes(answering: CompletionHandler, store: ResponseStore, started: int) -> list[BaseRoute]:
+def openai_pages(answering: CompletionHandler, store: ResponseStore, started: int) -> PageTable:
     """``chat/completions``, ``responses`` and what is stored of them, ``completions``, ``embeddings``, ``models``.
 
     ``started`` is when the service began, in seconds: what models say of their age.
@@ -61,18 +63,49 @@ def routes(answering: CompletionHandler, store: ResponseStore, started: int) -> 
         ticket.record.operation = "embeddings"
         return json_response(await unless_gone(web.receive, answering.models.embeddings(body)))
 
-    return [
-        Route("/v1/chat/completions", chat, methods=["POST"]),
-        Route("/v1/completions", complete, methods=["POST"]),
-        Route("/v1/embeddings", with_errors(embed), methods=["POST"]),
-        Route("/v1/responses", stored.create, methods=["POST"]),
-        Route("/v1/responses/{response_id}", with_errors(stored.get), methods=["GET"]),
-        Route("/v1/responses/{response_id}", with_errors(stored.delete), methods=["DELETE"]),
-        Route("/v1/responses/{response_id}/cancel", with_errors(stored.cancel), methods=["POST"]),
-        Route("/v1/responses/{response_id}/input_items", with_errors(stored.items), methods=["GET"]),
-        Route("/v1/models", listed.all, methods=["GET"]),
-        Route("/v1/models/{name:path}", with_errors(listed.one), methods=["GET"]),
-    ]
+    one = "/v1/responses/{response_id}"
+    pages = (
+        Page("POST", "/v1/chat/completions", chat, _asked("Answer a chat.", "ChatRequest", "ChatCompletion")),
+        Page("POST", "/v1/completions", complete, _asked("Go on with a text.", "CompletionRequest", "Completion")),
+        Page("POST", "/v1/embeddings", with_errors(embed), _EMBEDDINGS),
+        Page(
+            "POST",
+            "/v1/responses",
+            stored.create,
+            _asked("Answer, and keep the response.", "ResponsesRequest", "Response"),
+        ),
+        Page("GET", one, with_errors(stored.get), _looked("A response that was kept.", "Response", _ID)),
+        Page("DELETE", one, with_errors(stored.delete), _looked("Forget a response.", "DeletedResponse", _ID)),
+        Page(
+            "POST", f"{one}/cancel", with_errors(stored.cancel), _looked("Stop a response under way.", "Response", _ID)
+        ),
+        Page(
+            "GET",
+            f"{one}/input_items",
+            with_errors(stored.items),
+            _looked("What a response was asked.", "InputItems", _ID),
+        ),
+        Page("GET", "/v1/models", listed.all, _looked("The routes and profiles that this key may use.", "ModelList")),
+        Page(
+            "GET",
+            "/v1/models/{name:path}",
+            with_errors(listed.one),
+            _looked("One of them.", "Model", parameter("name", "its name")),
+        ),
+    )
+    return PageTable(pages, SCHEMAS)
+
+
+def _asked(summary: str, body: str, reply: str, *, streams: bool = True) -> dict[str, Any]:
+    return operation(summary, "openai", body=named(body), reply=named(reply), error="OpenAIError", streams=streams)
+
+
+def _looked(summary: str, reply: str, *parameters: dict[str, Any]) -> dict[str, Any]:
+    return operation(summary, "openai", reply=named(reply), error="OpenAIError", parameters=parameters)
+
+
+_ID: Final = parameter("response_id", "a response's `id`")
+_EMBEDDINGS: Final = _asked("Embed texts, where the model can.", "EmbeddingsRequest", "Embeddings", streams=False)
 
 
 class _Listed:

@@ -13,7 +13,17 @@ from innkeeper import __version__
 
 TITLE: Final = "Innkeeper"
 
+SERVICE: Final = "service"
+"""The tag of pages about the service itself."""
+
 Schema = Mapping[str, Any]
+
+TEXT: Final[dict[str, Any]] = {"type": "string"}
+FLAG: Final = {"type": ["boolean", "null"]}
+NUMBER: Final = {"type": ["number", "null"]}
+OBJECT: Final[dict[str, Any]] = {"type": "object"}
+MAYBE_TEXT: Final = {"type": ["string", "null"]}
+MAYBE_OBJECT: Final = {"type": ["object", "null"]}
 
 
 class Description(NamedTuple):
@@ -114,6 +124,11 @@ def parameter(name: str, words: str, place: str = "path") -> dict[str, Any]:
     """A text in the path, which has to be there, or in the query or the headers."""
     schema = {"type": "string", **({"minLength": 1} if place == "path" else {})}
     return {"name": name, "in": place, "required": place == "path", "description": words, "schema": schema}
+
+
+def constant(value: str) -> dict[str, Any]:
+    """The schema of a text that is always this one."""
+    return {"type": "string", "const": value}
 
 
 def record(required: Iterable[str] = (), /, **properties: Schema) -> dict[str, Any]:

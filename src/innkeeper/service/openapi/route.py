@@ -1,33 +1,32 @@
-"""``/openapi.json`` over HTTP, and what it tells of all surfaces but the gateway, whose operations may be others."""
+"""``/openapi.json`` over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from innkeeper.prompt.once import once
 from innkeeper.service.exchange import JSON, encode
-from innkeeper.service.openapi.document import Description, document
-from innkeeper.service.openapi.models import MODELS
-from innkeeper.service.openapi.pages import PAGES, PROMPTS, RUN
-from innkeeper.service.openapi.workers import WORKERS
-
-DESCRIPTIONS: Final = (PAGES, MODELS, PROMPTS, RUN, WORKERS)
-"""One a surface."""
+from innkeeper.service.openapi.document import OBJECT, SERVICE, Description, document, operation
+from innkeeper.service.pages import Page, PageTable
 
 
-def described(descriptions: Iterable[Description], *, keyed: bool) -> BaseRoute:
-    """The route; the document is written when somebody asks for it first."""
+def described_routes(tables: Sequence[PageTable], others: Iterable[Description], *, keyed: bool) -> list[BaseRoute]:
+    """Return the routes of all pages, and that of the document, which describes them and what else the application has.
+
+    The document is written when somebody asks for it first.
+    """
 
     @once
     def text() -> bytes:
-        return encode(document(descriptions, keyed=keyed))
+        return encode(document([*others, *(table.described() for table in (*tables, own))], keyed=keyed))
 
     async def show(_: Request) -> Response:
         return Response(text(), media_type=JSON)
 
-    return Route("/openapi.json", show, methods=["GET"])
+    description = operation("This document.", SERVICE, reply=OBJECT, error="Problem")
+    own = PageTable([Page("GET", "/openapi.json", show, description)])
+    return [route for table in (*tables, own) for route in table.routes()]

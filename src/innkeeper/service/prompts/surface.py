@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from innkeeper.conversation.state import StatesInMemory, StateStore
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
@@ -16,6 +15,8 @@ from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.guard import lower_headers, response
+from innkeeper.service.openapi.document import MAYBE_TEXT, OBJECT, TEXT, listed, operation, parameter, record
+from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.answer import HIDDEN_HEADER, PREFIX, PROFILES_HEADER
 from innkeeper.service.prompts.operations import OPERATIONS
@@ -63,10 +64,10 @@ class PromptSurface:
         profiles = ProfileModels(there, self.models, pool, states=_states(settings), plans=self.plans, stored=stored)
         self.models = AnyOf(profiles, self.models)
 
-    def routes(self) -> list[BaseRoute]:
-        """The routes."""
-        operations = [Route(f"{PREFIX}{name}", self._operate, methods=["POST"]) for name in OPERATIONS]
-        return [*operations, Route(f"{PLANS}{{number}}", self._plan, methods=["GET"])]
+    def pages(self) -> PageTable:
+        """The pages."""
+        operations = [Page("POST", PREFIX + name, self._operate, _DESCRIPTIONS[name]) for name in OPERATIONS]
+        return PageTable([*operations, Page("GET", f"{PLANS}{{number}}", self._plan, _PLAN)])
 
     def followed(self) -> AbstractAsyncContextManager[None]:
         """Follow the stored profiles meanwhile."""
@@ -98,6 +99,37 @@ class PromptSurface:
         except InnkeeperError as error:
             return response(refusal(PREFIX, error))
         return response(reply)
+
+
+_TURN: Final = record(
+    request=OBJECT,
+    profile=TEXT,
+    messages=listed(OBJECT),
+    dialect=MAYBE_TEXT,
+    model=MAYBE_TEXT,
+)
+
+
+def _made(summary: str, body: dict[str, Any] = _TURN) -> dict[str, Any]:
+    return operation(summary, "prompts", body=body, reply=OBJECT, error="OpenAIError")
+
+
+_DESCRIPTIONS: Final = {
+    "build": _made("The prompt of a request, or of a turn over a profile."),
+    "explain": _made("What is in a prompt, and why."),
+    "diff": _made("What one prompt has that another has not.", record(("a", "b"), a=_TURN, b=_TURN)),
+    "count": _made(
+        "Tokens of a text, of messages, or of a prompt.",
+        {**_TURN, "properties": {**_TURN["properties"], "text": MAYBE_TEXT}},
+    ),
+}
+_PLAN: Final = operation(
+    "The plan behind an answer.",
+    "prompts",
+    reply=OBJECT,
+    error="OpenAIError",
+    parameters=[parameter("number", "what `x-innkeeper-plan` says")],
+)
 
 
 def _states(settings: Settings) -> StateStore:

@@ -1,0 +1,48 @@
+"""Pages: paths of the service over HTTP, each declared once: what answers there, and its part of the OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from innkeeper.prompt.data import EMPTY
+from innkeeper.service.openapi.document import Description, Schema
+
+Endpoint = Callable[[WebRequest], Awaitable[Response]]
+
+
+class Page(NamedTuple):
+    """A path, its method (or several, with blanks between them), what answers, and an operation of the OpenAPI document.
+
+    Parts of the path in braces are as Starlette has them. Without a description it is left out of the document.
+    """
+
+    method: str
+    path: str
+    answer: Endpoint
+    description: Mapping[str, Any] = EMPTY
+
+
+class PageTable(NamedTuple):
+    """The pages of one surface, and the schemas that their descriptions name."""
+
+    pages: Sequence[Page]
+    schemas: Mapping[str, Schema] = EMPTY
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [Route(page.path, page.answer, methods=page.method.split()) for page in self.pages]
+
+    def described(self) -> Description:
+        """Return their part of the OpenAPI document."""
+        paths: dict[str, dict[str, Any]] = {}
+        for page in self.pages:
+            if page.description:
+                item = paths.setdefault(re.sub(r":\w+}", "}", page.path), {})
+                item.update(dict.fromkeys(page.method.lower().split(), page.description))
+        return Description(paths, self.schemas)
