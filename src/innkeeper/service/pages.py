@@ -19,13 +19,14 @@ Endpoint = Callable[[WebRequest], Awaitable[Response]]
 class Page(NamedTuple):
     """A path, its method (or several, with blanks between them), what answers, and an operation of the OpenAPI document.
 
-    Parts of the path in braces are as Starlette has them. Without a description it is left out of the document.
+    Parts of the path in braces are as Starlette has them. Without a description it is left out of the document; one
+    that takes long to write is made when it is asked for.
     """
 
     method: str
     path: str
     answer: Endpoint
-    description: Mapping[str, Any] = EMPTY
+    description: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = EMPTY
 
 
 class PageTable(NamedTuple):
@@ -43,6 +44,7 @@ class PageTable(NamedTuple):
         paths: dict[str, dict[str, Any]] = {}
         for page in self.pages:
             if page.description:
+                description = page.description() if callable(page.description) else page.description
                 item = paths.setdefault(re.sub(r":\w+}", "}", page.path), {})
-                item.update(dict.fromkeys(page.method.lower().split(), page.description))
+                item.update(dict.fromkeys(page.method.lower().split(), description))
         return Description(paths, self.schemas)

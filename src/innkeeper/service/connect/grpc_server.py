@@ -119,7 +119,10 @@ class GrpcServer:
     @asynccontextmanager
     async def _entered(self, body: bytes, context: Any) -> AsyncIterator[_Message]:
         """The request of a caller who may call now. Raises what the guard raises, and `FormatError`."""
-        headers = {name.lower(): _text(value) for name, value in context.invocation_metadata() or ()}
+        headers = {
+            name.lower(): value if isinstance(value, str) else value.decode("latin-1")
+            for name, value in context.invocation_metadata() or ()
+        }
         record = CallRecord(method="gRPC", path=f"/{SERVICE}", surface=SURFACE, trace=headers.get("traceparent", ""))
         with self._gate.recorded(record):
             record.caller = self._gate.throttle.caller(headers, _address(context.peer()))
@@ -165,10 +168,6 @@ def _all_descriptors(health: Any) -> Any:
     health.DESCRIPTOR.CopyToProto(file)
     ours.Add(file)
     return ours
-
-
-def _text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _address(peer: str) -> str:

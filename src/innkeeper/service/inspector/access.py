@@ -13,8 +13,12 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
+from starlette.requests import Request
+
+from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.machine import random_bytes
-from innkeeper.service.errors import KeyMissingError, ScopeError
+from innkeeper.service.errors import MIB, BodyLimitError, KeyMissingError, ScopeError
+from innkeeper.service.exchange import JSON
 from innkeeper.service.guard.grants import Grant
 
 
@@ -39,6 +43,7 @@ OWNER: Final = Visitor()
 """Whoever opened the address that was printed where the service was started."""
 
 _TOKEN_BYTES: Final = 32
+_JSON_BYTES: Final = 8 * MIB
 
 
 class Access:
@@ -77,6 +82,16 @@ class Access:
         if morsel is None or not hmac.compare_digest(_digest(morsel.value), _digest(self._session)):
             hint = "open the address that `innkeeper inspect` prints; each works once"
             raise KeyMissingError("this browser has not opened the inspector", hint=hint)
+
+
+async def json_bytes_of(web: Request, allowed: int = _JSON_BYTES) -> bytes:
+    """Return a body that says to be JSON, which forms of other pages cannot say. Raises `FormatError`, `BodyLimitError`."""
+    if web.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise FormatError("the body is not JSON", hint=f"send it with content-type: {JSON}")
+    body = await web.body()
+    if len(body) > allowed:
+        raise BodyLimitError("the body", limit="MAX_UPLOAD", allowed=allowed, found=len(body))
+    return body
 
 
 def _digest(text: str) -> bytes:

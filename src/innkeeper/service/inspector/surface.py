@@ -1,10 +1,10 @@
-"""Surface: the inspector over HTTP: its page, its API below ``/v1/inspector``, its socket; all behind `Access`."""
+"""Surface: the inspector over HTTP: its page, its API below ``/v1/inspector``, its socket."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -13,24 +13,28 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError, UsageError
+from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.service.error_facts import inspector_reply
-from innkeeper.service.errors import MAX_UPLOAD, MIB, BodyLimitError
+from innkeeper.service.errors import MAX_UPLOAD
 from innkeeper.service.exchange import JSON
 from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.guard import HEADERS, response
 from innkeeper.service.guard.work import Gate
-from innkeeper.service.inspector.access import Access, Visitor
-from innkeeper.service.inspector.description import document_bytes
+from innkeeper.service.inspector.access import Access, Visitor, json_bytes_of
+from innkeeper.service.inspector.description import API, BYTES, REPLAY, api_page, document_bytes
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.desks import Desks
 from innkeeper.service.inspector.desk.frames import Answer, Call
-from innkeeper.service.inspector.library.routes import LibraryRoutes
+from innkeeper.service.inspector.library.routes import LibraryPages
 from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.page import INDEX, assets
+from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
+from innkeeper.service.inspector.views.inspection import Inspection, Wire
+from innkeeper.service.inspector.views.workspace import Changes, FileContent, FileReply, FileView, Saved, Workspace
+from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,15 +45,11 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("innkeeper.service")
 
 PAGE: Final = "/inspector/"
-API: Final = "/v1/inspector/"
 
 MAX_LIVE: Final = 16
 """Open pages of one workspace (no error: the next one is not connected)."""
 
 _BUSY: Final = 1013
-
-Scope = Any
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Inspector:
@@ -75,11 +75,12 @@ class Inspector:
         settings: Settings | None = None,
     ) -> None:
         self.desks, self.access, self._talk = Desks(desk, another), access, talk
-        self._library = None if library is None else LibraryRoutes(library, _json)
-        self.routes = self._routes()
+        self._library = None if library is None else LibraryPages(library)
+        self.table = self._table()
+        self.routes = [*self.table.routes(), WebSocketRoute(API + "live", self._socket)]
         settings = settings or Settings()
         self._app = guarded_application(
-            [Route("/health", self._health, methods=["GET"]), *self.routes],
+            [*PageTable([Page("GET", "/health", self._health)]).routes(), *self.routes],
             settings,
             Gate(calls=settings.max_calls, volume=settings.max_bodies, keys=settings.keys),
             lifespan=self._lifespan,
@@ -87,7 +88,7 @@ class Inspector:
             headers=HEADERS,
         )
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one connection of ASGI."""
         await self._app(scope, receive, send)
 
@@ -115,44 +116,48 @@ class Inspector:
         if self._talk is not None:
             await self._talk.close()
 
-    def _routes(self) -> list[BaseRoute]:
-        return [
-            Route(PAGE.rstrip("/"), self._home, methods=["GET"]),
-            Route(PAGE, self._guarded(self._page), methods=["GET"]),
-            Route(PAGE + "{path:path}", self._guarded(self._asset), methods=["GET"]),
-            *(Route(API + path, self._guarded(handler), methods=[method]) for method, path, handler in self._api()),
-            *self._library_routes(),
-            WebSocketRoute(API + "live", self._socket),
+    def _table(self) -> PageTable:
+        """The pages: those without a description are for browsers."""
+        asked, file = self._asked, "files/{id}"
+        pages = [
+            Page("GET", PAGE, self._page),
+            Page("GET", PAGE + "{path:path}", self._asset),
+            Page("GET", API + "openapi.json", self._described),
+            api_page(
+                "GET", "workspace", asked("view"), "The files, the settings, what there is to choose from.", Workspace
+            ),
+            api_page("GET", "inspection", asked("inspection"), "The prompt and why it is as it is.", Inspection),
+            api_page("POST", "files", self._add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
+            api_page("GET", file, asked("file"), "A working copy.", FileContent),
+            api_page("GET", f"{file}/picture", asked("picture"), "A card's picture.", "image/png"),
+            api_page("GET", f"{file}/changes", asked("changes"), "What saving would change.", Changes),
+            api_page(
+                "GET", f"{file}/export", asked("export", "format"), "A file in another format.", BYTES, query=_FORMAT
+            ),
+            api_page("POST", f"{file}/save", self._save, "Save a file, and keep what was there beside it.", Saved),
+            api_page("POST", f"{file}/revert", self._revert, "Take the edits of a file back.", FileReply),
+            api_page(
+                "GET", "wire", asked("wire", "dialect"), "The request that a provider gets.", Wire, query=_DIALECT
+            ),
+            api_page("POST", "compare", self._compare, "Two variations side by side.", Comparison, body=CompareRequest),
+            api_page("GET", "replay", asked("replay"), "The build as a replay bundle.", "application/json"),
+            api_page(
+                "POST",
+                "replay",
+                self._open_replay,
+                "Open a replay bundle, which alone is used.",
+                Workspace,
+                body=REPLAY,
+            ),
+            api_page("POST", "talk", self._talked, _TALK, "text/event-stream", body=TalkRequest),
+            *(() if self._library is None else self._library.pages()),
         ]
-
-    def _library_routes(self) -> list[Route]:
-        calls = () if self._library is None else self._library.routes()
-        return [
-            Route(API + path, self._guarded(_of_visitor(answer)), methods=[method]) for method, path, answer in calls
-        ]
-
-    def _api(self) -> tuple[tuple[str, str, Handler], ...]:
-        return (
-            ("GET", "workspace", self._asked("view")),
-            ("GET", "inspection", self._asked("inspection")),
-            ("GET", "openapi.json", self._described),
-            ("POST", "files", self._add),
-            ("GET", "files/{id}", self._asked("file")),
-            ("GET", "files/{id}/picture", self._asked("picture")),
-            ("GET", "files/{id}/changes", self._asked("changes")),
-            ("GET", "files/{id}/export", self._asked("export", "format")),
-            ("POST", "files/{id}/save", self._save),
-            ("POST", "files/{id}/revert", self._revert),
-            ("GET", "wire", self._asked("wire", "dialect")),
-            ("POST", "compare", self._compare),
-            ("GET", "replay", self._asked("replay")),
-            ("POST", "replay", self._open_replay),
-            ("POST", "talk", self._talked),
-        )
+        guarded = [page._replace(answer=self._guarded(page.answer)) for page in pages]
+        return PageTable([Page("GET", PAGE.rstrip("/"), self._home), *guarded])
 
     # ------------------------------------------------------------------------------------------------------------ access
 
-    def _guarded(self, handler: Handler) -> Handler:
+    def _guarded(self, handler: Endpoint) -> Endpoint:
         """A handler behind the cookie, whose errors are problems."""
 
         async def answer(web: Request) -> Response:
@@ -220,7 +225,7 @@ class Inspector:
         """The workspace of whoever asks. Raises `LimitError` where there is no room for it."""
         return await self.desks.of(web.state.visitor.name)
 
-    def _asked(self, name: str, detail: str = "") -> Handler:
+    def _asked(self, name: str, detail: str = "") -> Endpoint:
         """What the workspace answers to a question about a file, or with a word of the query."""
 
         async def ask(web: Request) -> Response:
@@ -230,57 +235,38 @@ class Inspector:
         return ask
 
     async def _described(self, _: Request) -> Response:
-        return Response(document_bytes(), media_type=JSON)
+        return Response(document_bytes(self.table), media_type=JSON)
 
     async def _add(self, web: Request) -> Response:
         name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
-        return _reply(*await (await self._desk(web)).add(name[:_NAME], await _body(web, MAX_UPLOAD)))
+        return _reply(*await (await self._desk(web)).add(name[:_LONGEST_NAME], await web.body()))
 
     async def _save(self, web: Request) -> Response:
-        await _body(web, _SMALL)
         return _reply(*await (await self._desk(web)).save(web.path_params["id"]))
 
     async def _revert(self, web: Request) -> Response:
-        await _body(web, _SMALL)
         return _reply(*await (await self._desk(web)).revert(web.path_params["id"]))
 
     async def _compare(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).ask(Call("compare"), await _json(web)))
+        return _reply(*await (await self._desk(web)).ask(Call("compare"), await json_bytes_of(web)))
 
     async def _open_replay(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).open_replay(await _json(web, MAX_UPLOAD)))
+        return _reply(*await (await self._desk(web)).open_replay(await json_bytes_of(web, MAX_UPLOAD)))
 
     async def _talked(self, web: Request) -> Response:
-        body = await _json(web)
+        body = await json_bytes_of(web)
         if self._talk is None:
             raise UnknownNameError("model", "", hint="no model can be asked here")
         return await self._talk.answer(await self._desk(web), body, web.receive)
 
 
-def _of_visitor(answer: Callable[[Request, Visitor], Awaitable[Response]]) -> Handler:
-    """A handler that is told who asks."""
-    return lambda web: answer(web, web.state.visitor)
-
-
-_SMALL: Final = MIB
-_NAME: Final = 200
+_TALK: Final = "Send the prompt: events delta, then end or error."
+_NAME: Final = {"name": "what the file is called"}
+_FORMAT: Final = {"format": "one of those that the workspace lists for it"}
+_DIALECT: Final = {"dialect": "one of the workspace's; the plan's own where left out"}
+_LONGEST_NAME: Final = 200
 _NO_PAGE: Final = "The page of the inspector is not built; its API answers below /v1/inspector/.\n"
 _USED: Final = "This address was used already, or is not the newest. Start `innkeeper inspect` again for another.\n"
-
-
-async def _body(web: Request, allowed: int) -> bytes:
-    """Return the body, which the guard has read. Raises `BodyLimitError`."""
-    body = await web.body()
-    if len(body) > allowed:
-        raise BodyLimitError("the body", limit="MAX_UPLOAD", allowed=allowed, found=len(body))
-    return body
-
-
-async def _json(web: Request, allowed: int = 8 * MIB) -> bytes:
-    """A body that says to be JSON, which forms of other pages cannot say. Raises `FormatError`."""
-    if web.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise FormatError("the body is not JSON", hint=f"send it with content-type: {JSON}")
-    return await _body(web, allowed)
 
 
 def _reply(answer: Answer, body: bytes) -> Response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.content.finding import show_path
 from innkeeper.prompt.block import Origin as BlockOrigin
@@ -179,7 +179,11 @@ class Origins:
                 continue
             prompts = existing(file.tree, ("prompts",))[1]
             if origin.field == "prompts" and isinstance(prompts, list):
-                at = (i for i, item in enumerate(prompts) if isinstance(item, dict) and _is_called(item, origin.entry))
+                at = (
+                    i
+                    for i, item in enumerate(prompts)
+                    if isinstance(item, dict) and item.get("identifier") == origin.entry
+                )
                 index = next(at, None)
                 if index is not None:
                     return file, file.place(("prompts", index, "content"))
@@ -207,7 +211,3 @@ class Origins:
             chat = None if file is None else file.built_of(saved=self._saved)
             self._lines = [] if chat is None else [index for index, one in enumerate(chat.messages) if not one.hidden]
         return self._lines
-
-
-def _is_called(item: dict[str, Any], identifier: str | None) -> bool:
-    return item.get("identifier") == identifier

@@ -106,7 +106,9 @@ def _view(
         key=facts.get("key"),
         at=matches.at(facts) if "span" in facts else None,
         pass_=facts.get("loop"),
-        group=_contest(facts) if "group" in facts else None,
+        group=GroupContest(str(facts["group"]), _text(facts.get("winner")), _text(facts.get("how")))
+        if "group" in facts
+        else None,
         roll=Roll(facts["roll"], facts.get("probability")) if "roll" in facts else None,
         timed=_timed(reason, facts),
         tokens=tokens,
@@ -122,10 +124,6 @@ def _position(facts: Mapping[str, Any]) -> str | None:
 
 def _whole(number: Any) -> int | None:
     return int(number) if isinstance(number, (int, float)) and math.isfinite(number) else None
-
-
-def _contest(facts: Mapping[str, Any]) -> GroupContest:
-    return GroupContest(str(facts["group"]), _text(facts.get("winner")), _text(facts.get("how")))
 
 
 def _timed(reason: str, facts: Mapping[str, Any]) -> TimedEffect | None:

@@ -1,17 +1,16 @@
-"""Calls: what each route of the library does, from its path, query and body to a view."""
+"""Calls: the operations of the library's rooms. Types of request and reply, and the summary, are read from each function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from getpass import getuser
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.machine import utc_now
-from innkeeper.prompt.once import convert, decode
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library import answers, records, rows, templates
 from innkeeper.service.inspector.library.room import LibraryRoom
@@ -38,7 +37,54 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
 
-Asked = Mapping[str, Any]
+class LibraryScope(NamedTuple):
+    """The library, who asks, and the template that the path names."""
+
+    room: LibraryRoom
+    visitor: Visitor
+    name: str = ""
+
+
+class EmptyRequest(msgspec.Struct, frozen=True):
+    """Nothing that is asked for more exactly."""
+
+
+class TemplateSearch(msgspec.Struct, frozen=True):
+    """Which templates are listed."""
+
+    search: Annotated[str, Meta(description="a part of a name, a description or a text")] = ""
+    after: Annotated[str, Meta(description="the name of the last one of the page before")] = ""
+
+
+class VersionQuery(msgspec.Struct, frozen=True):
+    """Which version is shown."""
+
+    version: Annotated[
+        int | None, Meta(description="the number of a version; the one in production, else the latest, where left out")
+    ] = None
+
+
+class VersionPair(msgspec.Struct, frozen=True):
+    """Which versions are compared."""
+
+    a: Annotated[int | None, Meta(description="the number of a version; the one in production where left out")] = None
+    b: Annotated[int | None, Meta(description="the number of a version; the latest where left out")] = None
+
+
+class LogQuery(msgspec.Struct, frozen=True):
+    """Which calls are listed."""
+
+    before: Annotated[int | None, Meta(description="the id of the last one of the page before")] = None
+    template: Annotated[str, Meta(description="the name of a template")] = ""
+    status: Annotated[str, Meta(description="ok, degraded, blocked or error")] = ""
+    request: Annotated[str, Meta(description="the id of a request")] = ""
+    tier: Annotated[str, Meta(description="sfw or nsfw")] = ""
+
+
+class MetricsQuery(msgspec.Struct, frozen=True):
+    """Which calls are counted."""
+
+    hours: Annotated[int, Meta(description="how many; 24 where left out")] = 24
 
 
 def ceiling_of(visitor: Visitor) -> Tier:
@@ -56,65 +102,55 @@ def who_is(visitor: Visitor) -> str:
         return "somebody"
 
 
-def _number(asked: Asked, name: str) -> int | None:
-    text = asked.get(name) or None
-    try:
-        return convert(text, int | None, strict=False)
-    except msgspec.ValidationError:
-        raise UsageError(f"{name} is a number, not {str(text)[:20]!r}") from None
+def see_library(_: EmptyRequest, scope: LibraryScope) -> LibraryView:
+    """Where the library is, and how much is in it."""
+    return scope.room.look(lambda shelf: rows.overview(shelf, admin=scope.visitor.is_admin))
 
 
-def see_library(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> LibraryView:
-    """The library at a glance."""
-    return room.look(lambda shelf: rows.overview(shelf, admin=visitor.is_admin))
-
-
-def see_templates(room: LibraryRoom, visitor: Visitor, asked: Asked, _: bytes) -> tuple[TemplateSummary, ...]:
+def see_templates(request: TemplateSearch, scope: LibraryScope) -> tuple[TemplateSummary, ...]:
     """The templates by name."""
-    search, after = asked.get("search", ""), asked.get("after", "")
-    return room.look(lambda shelf: templates.summaries(shelf, ceiling_of(visitor), search=search, after=after))
+    tier = ceiling_of(scope.visitor)
+    return scope.room.look(lambda shelf: templates.summaries(shelf, tier, search=request.search, after=request.after))
 
 
-def see_template(room: LibraryRoom, visitor: Visitor, asked: Asked, _: bytes) -> TemplateView:
+def see_template(request: VersionQuery, scope: LibraryScope) -> TemplateView:
     """A template with one version."""
-    tier, version = ceiling_of(visitor), _number(asked, "version")
-    return room.look(lambda shelf: templates.template_view(shelf, tier, asked["name"], version))
+    tier = ceiling_of(scope.visitor)
+    return scope.room.look(lambda shelf: templates.template_view(shelf, tier, scope.name, request.version))
 
 
-def see_changes(room: LibraryRoom, visitor: Visitor, asked: Asked, _: bytes) -> Changes:
+def see_changes(request: VersionPair, scope: LibraryScope) -> Changes:
     """Two versions of a template."""
-    tier, before, after = ceiling_of(visitor), _number(asked, "a"), _number(asked, "b")
-    return room.look(lambda shelf: templates.changes(shelf, tier, asked["name"], before, after))
+    tier = ceiling_of(scope.visitor)
+    return scope.room.look(lambda shelf: templates.changes(shelf, tier, scope.name, request.a, request.b))
 
 
-def draft(room: LibraryRoom, visitor: Visitor, asked: Asked, body: bytes) -> TemplateView:
-    """A new version, or what would be wrong with it, which everybody may ask."""
-    wanted, tier, name = decode(body, DraftRequest), ceiling_of(visitor), asked["name"]
-    if wanted.check:
-        return room.look(lambda shelf: templates.checked_draft(shelf, tier, name, wanted))
-    visitor.require_admin("change templates")
-    return _changed(
-        room, tier, name, lambda library: templates.draft_version(library, tier, name, wanted, who_is(visitor))
-    )
+def draft(request: DraftRequest, scope: LibraryScope) -> TemplateView:
+    """A new version, or what would be wrong with it."""
+    tier, name = ceiling_of(scope.visitor), scope.name
+    if request.check:
+        return scope.room.look(lambda shelf: templates.checked_draft(shelf, tier, name, request))
+    scope.visitor.require_admin("change templates")
+    return _changed(scope, lambda library: templates.draft_version(library, tier, name, request, who_is(scope.visitor)))
 
 
-def publish(room: LibraryRoom, visitor: Visitor, asked: Asked, body: bytes) -> TemplateView:
-    """Let a label point at a version."""
-    wanted, tier, name = decode(body, PublishRequest), ceiling_of(visitor), asked["name"]
-    return _changed(room, tier, name, lambda library: templates.publish(library, tier, name, wanted, who_is(visitor)))
+def publish(request: PublishRequest, scope: LibraryScope) -> TemplateView:
+    """Check a version, and let a label point at it."""
+    tier, who = ceiling_of(scope.visitor), who_is(scope.visitor)
+    return _changed(scope, lambda library: templates.publish(library, tier, scope.name, request, who))
 
 
-def roll_back(room: LibraryRoom, visitor: Visitor, asked: Asked, body: bytes) -> TemplateView:
+def roll_back(request: RollbackRequest, scope: LibraryScope) -> TemplateView:
     """Let a label point at an earlier version."""
-    wanted, tier, name = decode(body, RollbackRequest), ceiling_of(visitor), asked["name"]
-    return _changed(room, tier, name, lambda library: templates.roll_back(library, tier, name, wanted, who_is(visitor)))
+    tier, who = ceiling_of(scope.visitor), who_is(scope.visitor)
+    return _changed(scope, lambda library: templates.roll_back(library, tier, scope.name, request, who))
 
 
-def _changed(room: LibraryRoom, tier: Tier, name: str, change: Callable[[Library], int]) -> TemplateView:
+def _changed(scope: LibraryScope, change: Callable[[Library], int]) -> TemplateView:
     """The template after a change."""
-    with room.changing() as library:
+    with scope.room.changing() as library:
         version = change(library)
-    return room.look(lambda shelf: templates.template_view(shelf, tier, name, version))
+    return see_template(VersionQuery(version), scope)
 
 
 # --------------------------------------------------------------------------------------------------------------- answering
@@ -125,44 +161,42 @@ def _allowed(visitor: Visitor) -> Ceilings:
     return Ceilings() if visitor.grant is None else visitor.grant.ceilings
 
 
-def resolve(room: LibraryRoom, visitor: Visitor, _: Asked, body: bytes) -> ResolutionView:
+def resolve(request: ResolveRequest, scope: LibraryScope) -> ResolutionView:
     """Which template answers a request."""
-    wanted = decode(body, ResolveRequest)
-    return room.look(lambda shelf: answers.resolution(shelf, _allowed(visitor), wanted))
+    return scope.room.look(lambda shelf: answers.resolution(shelf, _allowed(scope.visitor), request))
 
 
-def judge(room: LibraryRoom, visitor: Visitor, _: Asked, body: bytes) -> TierView:
-    """The tier of a text."""
-    wanted = decode(body, TierRequest)
-    return room.look(lambda shelf: answers.tier_of(shelf, _allowed(visitor), wanted))
+def judge(request: TierRequest, scope: LibraryScope) -> TierView:
+    """The tier of a text, and why."""
+    return scope.room.look(lambda shelf: answers.tier_of(shelf, _allowed(scope.visitor), request))
 
 
 # --------------------------------------------------------------------------------------------------------------- catalogue
 
 
-def see_models(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> tuple[ModelRow, ...]:
-    """The models."""
-    return room.look(lambda shelf: rows.models(shelf, ceiling_of(visitor)))
+def see_models(_: EmptyRequest, scope: LibraryScope) -> tuple[ModelRow, ...]:
+    """The models of the catalogue."""
+    return scope.room.look(lambda shelf: rows.models(shelf, ceiling_of(scope.visitor)))
 
 
-def see_providers(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> tuple[ProviderRow, ...]:
-    """The providers."""
-    return room.look(lambda shelf: rows.providers(shelf, admin=visitor.is_admin))
+def see_providers(_: EmptyRequest, scope: LibraryScope) -> tuple[ProviderRow, ...]:
+    """The providers of models."""
+    return scope.room.look(lambda shelf: rows.providers(shelf, admin=scope.visitor.is_admin))
 
 
-def see_tools(room: LibraryRoom, _: Visitor, __: Asked, ___: bytes) -> tuple[ToolRow, ...]:
-    """The tools."""
-    return room.look(rows.tools)
+def see_tools(_: EmptyRequest, scope: LibraryScope) -> tuple[ToolRow, ...]:
+    """The tools that models may call."""
+    return scope.room.look(rows.tools)
 
 
-def see_negatives(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> tuple[NegativeRow, ...]:
+def see_negatives(_: EmptyRequest, scope: LibraryScope) -> tuple[NegativeRow, ...]:
     """The fragments of negative prompts."""
-    return room.look(lambda shelf: rows.negatives(shelf, ceiling_of(visitor)))
+    return scope.room.look(lambda shelf: rows.negatives(shelf, ceiling_of(scope.visitor)))
 
 
-def see_budgets(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> tuple[BudgetRow, ...]:
+def see_budgets(_: EmptyRequest, scope: LibraryScope) -> tuple[BudgetRow, ...]:
     """The room of each published template."""
-    return room.look(lambda shelf: rows.budgets(shelf, ceiling_of(visitor)))
+    return scope.room.look(lambda shelf: rows.budgets(shelf, ceiling_of(scope.visitor)))
 
 
 # ----------------------------------------------------------------------------------------------------------------- records
@@ -170,19 +204,17 @@ def see_budgets(room: LibraryRoom, visitor: Visitor, _: Asked, __: bytes) -> tup
 _COLUMNS: Final = {"template": "template_name", "status": "status", "request": "request_id", "tier": "effective_tier"}
 
 
-def see_log(room: LibraryRoom, _: Visitor, asked: Asked, __: bytes) -> LogPage:
+def see_log(request: LogQuery, scope: LibraryScope) -> LogPage:
     """The newest calls."""
-    where = {_COLUMNS[name]: value for name, value in asked.items() if name in _COLUMNS and value}
-    before = _number(asked, "before")
-    return room.look(lambda shelf: records.log_page(shelf, before, where))
+    where = {column: getattr(request, name) for name, column in _COLUMNS.items() if getattr(request, name)}
+    return scope.room.look(lambda shelf: records.log_page(shelf, request.before, where))
 
 
-def see_metrics(room: LibraryRoom, _: Visitor, asked: Asked, __: bytes) -> MetricsView:
+def see_metrics(request: MetricsQuery, scope: LibraryScope) -> MetricsView:
     """The calls of the last hours by time."""
-    hours = _number(asked, "hours")
-    return room.look(lambda shelf: records.metrics(shelf, 24 if hours is None else hours, utc_now()))
+    return scope.room.look(lambda shelf: records.metrics(shelf, request.hours, utc_now()))
 
 
-def see_vault(room: LibraryRoom, _: Visitor, __: Asked, ___: bytes) -> VaultNames:
+def see_vault(_: EmptyRequest, scope: LibraryScope) -> VaultNames:
     """The names in the vault."""
-    return room.look(records.vault_names)
+    return scope.room.look(records.vault_names)

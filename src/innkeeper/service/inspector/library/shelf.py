@@ -239,7 +239,12 @@ class KeptShelf:
 
     def problems(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
         """Everything that is wrong with a version, were it published."""
-        return problems_of(version, lookup=self.part, window=self.window(_reader(version)), counter=default_counter())
+        return problems_of(
+            version,
+            lookup=self.part,
+            window=self.window(version.key.enhancer_model or version.key.target_model),
+            counter=default_counter(),
+        )
 
     def window(self, model: str | None) -> int | None:
         """The context window of a model, in tokens."""
@@ -260,7 +265,3 @@ class KeptShelf:
 def _title(description: str, shown: TemplateVersion) -> str:
     """What a template is, for people: what came with Innkeeper says so among its metadata."""
     return description or str(shown.metadata.get("description") or "")
-
-
-def _reader(version: TemplateVersion) -> str | None:
-    return version.key.enhancer_model or version.key.target_model

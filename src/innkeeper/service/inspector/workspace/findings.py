@@ -36,13 +36,14 @@ class Linted:
 
     def lint(self, files: Iterable[WorkingFile], preset: Preset | None, model: str | None) -> bool:
         """Look at what was not looked at as it is now; whether there was any."""
-        new = [file for file in files if file.asset is not None and self._asset(file) is not file.asset]
+        new = [
+            file
+            for file in files
+            if file.asset is not None and self._known.get(file.id, (None, ()))[0] is not file.asset
+        ]
         for file in new:
             self._known[file.id] = (file.asset, tuple(_lint(file, preset, model)))
         return bool(new)
-
-    def _asset(self, file: WorkingFile) -> Any:
-        return self._known.get(file.id, (None, ()))[0]
 
 
 def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[Finding]:
