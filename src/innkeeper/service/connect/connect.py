@@ -23,6 +23,7 @@ from innkeeper.service.connect.messages import (
     write_proto,
 )
 from innkeeper.service.connect.status import code_of
+from innkeeper.service.guard.work import current_ticket
 from innkeeper.service.openai.schemas import FUNCTION
 from innkeeper.service.openapi.document import (
     MAYBE_OBJECT,
@@ -187,6 +188,9 @@ def _connect_error(error: Exception) -> Exception:
     if isinstance(error, ConnectError):
         return error
     if isinstance(error, InnkeeperError):
+        ticket = current_ticket()
+        if ticket is not None:
+            ticket.record.failed(error)
         hint = f" ({error.hint})" if error.hint else ""
         return ConnectError(Code(code_of(error)), error.message + hint)
     LOG.error("%s: internal error: %s", SERVICE, type(error).__name__)

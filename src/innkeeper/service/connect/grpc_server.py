@@ -125,7 +125,10 @@ class GrpcServer:
         }
         record = CallRecord(method="gRPC", path=f"/{SERVICE}", surface=SURFACE, trace=headers.get("traceparent", ""))
         with self._gate.recorded(record):
-            record.caller = self._gate.throttle.caller(headers, _address(context.peer()))
+            peer = context.peer()  # ipv4:127.0.0.1:5, ipv6:%5B::1%5D:5
+            kind, _, rest = peer.partition(":")
+            host = rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")
+            record.caller = self._gate.throttle.caller(headers, host if kind in {"ipv4", "ipv6"} else peer)
             self._gate.lag.check()
             with self._gate.ticket(record.caller, record) as ticket:
                 ticket.carry(len(body))
@@ -168,13 +171,6 @@ def _all_descriptors(health: Any) -> Any:
     health.DESCRIPTOR.CopyToProto(file)
     ours.Add(file)
     return ours
-
-
-def _address(peer: str) -> str:
-    """The address in what gRPC calls a peer: ``ipv4:127.0.0.1:5``, ``ipv6:%5B::1%5D:5``."""
-    kind, _, rest = peer.partition(":")
-    host = rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]")
-    return host if kind in {"ipv4", "ipv6"} else peer
 
 
 async def _abort(context: Any, error: Exception) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from innkeeper.inference.prompts.tool_config import (
     VaultDAO,
 )
 from innkeeper.inference.response.views import legacy
-from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.once import once
 from innkeeper.service.guard.work import current_ticket
 
@@ -43,21 +42,19 @@ class Runs:
 
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it."""
-        with _recorded():
-            ran = await self._service().run(request)
+        ran = await self._service().run(request)
         _answered(ran)
         return legacy.whole(ran.response)
 
     async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The answer as events."""
-        with _recorded():
-            async with aclosing(self._service().stream(request)) as events:
-                async for event in events:
-                    if isinstance(event, PromptRun):
-                        _answered(event)
-                    shown = event_of(event)
-                    if shown is not None:
-                        yield shown
+        async with aclosing(self._service().stream(request)) as events:
+            async for event in events:
+                if isinstance(event, PromptRun):
+                    _answered(event)
+                shown = event_of(event)
+                if shown is not None:
+                    yield shown
 
     async def close(self) -> None:
         """Let go of the library, of connections, and of models that run beside this process."""
@@ -80,18 +77,6 @@ class Runs:
 
         self._library = Library.open(database, watch=False)
         return ToolChain(DatabaseTools(self._library.db), BUILTIN), LibraryVault(self._library.vault)
-
-
-@contextmanager
-def _recorded() -> Iterator[None]:
-    """Record the error that this block ends with."""
-    try:
-        yield
-    except InnkeeperError as error:
-        ticket = current_ticket()
-        if ticket is not None:
-            ticket.record.failed(error)
-        raise
 
 
 def _answered(ran: PromptRun) -> None:

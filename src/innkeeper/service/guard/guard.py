@@ -104,8 +104,10 @@ class Guard:
             await self._app(scope, receive, send)
 
     def _record(self, scope: Scope, headers: dict[str, str]) -> CallRecord:
+        self._count += 1
+        asked = headers.get("x-request-id", "")
         return CallRecord(
-            number=self._number(headers),
+            number=asked if _REQUEST_ID.fullmatch(asked) else f"{self._start:08x}-{self._count:06x}",
             method=scope.get("method", SOCKET),
             path=scope["path"],
             surface=surface_of(scope["path"]),
@@ -242,11 +244,6 @@ class Guard:
         if allowed:
             return Reply(204, b"", allowed)
         return error_reply(OriginRefusedError("a web page of another origin asks for permission"))
-
-    def _number(self, headers: dict[str, str]) -> str:
-        self._count += 1
-        asked = headers.get("x-request-id", "")
-        return asked if _REQUEST_ID.fullmatch(asked) else f"{self._start:08x}-{self._count:06x}"
 
 
 class ResponseWriter:

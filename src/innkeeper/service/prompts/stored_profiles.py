@@ -58,7 +58,9 @@ class StoredFolders:
 
     def hidden(self, tenant: str, owner: str) -> tuple[str, ...]:
         """The profiles that a caller may not know of."""
-        return tuple([row.name for row in self._known.values() if not _is_for(row, tenant, owner)])
+        return tuple(
+            [row.name for row in self._known.values() if not (row.tenant in ("", tenant) and row.owner in ("", owner))]
+        )
 
     def refresh(self) -> None:
         """Make the folders what the rows are. Raises `DatabaseError`."""
@@ -136,10 +138,6 @@ class StoredFolders:
         """Remove the folders, in the process that has made them."""
         if os.getpid() == process:
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _is_for(row: ProfileRow, tenant: str, owner: str) -> bool:
-    return row.tenant in ("", tenant) and row.owner in ("", owner)
 
 
 def _write(stored: StoredProfile, folder: Path) -> None:

@@ -12,6 +12,7 @@ from innkeeper.conversation.state import StatesInMemory, StateStore
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
+from innkeeper.service.answers import ticket_of
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.guard import lower_headers, response
@@ -27,7 +28,6 @@ from innkeeper.service.settings import Settings
 from innkeeper.taverns.profiles.opened import Profiles
 
 if TYPE_CHECKING:
-    from innkeeper.service.guard.work import Ticket
     from innkeeper.service.prompts.stored_profiles import StoredFolders
 
 
@@ -74,7 +74,7 @@ class PromptSurface:
         return nullcontext() if self._stored is None else self._stored.followed()
 
     async def _operate(self, web: WebRequest) -> Response:
-        ticket: Ticket = web.scope["innkeeper.ticket"]
+        ticket = ticket_of(web)
         patterns = ticket.grant.profile
         hidden = () if self._stored is None else self._stored.hidden(ticket.grant.tenant, ticket.owner)
         headers = {
@@ -86,13 +86,13 @@ class PromptSurface:
 
     async def _plan(self, web: WebRequest) -> Response:
         try:
-            turn = self.plans.get(_caller(web), web.path_params["number"])
+            turn = self.plans.get(ticket_of(web).caller, web.path_params["number"])
         except InnkeeperError as error:
             return response(refusal(PREFIX, error))
         return await self._answered(web, Request(TURN, PLANS, turn.digest, lower_headers(web.scope), turn.task))
 
     async def _answered(self, web: WebRequest, asked: Request) -> Response:
-        ticket: Ticket = web.scope["innkeeper.ticket"]
+        ticket = ticket_of(web)
         try:
             reply = await self._pool.answer(asked, ticket.caller)
             ticket.carry(len(reply.body))
@@ -143,8 +143,3 @@ def _states(settings: Settings) -> StateStore:
     from innkeeper.library.log.conversation_states import ConversationStates
 
     return ConversationStates(Database.open(settings.database))
-
-
-def _caller(web: WebRequest) -> str:
-    caller: str = web.scope["innkeeper.ticket"].caller
-    return caller

@@ -92,6 +92,7 @@ def _view(
     file, path = (None, ()) if place is None else (place[0].id, place[1])
     own = None if entry is None else entry.entry
     name = f"{file or verdict.book}:{'/'.join(map(str, path)) or verdict.uid}"
+    effect: Any = reason if reason in _TIMED else None
     return Verdict(
         id=f"{name}#{number}" if number and not path else name,
         file=file,
@@ -110,7 +111,7 @@ def _view(
         if "group" in facts
         else None,
         roll=Roll(facts["roll"], facts.get("probability")) if "roll" in facts else None,
-        timed=_timed(reason, facts),
+        timed=None if effect is None else TimedEffect(effect, facts.get("until")),
         tokens=tokens,
         position=_position(facts) if own is None else own.position.value,
         order=_whole(facts.get("order") if own is None else own.order),
@@ -124,11 +125,6 @@ def _position(facts: Mapping[str, Any]) -> str | None:
 
 def _whole(number: Any) -> int | None:
     return int(number) if isinstance(number, (int, float)) and math.isfinite(number) else None
-
-
-def _timed(reason: str, facts: Mapping[str, Any]) -> TimedEffect | None:
-    effect: Any = reason if reason in _TIMED else None
-    return None if effect is None else TimedEffect(effect, facts.get("until"))
 
 
 def _text(value: Any) -> str | None:

@@ -131,12 +131,11 @@ def _version_view(version: TemplateVersion, labels: tuple[str, ...], newest: int
 
 def content_of(version: TemplateVersion) -> TemplateContent:
     """What its author wrote."""
-    return convert(_plain(version), TemplateContent)
-
-
-def _plain(version: TemplateVersion) -> dict[str, Any]:
     names = TemplateContent.__struct_fields__
-    return {name: value for name, value in msgspec.to_builtins(DraftFile.of(version)).items() if name in names}
+    return convert(
+        {name: value for name, value in msgspec.to_builtins(DraftFile.of(version)).items() if name in names},
+        TemplateContent,
+    )
 
 
 def _text(version: TemplateVersion) -> str:

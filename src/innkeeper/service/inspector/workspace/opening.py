@@ -28,15 +28,11 @@ def read_files(names: Sequence[Path]) -> list[Read]:
             raise UnavailableError(f"cannot open: {error.strerror}", where=Where(asset=str(path))) from error
         size += len(data)
         _check("MAX_FILE_BYTES", MAX_FILE_BYTES, size)
-        read.append((_name(path, names), data, path.resolve()))
+        # Files with the same name have their folder's name in front.
+        alone = sum(other.name == path.name for other in names) == 1
+        read.append((path.name if alone else f"{path.parent.name}/{path.name}", data, path.resolve()))
     _check("MAX_FILES", MAX_FILES, len(read))
     return read
-
-
-def _name(path: Path, names: Sequence[Path]) -> str:
-    """What a file is called: its own name, with its folder's where another has the same."""
-    alone = sum(other.name == path.name for other in names) == 1
-    return path.name if alone else f"{path.parent.name}/{path.name}"
 
 
 def read_folder(folder: Path, *, writable: bool = True) -> list[Read]:
