@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.case import Case
 from innkeeper.inference.adapters.decoding import AnswerDecoder
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.client.chat import ChatDecoder
+from innkeeper.inference.client.chat import ChatRecording
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.response.fold import response_of
 
@@ -39,11 +39,12 @@ def _read(adapter: str, packets: list[bytes], headers: dict[str, str]) -> object
 
 def _chatted(packets: list[bytes]) -> Callable[[], object]:
     def run() -> object:
-        decoder = ChatDecoder(ENDPOINT, 200, EVENTS)
+        recording = ChatRecording()
+        decoder = AnswerDecoder(recording, ENDPOINT, 200, EVENTS)
         for packet in packets:
             list(decoder.feed(packet))
         list(decoder.close())
-        return decoder.reply()
+        return recording.reply(200, EVENTS)
 
     return run
 

@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient, ModelRequest
+from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import Retries
+from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,

@@ -20,7 +20,15 @@ def methods(kind: Any) -> dict[str, list[str]]:
 
 def test_whoever_waits_has_a_twin() -> None:
     """Clients and runners have one; the others wait for nothing."""
-    assert TWINS == ["Client", "DirectivesRunner", "FakeClient", "PromptRunner", "ToolLoopRunner"]
+    assert TWINS == [
+        "Client",
+        "DirectivesRunner",
+        "FakeClient",
+        "ModelClient",
+        "PromptRunner",
+        "RouteClient",
+        "ToolLoopRunner",
+    ]
 
 
 @pytest.mark.parametrize("name", TWINS)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.inference.adapters.generation import ModelClient as ModelClient
     from innkeeper.inference.adapters.generation import ModelRequest as ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS as ADAPTERS
     from innkeeper.inference.adapters.retries import Retries as Retries
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
     from innkeeper.inference.client.clients import Client as Client
+    from innkeeper.inference.client.model_clients import AsyncModelClient as AsyncModelClient
+    from innkeeper.inference.client.model_clients import ModelClient as ModelClient
+    from innkeeper.inference.client.route_client import AsyncRouteClient as AsyncRouteClient
     from innkeeper.inference.client.route_client import RouteClient as RouteClient
     from innkeeper.inference.client.watch import cancelled_by as cancelled_by
     from innkeeper.inference.client.wire import Response as Response
@@ -66,7 +68,9 @@ _HOMES: Final = {
     "AsyncClient": "client.clients",
     "AsyncDirectivesRunner": "run.directives",
     "AsyncFakeClient": "fake.provider",
+    "AsyncModelClient": "client.model_clients",
     "AsyncPromptRunner": "run.runner",
+    "AsyncRouteClient": "client.route_client",
     "AsyncToolLoopRunner": "run.tool_loop",
     "Capabilities": "capabilities",
     "ChatReply": "client.chat",
@@ -82,7 +86,7 @@ _HOMES: Final = {
     "FunctionTool": "tools.functions",
     "MemoryTools": "prompts.tool_config",
     "MemoryVault": "prompts.tool_config",
-    "ModelClient": "adapters.generation",
+    "ModelClient": "client.model_clients",
     "ModelRequest": "adapters.generation",
     "OutputTagsConfig": "output_tags",
     "Price": "routing.deployment",

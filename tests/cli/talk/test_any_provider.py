@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from innkeeper.inference.adapters import generation
-from innkeeper.inference.adapters.generation import client_settings
+from innkeeper.inference.client import model_clients
+from innkeeper.inference.client.model_clients import client_options
 from tests.cli.running import Run
 from tests.inference.adapters.answers import Said
 from tests.inference.client.test_route_client import Provider
@@ -23,7 +23,9 @@ KEY = "sk-lantern-0123456789"
 def reached(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every client of this test reach the provider in place of the network."""
     transport = httpx.MockTransport(provider._answer)
-    monkeypatch.setattr(generation, "client_settings", lambda *args: {**client_settings(*args), "transport": transport})
+    monkeypatch.setattr(
+        model_clients, "client_options", lambda given: {**client_options(given), "transport": transport}
+    )
     monkeypatch.setenv("INNKEEPER_API_KEY", KEY)
     monkeypatch.setenv("INNKEEPER_LOGGING", "on")
 

@@ -150,7 +150,7 @@ def test_what_is_no_function(tmp_path: Path, name: str, kind: type[InnkeeperErro
 def handle(client: FakeClient) -> ModelHandle:
     """What answers with the script of a fake client."""
     route = Route(name="m", model="m")
-    return ModelHandle(RouteClient(route, transport=client._transport), "m", 4000, route=route)
+    return ModelHandle(RouteClient(route, transport=client._client._transport), "m", 4000, route=route)
 
 
 def talk(*replies: Any, tavern: str = "silly") -> tuple[Conversation, FakeClient]:

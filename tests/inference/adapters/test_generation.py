@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient, ModelRequest
+from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import Retries
+from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.client.watch import cancelled_by
 from innkeeper.inference.errors import HttpError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer

@@ -7,9 +7,9 @@ import pytest
 
 from innkeeper.cli.settings.settings import PROVIDERS as NAMED
 from innkeeper.dialects import DIALECTS
-from innkeeper.inference.adapters.generation import ModelClient
 from innkeeper.inference.adapters.providers import ADDRESSES, PROVIDERS, Provider, provider_at
 from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.client.model_clients import ModelClient
 
 
 @pytest.mark.parametrize("provider", PROVIDERS.values(), ids=PROVIDERS)

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, is_safe, retried, retried_async
+from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, is_safe, retried
+from innkeeper.inference.client.portal import portal
 from innkeeper.inference.client.watch import cancelled_by
 from innkeeper.inference.errors import (
     DecodeError,
@@ -69,10 +70,10 @@ class Provider:
 def run(provider: Provider, retries: Retries, *, in_loop: bool) -> list[str]:
     """What a caller gets."""
     if not in_loop:
-        return list(retried(provider.call, retries, provider.waits.append))
+        return list(portal().iterate(retried(provider.call_async, retries, provider.wait)))
 
     async def gather() -> list[str]:
-        return [piece async for piece in retried_async(provider.call_async, retries, provider.wait)]
+        return [piece async for piece in retried(provider.call_async, retries, provider.wait)]
 
     return asyncio.run(gather())
 
@@ -189,7 +190,7 @@ def test_a_wait_can_be_cancelled() -> None:
     threading.Timer(0.05, stop.set).start()
     provider = Provider([status(503, retry_after="30")])
     with cancelled_by(stop), pytest.raises(RequestCancelledError):
-        list(retried(provider.call, Retries()))
+        list(portal().iterate(retried(provider.call_async, Retries())))
     assert provider.calls == 1
 
 
@@ -197,14 +198,14 @@ def test_leaving_early_closes_the_attempt() -> None:
     """Who leaves in the middle of an answer closes it."""
     closed: list[Any] = []
 
-    def call() -> Iterator[str]:
+    async def call() -> AsyncIterator[str]:
         try:
             yield "It "
             yield "is"
         finally:
             closed.append(True)
 
-    pieces = retried(call, Retries())
+    pieces = portal().iterate(retried(call, Retries()))
     assert next(pieces) == "It "
     pieces.close()
     assert closed == [True]

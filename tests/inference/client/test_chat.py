@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.client.chat import ChatDecoder, ChatReply, choice_of, refuses_streaming
+from innkeeper.inference.adapters.decoding import AnswerDecoder
+from innkeeper.inference.adapters.openai_chat import choice_of
+from innkeeper.inference.client.chat import ChatRecording, ChatReply, refuses_streaming
 from innkeeper.inference.client.endpoint import Endpoint
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, StreamCutError
+from innkeeper.inference.response.events import TextDelta
 from innkeeper.prompt import InnkeeperError
 
 ENDPOINT = Endpoint.of({"base_url": "http://h", "api_key": "sk-test-0123456789"}, None, {})
@@ -32,11 +35,13 @@ WHOLE = json.dumps(
 
 def decode(stream: bytes, content_type: str = "text/event-stream", piece: int = 0) -> tuple[list[str], ChatReply]:
     """Deltas and reply of an answer that comes in pieces of so many bytes."""
-    decoder = ChatDecoder(ENDPOINT, 200, {"content-type": content_type})
+    recording, headers = ChatRecording(), {"content-type": content_type}
+    decoder = AnswerDecoder(recording, ENDPOINT, 200, headers)
     size = piece or max(len(stream), 1)
-    deltas = [delta for at in range(0, len(stream), size) for delta in decoder.feed(stream[at : at + size])]
-    deltas += decoder.close()
-    return deltas, decoder.reply()
+    events = [event for at in range(0, len(stream), size) for event in decoder.feed(stream[at : at + size])]
+    events += decoder.close()
+    deltas = [event.text for event in events if isinstance(event, TextDelta)]
+    return deltas, recording.reply(200, headers)
 
 
 @dataclass(frozen=True)

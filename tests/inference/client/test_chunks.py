@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.client.chunks import ChatFold, chunk_of, text_of, whole_text
+from innkeeper.inference.adapters.characters import SplitCharacters
+from innkeeper.inference.client.chat import ChatFold, ChatRecording
 from innkeeper.inference.errors import MAX_TOOL_CALLS
+from innkeeper.inference.response.events import TextDelta
+from innkeeper.inference.texts import text_of, whole_text
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -40,10 +43,18 @@ def calls(*pieces: dict[str, Any]) -> dict[str, Any]:
 
 def fold(*chunks: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The text as it was shown, and the message at the end."""
-    folded = ChatFold()
-    shown = "".join(folded.take(copy.deepcopy(one)) for one in chunks) + folded.end()
-    assert shown == folded.text
-    return shown, folded.body()["choices"][0]["message"]
+    recording = ChatRecording()
+    shown = shown_by(recording, *copy.deepcopy(chunks))
+    return shown, recording.body["choices"][0]["message"]
+
+
+def shown_by(recording: ChatRecording, *chunks: Any) -> str:
+    """The text of the events that a reading makes of chunks."""
+    split, texts = SplitCharacters(), []
+    for chunk in chunks:
+        for event in recording.chunk(chunk, "message"):
+            texts += [whole.text for whole in split.take(event) if isinstance(whole, TextDelta)]
+    return "".join([*texts, *(whole.text for whole in split.end() if isinstance(whole, TextDelta))])
 
 
 @dataclass(frozen=True)
@@ -154,14 +165,17 @@ def test_fold(case: Case) -> None:
 
 def test_facts_around_the_message() -> None:
     """Id, model, usage and finish reason survive, whichever chunk brings them; other choices are kept apart."""
-    folded = ChatFold()
-    folded.take({"id": "c1", "model": "m", "choices": [{"index": 1, "delta": {"content": "other"}}]})
-    folded.take({"id": "c1", "choices": [{"index": 0, "delta": {"content": "one"}, "finish_reason": "length"}]})
-    folded.take({"choices": [], "usage": {"total_tokens": 3}})
-    body = folded.body()
+    folded = ChatRecording()
+    shown = shown_by(
+        folded,
+        {"id": "c1", "model": "m", "choices": [{"index": 1, "delta": {"content": "other"}}]},
+        {"id": "c1", "choices": [{"index": 0, "delta": {"content": "one"}, "finish_reason": "length"}]},
+        {"choices": [], "usage": {"total_tokens": 3}},
+    )
+    body = folded.body
     assert (body["id"], body["model"], body["usage"]) == ("c1", "m", {"total_tokens": 3})
     assert [choice["message"]["content"] for choice in body["choices"]] == ["one", "other"]
-    assert (folded.text, folded.finish_reason) == ("one", "length")
+    assert (shown, body["choices"][0]["finish_reason"]) == ("one", "length")
 
 
 def test_calls_are_limited() -> None:
@@ -175,9 +189,9 @@ def test_calls_are_limited() -> None:
 @given(st.lists(JSON.filter(lambda value: isinstance(value, dict)), max_size=4))
 def test_any_chunks(chunks: list[dict[str, Any]]) -> None:
     """Whatever JSON comes, there is a body that is JSON, and the text shown has no half characters."""
-    folded = ChatFold()
-    shown = "".join(folded.take(one) for one in chunks) + folded.end()
-    json.dumps(folded.body())
+    folded = ChatRecording()
+    shown = shown_by(folded, *chunks)
+    json.dumps(folded.body)
     shown.encode()
 
 
@@ -198,14 +212,14 @@ def test_text_of(content: Any, text: str) -> None:
     assert text_of(content) == text
 
 
-def test_chunk_of() -> None:
-    """A whole completion, taken as one chunk, folds back into itself."""
+def test_whole() -> None:
+    """A whole completion stays as it came."""
     message = {"role": "assistant", "content": None, "tool_calls": [call()]}
     body = {
         "id": "x",
         "object": "chat.completion",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
     }
-    folded = ChatFold()
-    folded.take(chunk_of(body))
-    assert folded.body() == body
+    recording = ChatRecording()
+    list(recording.whole(body))
+    assert recording.body == body

@@ -163,7 +163,7 @@ def test_close_and_use_again() -> None:
     with EchoServer("a", "b") as server:
         with Client(server.base_url) as client:
             assert client.chat("m", HELLO).content == "a"
-        assert client._opened is None
+        assert client._client._opened is None
         assert client.chat("m", HELLO).content == "b"
         client.close()
 

@@ -10,6 +10,7 @@ from typing import Any
 import httpcore
 import httpx
 import pytest
+from httpcore._backends.auto import AutoBackend
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -221,6 +222,28 @@ def test_second_address(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> 
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in names]
 
     monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with guard_connections(httpx.Client(trust_env=False), Egress(LOOPBACK)) as client:
+        assert client.get(f"http://two.example:{server.server_port}/v1/models").status_code == 200
+    assert tried == ["127.0.0.2", "127.0.0.1"]
+
+
+def test_second_address_of_a_client(server: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is with a client."""
+    real = AutoBackend.connect_tcp
+    tried: list[str] = []
+
+    async def connect(self: Any, host: str, *more: Any, **rest: Any) -> Any:
+        tried.append(host)
+        if host == "127.0.0.2":
+            raise httpcore.ConnectError
+        return await real(self, host, *more, **rest)
+
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        names = ["127.0.0.2", "127.0.0.1"] if host == "two.example" else [host]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in names]
+
+    monkeypatch.setattr(AutoBackend, "connect_tcp", connect)
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with Client(f"http://two.example:{server.server_port}", egress=Egress(LOOPBACK)) as client:
         assert client.models().status == 200

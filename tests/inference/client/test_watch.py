@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.client.clients import AsyncClient, Client
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.watch import Watch, cancelled_by, check_cancelled
-from innkeeper.inference.errors import CANCEL_INTERVAL, ProviderTimeoutError, RequestCancelledError
+from innkeeper.inference.client.watch import cancelled_by, check_cancelled
+from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault
 
@@ -150,17 +149,6 @@ def test_nobody_cancels() -> None:
                 client.chat("m", HELLO)
         assert client.chat("m", HELLO).content == "c"
         assert len(server.requests) == 3
-
-
-def test_waits() -> None:
-    """Waits are cut to what is left, and to the interval where somebody may cancel; they are never nothing."""
-    endpoint = Endpoint.of({"base_url": "http://h", "total_timeout": 100}, None, {})
-    plain = Watch(endpoint)
-    assert plain.until_check(5) == 5
-    assert 99 < plain.within(1000) <= 100
-    assert plain.within(-1) > 0
-    with cancelled_by(lambda: False):
-        assert Watch(endpoint).until_check(5) == CANCEL_INTERVAL
 
 
 def test_check_cancelled() -> None:

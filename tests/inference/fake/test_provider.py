@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from innkeeper.inference.client.clients import Client
-from innkeeper.inference.client.exchange import ask
+from innkeeper.inference.client.portal import portal
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake.provider import EchoServer, FakeClient
 from innkeeper.inference.fake.script import Answer, FakeReply, Fault, Script, route
@@ -77,7 +77,7 @@ def test_other_routes(fake: Maker) -> None:
         vectors = [item["embedding"] for item in client.embeddings(model="e", input=["a", "b", "a"]).body["data"]]
         assert vectors[0] == vectors[2] != vectors[1]
         with pytest.raises(HttpError) as caught:
-            client._result(ask(client.endpoint, "GET", client.endpoint.url("/nothing")))
+            portal().call(client._client._json("GET", "/nothing"))
     assert caught.value.status == 404
 
 

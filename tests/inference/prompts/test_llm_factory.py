@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient
 from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.local import model
 from innkeeper.inference.local.shared import LOCAL, LocalModels
 from innkeeper.inference.prompts.llm_factory import LLMFactory

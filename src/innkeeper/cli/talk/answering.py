@@ -151,7 +151,7 @@ def open_model(
     opened = LocalModel.open(name or DEFAULT_MODEL, context_window=window)
     route = Route(name=opened.name, model=opened.name, adapter=LOCAL, provider=LOCAL)
     times: dict[str, Any] = {"timeout": opened.endpoint.timeout, "total_timeout": opened.endpoint.total_timeout}
-    client = RouteClient(route, transport=opened.shared_transport(), **times)
+    client = RouteClient(route, transport=opened.transport, **times)
     return ModelHandle(client, opened.name, opened.context_window, opened.counter(), route=route, local=opened)
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from innkeeper.inference.client.chunks import whole_text
 from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
+from innkeeper.inference.texts import whole_text
 
 _Delta: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | CallDelta
 _DELTAS: Final = (TextDelta, ReasoningDelta, RefusalDelta, CallDelta)

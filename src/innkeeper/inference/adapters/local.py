@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient
 from innkeeper.inference.adapters.openai_chat import OpenAIChat
+from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.model import LocalModel
@@ -31,12 +31,12 @@ class Local(OpenAIChat):
 
 def local_client(model: LocalModel, **options: Any) -> ModelClient:
     """A client of a model that is loaded. Closing it leaves the model as it is; one chat goes on at a time."""
-    return ModelClient(Local(), transport=model.shared_transport(), **{**_patience(model), **options})
+    return ModelClient(Local(), transport=model.transport, **{**_patience(model), **options})
 
 
 def local_async_client(model: LocalModel, **options: Any) -> AsyncModelClient:
     """`local_client` for event loops; cancelling the task that waits stops the model."""
-    return AsyncModelClient(Local(), transport=model.async_transport(), **{**_patience(model), **options})
+    return AsyncModelClient(Local(), transport=model.transport, **{**_patience(model), **options})
 
 
 def _patience(model: LocalModel) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading
 from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, text
-from innkeeper.inference.client.chat import choice_of
-from innkeeper.inference.client.chunks import text_of
+from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,
     Finished,
@@ -24,6 +23,7 @@ from innkeeper.inference.response.events import (
     UsageReport,
 )
 from innkeeper.inference.response.response import FinishReason, Usage
+from innkeeper.inference.texts import text_of
 from innkeeper.prompt.data import FrozenDict, freeze
 
 
@@ -48,7 +48,7 @@ class OpenAIChat(Adapter):
 
     def reading(self) -> Reading:
         """Reads one answer."""
-        return _Reading()
+        return ChatReading()
 
 
 _TOP: Final = OpenAIChat.ignored | {"id", "model", "choices", "error"}
@@ -60,7 +60,9 @@ _DELTA: Final = OpenAIChat.ignored | {
 }
 
 
-class _Reading(Reading):
+class ChatReading(Reading):
+    """Reads one chat completion."""
+
     def __init__(self) -> None:
         self._indexes: dict[str, int] = {}
         self._last = -1
@@ -68,11 +70,13 @@ class _Reading(Reading):
         self._sealed: int | None = None
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        """The events of an answer that came at once. Raises `DecodeError` for a body that is no chat completion."""
         choice = choice_of(body)
         yield from self.chunk({**body, "choices": [{**choice, "delta": choice["message"]}]}, "message")
         yield from self.end(marked=True)
 
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
+        """The events of one piece of a stream."""
         yield from self.started(data.get("id"), data.get("model"), self.facts(data, _TOP))
         for choice in mappings(data.get("choices")):
             if not choice.get("index"):
@@ -182,6 +186,16 @@ class _Reading(Reading):
                 new=another,
                 redacted=bool(detail.get("data")),
             )
+
+
+def choice_of(body: Any) -> Mapping[str, Any]:
+    """Return the first choice of a completion's body, which has a message. Raises `DecodeError` otherwise."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    first = choices[0] if isinstance(choices, (list, tuple)) and choices else None
+    if not isinstance(first, Mapping) or not isinstance(first.get("message"), Mapping):
+        msg = "the provider's answer has no message (choices[0].message)"
+        raise DecodeError(msg, hint="is this a chat completions endpoint?")
+    return first
 
 
 _GROWING: Final = frozenset({"text", "summary", "data", "signature"})

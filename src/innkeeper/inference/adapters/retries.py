@@ -7,14 +7,13 @@ time, by a chance, so that many callers do not come back at once; ``Retry-After`
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from time import monotonic
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.inference.client.watch import pause
 from innkeeper.inference.errors import HttpError, ProviderConnectionError, ProviderTimeoutError
 from innkeeper.inference.reasons import reason_of
 from innkeeper.prompt.errors import ProviderError
@@ -74,33 +73,11 @@ _LASTING: Final = frozenset({"quota", "context_length", "content_policy", "authe
 """What waiting does not mend, whatever status it came with."""
 
 
-def retried(call: Callable[[], Iterator[_T]], retries: Retries, wait: Callable[[float], Any] = pause) -> Generator[_T]:
-    """What ``call`` gives, called again where it fails before the first of it. ``wait`` gets seconds.
+async def retried(call: Callable[[], AsyncIterator[_T]], retries: Retries, wait: Any = None) -> AsyncGenerator[_T]:
+    """What ``call`` gives, called again where it fails before the first of it. ``wait`` gets seconds, and is awaited.
 
     Raises the error of the last attempt; its detail ``attempts`` says how many there were.
     """
-    began, attempt = retries.clock(), 1
-    while True:
-        begun = False
-        try:
-            with closing(call()) as pieces:  # type: ignore[type-var]
-                for piece in pieces:
-                    begun = True
-                    yield piece
-            return  # noqa: TRY300 - an else would stand behind the wait
-        except ProviderError as error:
-            seconds = None if begun else retries.wait(error, attempt, began)
-            if seconds is None:
-                error.details |= {"attempts": attempt} if attempt > 1 else {}
-                raise
-        wait(seconds)
-        attempt += 1
-
-
-async def retried_async(
-    call: Callable[[], AsyncIterator[_T]], retries: Retries, wait: Any = None
-) -> AsyncGenerator[_T]:
-    """`retried` for event loops; what ``wait`` gives is awaited."""
     from asyncio import sleep  # here, so that a blocking client does not load it
 
     wait = wait or sleep

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.inference.client.chat import AsyncChatStream as AsyncChatStream
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.chat import ChatStream as ChatStream
-    from innkeeper.inference.client.clients import AsyncChatStream as AsyncChatStream
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
     from innkeeper.inference.client.clients import Client as Client
     from innkeeper.inference.client.endpoint import Endpoint as Endpoint
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "AsyncClient": "clients",
-    "AsyncChatStream": "clients",
+    "AsyncChatStream": "chat",
     "ChatReply": "chat",
     "ChatStream": "chat",
     "Client": "clients",

@@ -1,22 +1,24 @@
-"""One chat completion's answer, without I/O: a `ChatReply` in the provider's own shape, decoded whole or from a stream of events.
+"""Chat completions over the one stack: what a call of OpenAI's protocol returns, whole or in pieces.
 
-How bytes become the pieces of an answer is the same as for every adapter (`innkeeper.inference.adapters.decoding`).
+Answers are read as the events of `OpenAIChat`, as everywhere; `ChatRecording` puts the provider's own pieces together besides,
+so that a `ChatReply` has the body that would have come whole, with all that only this provider says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol, Self
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Self
 
-from innkeeper.inference.adapters.adapter import Reading
-from innkeeper.inference.adapters.decoding import AnswerDecoder
-from innkeeper.inference.client.chunks import ChatFold, chunk_of, text_of, whole_text
-from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.adapters.openai_chat import ChatReading, choice_of
+from innkeeper.inference.client.portal import portal
 from innkeeper.inference.client.wire import Response
-from innkeeper.inference.errors import DecodeError, HttpError
+from innkeeper.inference.errors import MAX_TOOL_CALLS, HttpError
 from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.texts import text_of, whole_text
 from innkeeper.prompt import UsageError
+
+CHAT: Final = "/chat/completions"
 
 _REFUSALS: Final = frozenset({400, 405, 422, 501})
 _ABOUT_STREAMS: Final = re.compile(r"\bstream(?:ing|_options)?\b", re.IGNORECASE)
@@ -32,8 +34,12 @@ class ChatReply(NamedTuple):
 
     @classmethod
     def of(cls, response: Response) -> ChatReply:
-        """The reply in a completion's body. Raises `DecodeError` when it has no message."""
-        choice = choice_of(response.body)
+        """Return the reply in a completion's body. Raises `DecodeError` when it has no message."""
+        return cls.with_choice(choice_of(response.body), response)
+
+    @classmethod
+    def with_choice(cls, choice: Mapping[str, Any], response: Response) -> ChatReply:
+        """Return the reply in one choice of a completion."""
         reason, usage = choice.get("finish_reason"), response.body.get("usage")
         return cls(
             content=whole_text(text_of(choice["message"].get("content"))),
@@ -43,70 +49,14 @@ class ChatReply(NamedTuple):
         )
 
 
-def choice_of(body: Any) -> Mapping[str, Any]:
-    """The first choice of a completion's body, which has a message. Raises `DecodeError` otherwise."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    first = choices[0] if isinstance(choices, (list, tuple)) and choices else None
-    if not isinstance(first, Mapping) or not isinstance(first.get("message"), Mapping):
-        msg = "the provider's answer has no message (choices[0].message)"
-        raise DecodeError(msg, hint="is this a chat completions endpoint?")
-    return first
-
-
-class ChatDecoder:
-    """Bytes of an answer to text deltas: an event stream, or a whole JSON body as one delta. One decoder serves one answer."""
-
-    def __init__(self, endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> None:
-        self._status, self._headers = status, headers
-        self._reading = _Texts()
-        self._answer = AnswerDecoder(self._reading, endpoint, status, headers)
-
-    @property
-    def done(self) -> bool:
-        """Whether the stream has said that nothing more will come."""
-        return self._answer.done
-
-    @property
-    def partial(self) -> str:
-        """The text so far."""
-        return self._answer.partial
-
-    def feed(self, piece: bytes) -> Iterator[str]:
-        """The deltas that ``piece`` completes. Raises `DecodeError`, `ReplyError`, `LimitError`."""
-        return (event.text for event in self._answer.feed(piece) if isinstance(event, TextDelta))
-
-    def close(self) -> Iterator[str]:
-        """The deltas that the end completes. Raises `StreamCutError` when the answer is not complete, `DecodeError`."""
-        return (event.text for event in self._answer.close() if isinstance(event, TextDelta))
-
-    def reply(self) -> ChatReply:
-        """The whole answer, once `close` has passed."""
-        fold = self._reading.fold
-        return ChatReply(
-            self.partial, fold.usage, fold.finish_reason, Response(self._status, self._headers, fold.body())
-        )
-
-
-class _Texts(Reading):
-    """A chat completion as the pieces of its text; ``fold`` keeps all of it in the provider's own shape."""
-
-    def __init__(self) -> None:
-        self.fold = ChatFold()
-
-    def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
-        text = self.fold.take(data)
-        self.finished = self.fold.finish_reason is not None
-        if text:
-            yield TextDelta(text=text)
-
-    def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        choice_of(body)
-        yield from self.chunk(chunk_of(body), "message")
-        yield from self.end(marked=True)
-
-    def end(self, *, marked: bool) -> Iterator[ModelEvent]:
-        if text := self.fold.end():
-            yield TextDelta(text=text)
+def chat_body(
+    model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, include_usage: bool
+) -> dict[str, Any]:
+    """Return the body of a streamed chat completion."""
+    body = {"model": model, "messages": messages, **options, "stream": True}
+    if include_usage:
+        body["stream_options"] = {**(options.get("stream_options") or {}), "include_usage": True}
+    return body
 
 
 def refuses_streaming(error: HttpError) -> bool:
@@ -118,56 +68,78 @@ def refuses_streaming(error: HttpError) -> bool:
     return error.status in _REFUSALS and about
 
 
-class _Decoder(Protocol):
-    @property
-    def partial(self) -> str: ...
+class AsyncChatStream:
+    """The pieces of an answer's text as an asynchronous iterator; when it has ended, `reply` is the whole answer.
 
+    ``events`` are those of the answer, ``reply`` makes the whole of it at their end.
+    """
 
-class Progress:
-    """How far a streamed answer has come; shared by the stream and its asynchronous twin, which set ``_ended``."""
-
-    decoder: _Decoder | None = None
-    _ended = False
+    def __init__(self, events: AsyncGenerator[ModelEvent], reply: Callable[[], ChatReply]) -> None:
+        self._events, self._reply = events, reply
+        self._texts: list[str] = []
+        self._ended = False
 
     @property
     def partial(self) -> str:
         """The text so far."""
-        return self.arrived or ""
-
-    @property
-    def arrived(self) -> str | None:
-        """The text so far; ``None`` while there is no answer at all."""
-        return None if self.decoder is None else self.decoder.partial
+        return "".join(self._texts)
 
     @property
     def reply(self) -> ChatReply:
         """The whole answer. Raises `UsageError` while the stream has not ended."""
-        whole = getattr(self.decoder, "reply", None)
-        if not self._ended or whole is None:
+        if not self._ended:
             msg = "the stream has not ended"
             raise UsageError(msg, hint="iterate to its end first; `partial` is the text so far")
-        reply: ChatReply = whole()
-        return reply
+        return self._reply()
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        async for event in self._events:
+            if isinstance(event, TextDelta) and event.text:
+                self._texts.append(event.text)
+                return event.text
+        self._ended = True
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop here; the connection is closed, which stops the provider."""
+        await self._events.aclose()
 
 
-class ChatStream(Progress):
+class ChatStream:
     """Iterate over it for the text as it comes; when it has ended, `reply` is the whole answer.
 
     Leaving it early (`close`, or the end of a ``with`` block) closes the connection, which stops the provider.
     """
 
-    def __init__(self, pieces: Callable[[ChatStream], Iterator[str]]) -> None:
-        self._pieces: Any = pieces(self)
+    def __init__(self, stream: AsyncChatStream) -> None:
+        self._stream = stream
+
+    @property
+    def partial(self) -> str:
+        """The text so far."""
+        return self._stream.partial
+
+    @property
+    def reply(self) -> ChatReply:
+        """The whole answer. Raises `UsageError` while the stream has not ended."""
+        return self._stream.reply
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        try:
-            piece: str = next(self._pieces)
-        except StopIteration:
-            self._ended = True
-            raise
+        piece = portal().call(_next(self._stream))
+        if piece is None:
+            raise StopIteration
         return piece
 
     def __enter__(self) -> Self:
@@ -178,4 +150,161 @@ class ChatStream(Progress):
 
     def close(self) -> None:
         """Stop here. What came so far stays in `partial`."""
-        self._pieces.close()
+        portal().finish(self._stream.close())
+
+
+async def _next(stream: AsyncChatStream) -> str | None:
+    return await anext(stream, None)
+
+
+class ChatRecording(ChatReading):
+    """Reads an answer, and keeps what the provider said in its own shape."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fold = ChatFold()
+        self._whole: Mapping[str, Any] | None = None
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The answer in the shape of an unstreamed chat completion."""
+        return self._fold.body() if self._whole is None else self._whole
+
+    def reply(self, status: int, headers: Mapping[str, str]) -> ChatReply:
+        """Return the whole answer, once all of it was read; a stream may have had no choices."""
+        body = self.body
+        choice: Mapping[str, Any] = next(iter(body["choices"]), {"message": {}})
+        return ChatReply.with_choice(choice, Response(status, headers, body))
+
+    def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
+        """The events of one piece of a stream."""
+        if self._whole is None:
+            self._fold.take(data)
+        yield from super().chunk(data, kind)
+
+    def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        """The events of an answer that came at once."""
+        self._whole = body
+        yield from super().whole(body)
+
+
+_TEXTS: Final = ("content", "reasoning", "reasoning_content", "refusal")
+_APART: Final = frozenset({"object", "choices", "usage", "obfuscation"})
+_DELTA: Final = frozenset({*_TEXTS, "role", "tool_calls", "function_call"})
+_CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "logprobs"})
+
+
+class _Choice:
+    """One alternative as far as it has come."""
+
+    def __init__(self) -> None:
+        self.role = "assistant"
+        self.texts: dict[str, list[str]] = {}
+        self.calls: dict[int, dict[str, Any]] = {}
+        self.extra: dict[str, Any] = {}
+        self.beside: dict[str, Any] = {}
+        self.finish_reason: str | None = None
+
+    def take(self, choice: Mapping[str, Any]) -> None:
+        delta = choice.get("delta")
+        if isinstance(delta, Mapping):
+            self._delta(delta)
+        if isinstance(choice.get("finish_reason"), str):
+            self.finish_reason = choice["finish_reason"]
+        _keep(self.beside, {name: value for name, value in choice.items() if name not in _CHOICE})
+        if isinstance(choice.get("logprobs"), Mapping):
+            _keep(self.beside.setdefault("logprobs", {}), choice["logprobs"])
+
+    def _delta(self, delta: Mapping[str, Any]) -> None:
+        if isinstance(delta.get("role"), str):
+            self.role = delta["role"]
+        texts = {name: text_of(delta.get(name)) for name in _TEXTS}
+        for name, text in texts.items():
+            if text:
+                self.texts.setdefault(name, []).append(text)
+        calls = delta.get("tool_calls")
+        for place, call in enumerate(calls if isinstance(calls, list) else ()):
+            if isinstance(call, Mapping):
+                self._call(call, place)
+        _keep(self.extra, {name: value for name, value in delta.items() if name not in _DELTA})
+        if isinstance(delta.get("function_call"), Mapping):
+            _grow(self.extra.setdefault("function_call", {"name": "", "arguments": ""}), delta["function_call"])
+
+    def _call(self, piece: Mapping[str, Any], place: int) -> None:
+        index = piece.get("index")
+        key = index if isinstance(index, int) else self._unnumbered(piece, place)
+        if key not in self.calls and len(self.calls) >= MAX_TOOL_CALLS:
+            return
+        call = self.calls.setdefault(key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+        call["id"] = call["id"] or piece.get("id") or ""
+        call |= {name: value for name, value in piece.items() if name not in {"index", "id", "type", "function"}}
+        if isinstance(piece.get("function"), Mapping):
+            _grow(call["function"], piece["function"])
+
+    def _unnumbered(self, piece: Mapping[str, Any], place: int) -> int:
+        """The number of a call that has none: that of its id, else a new one for a new id, else its place."""
+        known = {call["id"]: index for index, call in self.calls.items() if call["id"]}
+        if piece.get("id"):
+            return known.get(piece["id"], max(self.calls, default=-1) + 1)
+        return max(place, max(self.calls, default=0))
+
+    def message(self) -> dict[str, Any]:
+        """The message so far, its texts whole; ``content`` is null beside tool calls when there was no text."""
+        texts = {name: whole_text("".join(pieces)) for name, pieces in self.texts.items()}
+        calls = [self.calls[index] for index in sorted(self.calls)]
+        content = texts.pop("content", None if calls else "")
+        called = {"tool_calls": calls} if calls else {}
+        return {"role": self.role, "content": content, **texts, **called, **self.extra}
+
+
+def _keep(kept: dict[str, Any], new: Mapping[str, Any]) -> None:
+    """Keep what has no rule of its own: lists grow, of anything else the last that is not null counts."""
+    for name, value in new.items():
+        if isinstance(value, list) and isinstance(kept.get(name), list):
+            kept[name].extend(value)
+        elif value is not None:
+            kept[name] = list(value) if isinstance(value, list) else value
+
+
+def _grow(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
+    """Add a piece of a call: the name where there is none yet, arguments at the end (whole where they are an object)."""
+    name, arguments = piece.get("name"), piece.get("arguments")
+    if isinstance(name, str) and not function["name"]:
+        function["name"] = name
+    if isinstance(arguments, str) and isinstance(function["arguments"], str):
+        function["arguments"] += arguments
+    elif isinstance(arguments, Mapping):
+        function["arguments"] = dict(arguments)
+
+
+class ChatFold:
+    """Take the chunks of a stream one by one; `body` is the answer that would have come whole.
+
+    Providers differ in what they repeat: ids and names of calls come once or with every piece, arguments as text, ``null`` or not
+    at all, usage in a last chunk without choices or beside the finish. The fold takes them all.
+    """
+
+    def __init__(self) -> None:
+        self._top: dict[str, Any] = {}
+        self._choices: dict[int, _Choice] = {}
+        self._usage: Mapping[str, Any] | None = None
+
+    def take(self, chunk: Mapping[str, Any]) -> None:
+        """Take a chunk. Unknown fields are kept, odd shapes passed over."""
+        _keep(self._top, {name: value for name, value in chunk.items() if name not in _APART})
+        if isinstance(chunk.get("usage"), Mapping):
+            self._usage = chunk["usage"]
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, Mapping):
+                index = choice.get("index")
+                self._choices.setdefault(index if isinstance(index, int) else 0, _Choice()).take(choice)
+
+    def body(self) -> dict[str, Any]:
+        """Return the whole answer in the shape of an unstreamed chat completion."""
+        choices = [
+            {"index": index, "message": choice.message(), "finish_reason": choice.finish_reason, **choice.beside}
+            for index, choice in sorted(self._choices.items())
+        ]
+        usage = {} if self._usage is None else {"usage": dict(self._usage)}
+        return {"object": "chat.completion", **self._top, "choices": choices, **usage}

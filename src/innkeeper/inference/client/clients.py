@@ -1,34 +1,264 @@
-"""Client and AsyncClient: an OpenAI-compatible provider over HTTP, for blocking callers and for event loops.
+"""Client and AsyncClient: a provider over HTTP, for blocking callers and for event loops.
 
-Same settings, same answers, same errors. They send what they are given, untouched, once: they never retry.
+Same settings, same answers, same errors. They send what they are given, untouched, and only once unless they have `Retries`.
+What a call does is written once, in `AsyncClient`; a `Client` has it done in the process's `Portal`.
 """
 
 from __future__ import annotations
 
 import inspect
-import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, aclosing, closing, suppress
+import os
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from innkeeper.inference.client.chat import ChatReply, ChatStream, Progress
-from innkeeper.inference.client.exchange import READ, REST, BaseClient, Exchange, Head, Send, Talk, is_wish
-from innkeeper.inference.client.wire import Response, times, trust
-from innkeeper.inference.errors import REST_SECONDS
+from innkeeper.inference.adapters.decoding import AnswerDecoder
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.openai_chat import OpenAIChat
+from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried
+from innkeeper.inference.client.call import ProviderCall, Send
+from innkeeper.inference.client.chat import (
+    CHAT,
+    AsyncChatStream,
+    ChatRecording,
+    ChatReply,
+    ChatStream,
+    chat_body,
+    refuses_streaming,
+)
+from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.client.portal import blocking_transport, portal
+from innkeeper.inference.client.wire import Response, decoded, encoded, raise_for_status, times, trust
+from innkeeper.inference.errors import HttpError
+from innkeeper.prompt import ProviderError, UsageError
 
 if TYPE_CHECKING:
     import httpx
 
+    from innkeeper.inference.adapters.adapter import Adapter, Reading
     from innkeeper.inference.client.egress import Egress
     from innkeeper.inference.client.quick import QuickSession
+    from innkeeper.inference.response.events import ModelEvent
 
 
 IDLE_CONNECTIONS: Final = 64
-"""Connections that an `AsyncClient` keeps open between requests. How many are in use at once is for its caller to limit."""
+"""Connections that a client keeps open between requests. How many are in use at once is for its caller to limit."""
+
+_SETTINGS: Final = ("api_prefix", "api_key", "timeout", "open_timeout", "total_timeout", "name")
 
 
-class Client(BaseClient):
+class AsyncClient:
+    """See `Client`. One instance belongs to one event loop. Cancelling the task that waits closes the connection.
+
+    ``quick``: use aiohttp where that can be (`innkeeper.inference.client.quick`).
+    """
+
+    adapter: Adapter = OpenAIChat()
+    retries: Retries = NO_RETRIES
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        transport: Any = None,
+        egress: Egress | None = None,
+        quick: bool = False,
+        **settings: Any,
+    ) -> None:
+        unknown = settings.keys() - _SETTINGS
+        if unknown:
+            msg = f"unknown setting {min(unknown)!r}"
+            raise UsageError(msg, hint=f"settings: {', '.join(_SETTINGS)}")
+        self.endpoint = Endpoint.of({"base_url": base_url, **settings}, headers)
+        self._transport, self._egress = transport, egress
+        self._quick = quick and transport is None and egress is None
+        self._opened: httpx.AsyncClient | QuickSession | None = None
+        self._process = 0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.endpoint.base_url + self.endpoint.api_prefix!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.aclose()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has connections in this process: they do not outlive a fork."""
+        return self._opened is not None and self._process == os.getpid()
+
+    def events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        """Send a request and give the events of its answer. Cancelling the task closes the connection.
+
+        Raises `ProviderError` and its kin. Leaving it early (its ``aclose``) closes the connection, which stops the provider.
+        """
+        return retried(lambda: self._answered(request, self.adapter.reading), self.retries)
+
+    async def chat_completions(self, **request: Any) -> Response:
+        """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""
+        if request.get("stream"):
+            msg = "chat_completions returns whole answers"
+            raise UsageError(msg, hint="use chat(stream=True) or chat_stream()")
+        return await self._json("POST", CHAT, request)
+
+    async def chat(
+        self,
+        model: str,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        stream: bool = False,
+        include_usage: bool = False,
+        on_delta: Callable[[str], Any] | None = None,
+        **options: Any,
+    ) -> ChatReply:
+        """Send messages; get ``(content, usage, finish_reason, response)``. What ``on_delta`` returns is awaited if it can be."""
+        check_delta(on_delta, stream=stream)
+        if not stream:
+            return ChatReply.of(await self.chat_completions(model=model, messages=messages, **options))
+        async with self.chat_stream(model, messages, include_usage=include_usage, **options) as pieces:
+            async for delta in pieces:
+                done = on_delta(delta) if on_delta is not None else None
+                if inspect.isawaitable(done):
+                    await done
+            return pieces.reply
+
+    def chat_stream(
+        self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
+    ) -> AsyncChatStream:
+        """Send messages; iterate over the pieces of the answer. The request goes out with the first piece asked for.
+
+        A server that answers with a whole JSON body, or that turns streaming down, gives one piece.
+        """
+        body = chat_body(model, messages, options, include_usage=include_usage)
+        recordings: list[tuple[ProviderCall, ChatRecording]] = []
+
+        async def events() -> AsyncGenerator[ModelEvent]:
+            request = ModelRequest(model=model, content=encoded(body), stream=True)
+            async with aclosing(self._answered(request, ChatRecording, recordings.append)) as arriving:
+                async for event in arriving:
+                    yield event
+
+        def reply() -> ChatReply:
+            call, recording = recordings[-1]
+            return recording.reply(call.status, call.headers)
+
+        return AsyncChatStream(events(), reply)
+
+    async def models(self) -> Response:
+        """Return the provider's list of models."""
+        return await self._json("GET", "/models")
+
+    async def embeddings(self, **request: Any) -> Response:
+        """Send one embeddings request."""
+        return await self._json("POST", "/embeddings", request)
+
+    async def health(self) -> bool:
+        """Whether the server answers at all: ``/health`` at its root, and the list of models where there is no such page."""
+        try:
+            async with self._call() as call:
+                await call.send(Send.of(self.endpoint, "GET", self.endpoint.base_url + "/health"))
+                raise_for_status(call.status, {}, await call.read_all(), self.endpoint)
+        except HttpError as error:
+            return await self._lists_models() if error.status in {404, 405} else error.status in {401, 403}
+        except ProviderError:
+            return False
+        return True
+
+    async def _lists_models(self) -> bool:
+        try:
+            await self.models()
+        except ProviderError:
+            return False
+        return True
+
+    async def _json(self, method: str, path: str, request: Any = None) -> Response:
+        async with self._call() as call:
+            await call.send(Send.of(self.endpoint, method, self.endpoint.url(path), request))
+            return decoded(call.status, call.headers, await call.read_all(), self.endpoint)
+
+    async def _answered(
+        self,
+        request: ModelRequest,
+        reading_of: Callable[[], Reading],
+        begun: Callable[[Any], Any] = lambda _: None,
+    ) -> AsyncGenerator[ModelEvent]:
+        """The events of one attempt; whole where the server turns streaming down. ``begun`` gets each call and its reading.
+
+        That second request is for translated bodies alone: a caller's own bytes are sent once, or not at all.
+        """
+        try:
+            async with aclosing(self._read(request, reading_of(), begun)) as arriving:
+                async for event in arriving:
+                    yield event
+        except HttpError as error:
+            if request.raw or not (request.stream and refuses_streaming(error)):
+                raise
+        else:
+            return
+        async with aclosing(self._read(request.unstreamed(self.adapter), reading_of(), begun)) as arriving:
+            async for event in arriving:
+                yield event
+
+    async def _read(
+        self, request: ModelRequest, reading: Reading, begun: Callable[[Any], Any]
+    ) -> AsyncGenerator[ModelEvent]:
+        url = self.endpoint.url(self.adapter.path(request.model, stream=request.stream))
+        async with self._call() as call:
+            begun((call, reading))
+            await call.begin(Send.raw(self.endpoint, url, request.content, streams=request.stream))
+            decoder = call.decoder = AnswerDecoder(reading, self.endpoint, call.status, call.headers)
+            while not decoder.done and (piece := await call.read()):
+                for event in decoder.feed(piece):
+                    yield event
+            for event in decoder.close():
+                yield event
+            if decoder.done:
+                await call.read_rest()
+
+    def _call(self) -> ProviderCall:
+        from innkeeper.inference.client.quick import QuickSession
+
+        http = self._http
+        return ProviderCall(self.endpoint, http, self.endpoint.timeout if isinstance(http, QuickSession) else inf)
+
+    @property
+    def _http(self) -> Any:
+        from innkeeper.inference.client.quick import QuickSession, is_quick
+
+        if not self.is_open:
+            quick = self._quick and is_quick(self.endpoint)
+            self._opened = QuickSession(self.endpoint) if quick else self._opened_connections()
+            self._process = os.getpid()
+        return self._opened
+
+    def _opened_connections(self) -> httpx.AsyncClient:
+        import httpx
+
+        client = httpx.AsyncClient(
+            transport=self._transport,
+            timeout=times(self.endpoint),
+            verify=trust(self.endpoint),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS),
+            trust_env=self._egress is None,
+        )
+        if self._egress is None:
+            return client
+        from innkeeper.inference.client.sockets import guard_connections
+
+        return guard_connections(client, self._egress)
+
+
+class Client:
     """A client of one provider. Safe to share between threads; close it, or use it as a context manager.
 
     Settings that are not given come from ``INNKEEPER_BASE_URL``, ``INNKEEPER_API_PREFIX``, ``INNKEEPER_API_KEY``,
@@ -54,20 +284,27 @@ class Client(BaseClient):
         transport: Any = None,
         egress: Egress | None = None,
     ) -> None:
-        super().__init__(
-            base_url,
-            api_prefix=api_prefix,
-            api_key=api_key,
-            timeout=timeout,
-            open_timeout=open_timeout,
-            total_timeout=total_timeout,
-            name=name,
-            headers=headers,
-            transport=transport,
+        self._wrap(
+            AsyncClient(
+                base_url,
+                api_prefix=api_prefix,
+                api_key=api_key,
+                timeout=timeout,
+                open_timeout=open_timeout,
+                total_timeout=total_timeout,
+                name=name,
+                headers=headers,
+                transport=blocking_transport(transport),
+                egress=egress,
+            )
         )
-        self._egress = egress
-        self._opened: httpx.Client | None = None
-        self._lock = threading.Lock()
+
+    def _wrap(self, client: AsyncClient) -> None:
+        """Take the client whose calls this one has done in the portal."""
+        self._client, self.endpoint, self.adapter = client, client.endpoint, client.adapter
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.endpoint.base_url + self.endpoint.api_prefix!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -77,14 +314,20 @@ class Client(BaseClient):
 
     def close(self) -> None:
         """Close the connections. A closed client opens new ones when it is used again."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+        if self._client.is_open:
+            portal().finish(self._client.close())
+
+    def events(self, request: ModelRequest) -> Generator[ModelEvent]:
+        """Send a request and give the events of its answer. Raises `ProviderError` and its kin.
+
+        Leaving it early (its ``close``) closes the connection, which stops the provider; so does the event or function of a
+        `cancelled_by` block.
+        """
+        yield from portal().iterate(self._client.events(request))
 
     def chat_completions(self, **request: Any) -> Response:
         """Send one chat completion request as it is and return the whole answer. For streams see `chat_stream`."""
-        response: Response = self._result(self._completion(request))
-        return response
+        return portal().call(self._client.chat_completions(**request))
 
     def chat(
         self,
@@ -97,9 +340,9 @@ class Client(BaseClient):
         **options: Any,
     ) -> ChatReply:
         """Send messages; get ``(content, usage, finish_reason, response)``. ``on_delta`` gets each piece of a stream."""
-        self._check_delta(on_delta, stream=stream)
+        check_delta(on_delta, stream=stream)
         if not stream:
-            return ChatReply.of(self.chat_completions(model=model, messages=messages, **options))
+            return portal().call(self._client.chat(model, messages, **options))
         with self.chat_stream(model, messages, include_usage=include_usage, **options) as pieces:
             for delta in pieces:
                 if on_delta is not None:
@@ -109,264 +352,25 @@ class Client(BaseClient):
     def chat_stream(
         self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
     ) -> ChatStream:
-        """Send messages; iterate over the pieces of the answer. The request goes out with the first piece asked for.
-
-        A server that answers with a whole JSON body, or that turns streaming down, gives one piece.
-        """
-        exchange = self._streamed(model, messages, options, include_usage=include_usage)
-        return ChatStream(lambda progress: self.talk(exchange(progress), progress))
+        """Send messages; iterate over the pieces of the answer. See `AsyncClient.chat_stream`."""
+        stream = self._client.chat_stream(model, messages, include_usage=include_usage, **options)
+        return ChatStream(stream)
 
     def models(self) -> Response:
-        """The provider's list of models."""
-        response: Response = self._result(self._listing())
-        return response
+        """Return the provider's list of models."""
+        return portal().call(self._client.models())
 
     def embeddings(self, **request: Any) -> Response:
         """Send one embeddings request."""
-        response: Response = self._result(self._embedding(request))
-        return response
+        return portal().call(self._client.embeddings(**request))
 
     def health(self) -> bool:
         """Whether the server answers at all: ``/health`` at its root, and the list of models where there is no such page."""
-        return bool(self._result(self._health()))
-
-    @property
-    def _http(self) -> httpx.Client:
-        import httpx
-
-        from innkeeper.inference.client.sockets import watch_connections
-
-        with self._lock:
-            if self._opened is None:
-                client = httpx.Client(
-                    transport=self._transport,
-                    timeout=times(self.endpoint),
-                    verify=trust(self.endpoint),
-                    trust_env=self._egress is None,
-                )
-                self._opened = watch_connections(_guarded(client, self._egress))
-            return self._opened
-
-    def _result(self, exchange: Exchange) -> Any:
-        with closing(self.talk(exchange)) as given:
-            return next(given)
-
-    def talk(self, exchange: Exchange, progress: Progress | None = None) -> Generator[Any]:
-        """Do what an exchange wants; yields what is for the caller."""
-        with closing(Talk(exchange, self.endpoint, progress)) as talk, ExitStack() as answers:
-            pieces: Iterator[bytes] = iter(())
-            for step in talk:
-                if not is_wish(step):
-                    yield step
-                    continue
-                try:
-                    with talk.watch.reading():
-                        if isinstance(step, Send):
-                            answers.close()
-                            answer = answers.enter_context(self._http.stream(**step._asdict()))
-                            pieces = answer.iter_bytes()
-                            talk.give(Head(answer.status_code, answer.headers))
-                        elif step is REST:
-                            with talk.watch.shortly(REST_SECONDS), suppress(*talk.errors):
-                                for _ in pieces:
-                                    talk.watch.check()
-                        else:
-                            talk.give(talk.watch.take(next(pieces, b"")))
-                except talk.errors as error:
-                    talk.fail(error)
+        return portal().call(self._client.health())
 
 
-def _guarded(client: Any, egress: Egress | None) -> Any:
-    from innkeeper.inference.client.sockets import guard_connections
-
-    return client if egress is None else guard_connections(client, egress)
-
-
-class AsyncChatStream(Progress):
-    """The pieces of an answer as an asynchronous iterator; when it has ended, `reply` is the whole answer."""
-
-    def __init__(self, pieces: Callable[[AsyncChatStream], AsyncIterator[str]]) -> None:
-        self._pieces: Any = pieces(self)
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self
-
-    async def __anext__(self) -> str:
-        try:
-            piece: str = await anext(self._pieces)
-        except StopAsyncIteration:
-            self._ended = True
-            raise
-        return piece
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Stop here; the connection is closed, which stops the provider."""
-        await self._pieces.aclose()
-
-
-class AsyncClient(BaseClient):
-    """See `Client`. One instance belongs to one event loop. Cancelling the task that waits closes the connection.
-
-    ``quick``: use aiohttp where that can be (`innkeeper.inference.client.quick`).
-    """
-
-    def __init__(
-        self,
-        base_url: str | None = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        transport: Any = None,
-        egress: Egress | None = None,
-        quick: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(base_url, headers=headers, transport=transport, **settings)
-        self._egress = egress
-        self._quick = quick and transport is None and egress is None
-        self._opened: httpx.AsyncClient | QuickSession | None = None
-        self._longest_read = inf  # seconds after which a read surely ends by itself
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            await opened.aclose()
-
-    async def chat_completions(self, **request: Any) -> Response:
-        """Send one chat completion request as it is and return the whole answer."""
-        response: Response = await self._result(self._completion(request))
-        return response
-
-    async def chat(
-        self,
-        model: str,
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        stream: bool = False,
-        include_usage: bool = False,
-        on_delta: Callable[[str], Any] | None = None,
-        **options: Any,
-    ) -> ChatReply:
-        """Send messages; get ``(content, usage, finish_reason, response)``. What ``on_delta`` returns is awaited if it can be."""
-        self._check_delta(on_delta, stream=stream)
-        if not stream:
-            return ChatReply.of(await self.chat_completions(model=model, messages=messages, **options))
-        async with self.chat_stream(model, messages, include_usage=include_usage, **options) as pieces:
-            async for delta in pieces:
-                done = on_delta(delta) if on_delta is not None else None
-                if inspect.isawaitable(done):
-                    await done
-            return pieces.reply
-
-    def chat_stream(
-        self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
-    ) -> AsyncChatStream:
-        """Send messages; iterate over the pieces of the answer."""
-        exchange = self._streamed(model, messages, options, include_usage=include_usage)
-        return AsyncChatStream(lambda progress: self.talk(exchange(progress), progress))
-
-    async def models(self) -> Response:
-        """The provider's list of models."""
-        response: Response = await self._result(self._listing())
-        return response
-
-    async def embeddings(self, **request: Any) -> Response:
-        """Send one embeddings request."""
-        response: Response = await self._result(self._embedding(request))
-        return response
-
-    async def health(self) -> bool:
-        """Whether the server answers at all."""
-        return bool(await self._result(self._health()))
-
-    @property
-    def _http(self) -> Any:
-        import httpx
-
-        from innkeeper.inference.client.quick import QuickSession, is_quick
-
-        if self._opened is None and self._quick and is_quick(self.endpoint):
-            self._opened, self._longest_read = QuickSession(self.endpoint), self.endpoint.timeout
-        if self._opened is None:
-            client = httpx.AsyncClient(
-                transport=self._transport,
-                timeout=times(self.endpoint),
-                verify=trust(self.endpoint),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS),
-                trust_env=self._egress is None,
-            )
-            self._opened = _guarded(client, self._egress)
-        return self._opened
-
-    async def _result(self, exchange: Exchange) -> Any:
-        async with aclosing(self.talk(exchange)) as given:
-            return await anext(given)
-
-    async def talk(self, exchange: Exchange, progress: Progress | None = None) -> AsyncGenerator[Any]:
-        """Do what an exchange wants; yields what is for the caller."""
-        from innkeeper.inference.client.within import within  # here, so that a blocking client does not load asyncio
-
-        with closing(Talk(exchange, self.endpoint, progress)) as talk:
-            async with aclosing(_Answer(self._http, talk)) as answer:
-                for step in talk:
-                    if not is_wish(step):
-                        yield step
-                        continue
-                    left = talk.watch.left
-                    try:
-                        if step is READ and left > self._longest_read:  # most need no timer beside the session's own
-                            await answer.do(step)
-                        else:
-                            await within(left, answer.do(step))
-                    except TimeoutError:
-                        talk.fail(talk.watch.late())
-                    except talk.errors as error:
-                        talk.fail(error)
-
-
-class _Answer:
-    """The answer that a talk is about: what it wants is done here."""
-
-    def __init__(self, http: Any, talk: Talk) -> None:
-        self._http, self._talk = http, talk
-        self._opened: Any = None
-        self._pieces: AsyncIterator[bytes] | None = None
-
-    async def do(self, step: Any) -> None:
-        """Give the talk what it wants. Raises what the transport raises."""
-        if isinstance(step, Send):
-            await self.aclose()
-            opened = self._http.stream(**step._asdict())
-            answer = await opened.__aenter__()
-            self._opened, self._pieces = opened, answer.aiter_bytes()
-            self._talk.give(Head(answer.status_code, answer.headers))
-        elif self._pieces is not None and step is REST:
-            await self._rest(self._pieces)
-        elif self._pieces is not None:
-            self._talk.give(self._talk.watch.take(await anext(self._pieces, b"")))
-
-    async def _rest(self, pieces: AsyncIterator[bytes]) -> None:
-        from asyncio import timeout
-
-        with suppress(TimeoutError, *self._talk.errors):
-            async with timeout(REST_SECONDS):
-                async for _ in pieces:
-                    pass
-
-    async def aclose(self) -> None:
-        """Close the connection, unless all was read."""
-        opened, self._opened, self._pieces = self._opened, None, None
-        if opened is not None:
-            await opened.__aexit__(None, None, None)
+def check_delta(on_delta: Any, *, stream: bool) -> None:
+    """Raise `UsageError` for a listener to pieces where there are none."""
+    if on_delta is not None and not stream:
+        msg = "on_delta is for streams"
+        raise UsageError(msg, hint="pass stream=True")

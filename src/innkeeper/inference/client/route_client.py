@@ -1,4 +1,4 @@
-"""RouteClient: any provider's model for blocking callers, by the one model stack; as a `Client`, too, it answers chats.
+"""RouteClient: any provider's model by the one model stack, which answers chats as a `Client`, too.
 
 `RouteClient.events` is the stack itself: a `ModelRequest` goes out, the events of its answer come back. `chat_completions`,
 `chat` and `chat_stream` are views over that in OpenAI's shape, for callers who have no plan: runners, tool loops, directives.
@@ -6,13 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.inference.adapters.generation import ModelClient, ModelRequest
+from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.client.chat import ChatReply, ChatStream
+from innkeeper.inference.client.chat import AsyncChatStream, ChatReply
+from innkeeper.inference.client.clients import Client
+from innkeeper.inference.client.model_clients import AsyncModelClient
+from innkeeper.inference.client.portal import blocking_transport
 from innkeeper.inference.client.wire import Response
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.chat import read_chat
@@ -30,37 +33,39 @@ _CHAT_ADAPTERS: Final = frozenset({"openai-chat", "local"})
 """Adapters of providers that are sent a chat completion as it is; for all others it is translated."""
 
 
-class RouteClient(ModelClient):
-    """A client of the model that a `Route` names, whatever its provider's protocol is. Options are those of `ModelClient`."""
+class AsyncRouteClient(AsyncModelClient):
+    """See `RouteClient`. One instance belongs to one event loop."""
 
     def __init__(self, route: Route, key: str = "", **options: Any) -> None:
         self.route = route
         super().__init__(ADAPTERS[route.adapter], route.base_url or None, key=key, **options)
 
-    def chat_completions(self, **request: Any) -> Response:
+    async def chat_completions(self, **request: Any) -> Response:
         """One chat completion, translated where the provider speaks another protocol; what is lost is in ``innkeeper.notes``."""
         if request.get("stream"):
-            return super().chat_completions(**request)  # which refuses it
-        sent = self._request(request, stream=False)
-        return _response(answered(self.events(sent), self.route.model), sent)
+            return await super().chat_completions(**request)  # which refuses it
+        sent, fold = self._request(request, stream=False), response_fold(self.route.model)
+        async with aclosing(self.events(sent)) as events:
+            async for event in events:
+                fold.take(event)
+        return _response(fold.response(), sent)
 
     def chat_stream(
         self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
-    ) -> ChatStream:
+    ) -> AsyncChatStream:
         """Send messages; iterate over the pieces of the answer. See `Client.chat_stream`."""
-        asked = {"include_usage": True} if include_usage else {}
         body = {"model": model, "messages": messages, **options}
-        body |= {"stream_options": {**(options.get("stream_options") or {}), **asked}} if include_usage else {}
-        return ChatStream(lambda progress: self._texts(body, progress))
+        if include_usage:
+            body["stream_options"] = {**(options.get("stream_options") or {}), "include_usage": True}
+        fold, sent = response_fold(self.route.model), self._request(body, stream=True)
 
-    def _texts(self, body: Mapping[str, Any], progress: ChatStream) -> Iterator[str]:
-        sent = self._request(body, stream=True)
-        folded = progress.decoder = _Folded(response_fold(self.route.model), sent)
-        with closing(self.events(sent)) as events:
-            for event in events:
-                folded.fold.take(event)
-                if isinstance(event, TextDelta) and event.text:
-                    yield event.text
+        async def events() -> AsyncGenerator[ModelEvent]:
+            async with aclosing(self.events(sent)) as arriving:
+                async for event in arriving:
+                    fold.take(event)
+                    yield event
+
+        return AsyncChatStream(events(), lambda: chat_reply(fold.response(), sent))
 
     def _request(self, body: Mapping[str, Any], *, stream: bool) -> ModelRequest:
         """The request of a chat completion's body."""
@@ -72,18 +77,13 @@ class RouteClient(ModelClient):
         return provider_request(request, self.route, self.adapter)
 
 
-class _Folded:
-    """An answer that is streamed, as `ChatStream` wants to know it."""
+class RouteClient(Client):
+    """A client of the model that a `Route` names, whatever its provider's protocol is. Options are those of `ModelClient`."""
 
-    def __init__(self, fold: ResponseFold, sent: ModelRequest) -> None:
-        self.fold, self._sent = fold, sent
-
-    @property
-    def partial(self) -> str:
-        return self.fold.text
-
-    def reply(self) -> ChatReply:
-        return chat_reply(self.fold.response(), self._sent)
+    def __init__(self, route: Route, key: str = "", **options: Any) -> None:
+        self.route = route
+        transport = blocking_transport(options.pop("transport", None))
+        self._wrap(AsyncRouteClient(route, key, transport=transport, **options))
 
 
 def response_fold(model: str) -> ResponseFold:

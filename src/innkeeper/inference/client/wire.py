@@ -7,7 +7,7 @@ become our own errors. Secrets are redacted from everything that is shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -134,24 +134,6 @@ def _json(raw: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> Any:
         msg = f"the provider's answer is not JSON ({sample(kind, endpoint)}, {len(raw):,} bytes)"
         hint = "check base_url and api_prefix: this looks like a web page" if "html" in kind else None
         raise DecodeError(msg, sample=sample(raw, endpoint), hint=hint) from error
-
-
-CHAT: Final = "/chat/completions"
-
-
-def chat_request(
-    model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any], *, include_usage: bool
-) -> dict[str, Any]:
-    """A streamed chat completion request."""
-    request = {"model": model, "messages": messages, **options, "stream": True}
-    if include_usage:
-        request["stream_options"] = {**(options.get("stream_options") or {}), "include_usage": True}
-    return request
-
-
-def unstreamed(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The same request for a whole answer."""
-    return {name: value for name, value in request.items() if name not in {"stream", "stream_options"}}
 
 
 def encoded(request: Any) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from innkeeper.inference.client.chunks import text_of
+from innkeeper.inference.texts import text_of
 from innkeeper.prompt import FrozenDict, UsageError
 
 Ending = Literal["end", "cut", "stall", "refuse"]

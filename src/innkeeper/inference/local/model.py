@@ -18,7 +18,7 @@ from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.framing import Framing
 
 if TYPE_CHECKING:
-    from innkeeper.inference.local.transport import AsyncLocalTransport, Engine, SharedTransport
+    from innkeeper.inference.local.transport import Engine
 
 
 DEFAULT_WINDOW: Final = 4096
@@ -45,19 +45,20 @@ class LocalModel(Client):
 
     It answers one request at a time, in order; leaving a stream early stops it. A request with a ``seed``, or with
     ``temperature`` 0 and a ``seed``, gets the same answer each time on the same machine.
-    ``context_window`` is in tokens, ``framing`` is how its messages are counted.
+    ``context_window`` is in tokens, ``framing`` is how its messages are counted. ``transport`` is what further clients
+    reach it by; closing one of those leaves the model open.
     """
 
     def __init__(self, engine: Engine, *, name: str = DEFAULT_MODEL, context_window: int = DEFAULT_WINDOW) -> None:
         from innkeeper.inference.local.transport import LocalTransport
 
-        self._local = LocalTransport(engine, name)
+        self.transport = LocalTransport(engine, name)
         super().__init__(
             "http://localhost",
             api_key="",
             timeout=_ANSWER_SECONDS,
             total_timeout=_ANSWER_SECONDS,
-            transport=self._local,
+            transport=self.transport,
         )
         self.name = name
         self.context_window = context_window
@@ -96,20 +97,8 @@ class LocalModel(Client):
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
-        self._transport.close()
+        self.transport.let_go()
         super().close()
-
-    def shared_transport(self) -> SharedTransport:
-        """What a further client reaches this model by; closing that client leaves the model open."""
-        from innkeeper.inference.local.transport import SharedTransport
-
-        return SharedTransport(self._local)
-
-    def async_transport(self) -> AsyncLocalTransport:
-        """`shared_transport` for event loops."""
-        from innkeeper.inference.local.transport import AsyncLocalTransport
-
-        return AsyncLocalTransport(self._local)
 
     def counter(self) -> Counter:
         """A token counter that asks this model's own tokenizer, whatever model is named: for ``Ports(token_counter=...)``.

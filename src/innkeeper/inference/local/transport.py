@@ -1,31 +1,24 @@
 """LocalTransport: an `httpx` transport that ends at the engine of a model on this machine.
 
-With it a local model has the very face, the decoder and the errors of any other provider. `AsyncLocalTransport` is the same for
-event loops; both wait for the same turn.
+With it a local model has the very client, the decoder and the errors of any other provider.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import httpx
 
-from innkeeper.inference.client.chunks import ChatFold
-from innkeeper.inference.client.watch import Watch
+from innkeeper.inference.client.chat import ChatFold
 from innkeeper.inference.response.views.view import ServerEvent
 
-if TYPE_CHECKING:
-    import asyncio
-
-
 _END: Final = object()
-_LOOK_SECONDS: Final = 60.0
-"""How long the engine is waited for before the call's time is looked at again."""
+_EVENTS: Final = {"content-type": "text/event-stream"}
 
 
 class Engine(Protocol):
@@ -44,10 +37,11 @@ class Engine(Protocol):
         ...
 
 
-class LocalTransport(httpx.BaseTransport):
-    """Answers ``/chat/completions``, ``/models`` and ``/health`` from ``engine``, one chat at a time.
+class LocalTransport(httpx.AsyncBaseTransport):
+    """Answers ``/chat/completions``, ``/models`` and ``/health`` from ``engine``, one chat at a time, for any event loops.
 
-    ``name`` is the model's name in answers. Closing a response stops the engine within a batch of the prompt or a token.
+    ``name`` is the model's name in answers. Closing a response stops the engine within a batch of the prompt or a token. Closing
+    one of its clients leaves it open: `let_go` is for the model's owner.
     """
 
     def __init__(self, engine: Engine, name: str) -> None:
@@ -55,79 +49,34 @@ class LocalTransport(httpx.BaseTransport):
         self._name = name
         self._turn = threading.Lock()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer one request; what goes wrong is an HTTP status with a JSON body, as from a server."""
-        if request.url.path.endswith("/chat/completions"):
-            return self._chat(json.loads(request.read()))
-        return self.page(request.url.path)
-
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """`handle_request` for event loops."""
-        if not request.url.path.endswith("/chat/completions"):
-            return self.page(request.url.path)
-        asked = json.loads(await request.aread())
-        if self._engine is None:
-            return _failure(503, "the local model is closed")
-        run = _AsyncRun(self._engine, _engine_request(asked), self._turn)
-        first = await run.wait()
-        refused = _refusal(first)
-        if refused is not None:
-            run.stop()
-            return refused
-        if asked.get("stream"):
-            return httpx.Response(200, headers=_EVENTS, stream=_AsyncStream(run, first))
-        return _answer(200, await _gathered(run, first))
-
-    def page(self, path: str) -> httpx.Response:
-        """What is answered at every other address."""
+        """Answer one request; what goes wrong is an HTTP status with a JSON body, as from a server."""
+        path = request.url.path
+        if path.endswith("/chat/completions"):
+            return await self._chat(json.loads(await request.aread()))
         if path.endswith("/models"):
             return _answer(200, {"object": "list", "data": [{"id": self._name, "object": "model"}]})
         if path.endswith("/health"):
             return _answer(200, {"status": "ok"})
         return _failure(404, f"a local model does not answer {path}")
 
-    def close(self) -> None:
+    def let_go(self) -> None:
         """Wait for the answer under way to stop, then let the engine go."""
         with self._turn:
             self._engine = None
 
-    def _chat(self, request: dict[str, Any]) -> httpx.Response:
+    async def _chat(self, request: dict[str, Any]) -> httpx.Response:
         if self._engine is None:
             return _failure(503, "the local model is closed")
-        run = _Run(self._engine, _engine_request(request), self._turn)
-        first = run.wait()
+        run = _Generation(self._engine, _engine_request(request), self._turn)
+        first = await run.wait()
         refused = _refusal(first)
         if refused is not None:
-            run.close()
+            await run.stop()
             return refused
-        if not request.get("stream"):
-            return _answer(200, _whole(run, first))
-        return httpx.Response(200, headers=_EVENTS, stream=_Stream(run, first))
-
-
-class SharedTransport(httpx.BaseTransport):
-    """A transport that stays open when one of its clients is closed."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self._inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer one request."""
-        return self._inner.handle_request(request)
-
-
-class AsyncLocalTransport(httpx.AsyncBaseTransport):
-    """A `LocalTransport` for event loops; closing it leaves that open."""
-
-    def __init__(self, inner: LocalTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer one request."""
-        return await self._inner.handle_async_request(request)
-
-
-_EVENTS: Final = {"content-type": "text/event-stream"}
+        if request.get("stream"):
+            return httpx.Response(200, headers=_EVENTS, stream=_EventStream(run, first))
+        return _answer(200, await _gathered(run, first))
 
 
 def _refusal(first: Any) -> httpx.Response | None:
@@ -151,19 +100,14 @@ def _engine_request(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Generation:
-    """One generation in a thread of its own; ``put`` gets its chunks there."""
+    """One generation in a thread of its own; its chunks are waited for in an event loop."""
 
-    def __init__(
-        self, engine: Engine, request: dict[str, Any], turn: threading.Lock, put: Callable[[Any], None]
-    ) -> None:
-        self._put = put
+    def __init__(self, engine: Engine, request: dict[str, Any], turn: threading.Lock) -> None:
+        self._chunks: asyncio.Queue[Any] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._work, args=(engine, request, turn), daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Let the engine stop with its next piece."""
-        self._stopped.set()
+        self._ended = asyncio.Event()
+        threading.Thread(target=self._work, args=(engine, request, turn), daemon=True).start()
 
     def _work(self, engine: Engine, request: dict[str, Any], turn: threading.Lock) -> None:
         try:
@@ -171,82 +115,39 @@ class _Generation:
                 if not self._stopped.is_set():
                     engine.handle_chat_completions(request, self._take)
         except Exception as error:  # noqa: BLE001 - whatever the engine raises belongs to the one who asked
-            self._put(error)
+            self._in_loop(self._chunks.put_nowait, error)
         finally:
-            self._put(_END)
+            self._in_loop(self._chunks.put_nowait, _END)
+            self._in_loop(self._ended.set)
 
     def _take(self, chunk: dict[str, Any]) -> bool:
-        self._put(chunk)
+        self._in_loop(self._chunks.put_nowait, chunk)
         return self._stopped.is_set()
 
-
-class _Run(_Generation):
-    """A generation for one who waits in a thread, and can be interrupted."""
-
-    def __init__(self, engine: Engine, request: dict[str, Any], turn: threading.Lock) -> None:
-        self._chunks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        super().__init__(engine, request, turn, self._chunks.put)
-
-    def wait(self) -> Any:
-        """The next chunk, the engine's exception, or the mark of the end."""
-        watch = Watch.current()
-        try:
-            while watch is not None:
-                watch.check()  # also where one chunk follows upon the other
-                try:
-                    return self._chunks.get(timeout=watch.until_check(_LOOK_SECONDS))
-                except queue.Empty:
-                    continue
-            return self._chunks.get()
-        except BaseException:
-            self._stopped.set()
-            raise
-
-    def rest(self) -> Iterator[Any]:
-        """All further chunks."""
-        while (chunk := self.wait()) is not _END:
-            yield _piece(chunk)
-
-    def close(self) -> None:
-        """Stop the engine and wait until it has."""
-        self._stopped.set()
-        self._thread.join()
-
-
-def _piece(chunk: Any) -> dict[str, Any]:
-    return {"error": {"message": str(chunk)}} if isinstance(chunk, Exception) else chunk
-
-
-class _AsyncRun(_Generation):
-    """A generation for one who waits in an event loop."""
-
-    def __init__(self, engine: Engine, request: dict[str, Any], turn: threading.Lock) -> None:
-        import asyncio  # here, so that a blocking client does not load it
-
-        self._chunks: asyncio.Queue[Any] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-
-        def put(chunk: Any) -> None:
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
-
-        super().__init__(engine, request, turn, put)
+    def _in_loop(self, function: Callable[..., Any], *args: Any) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and nobody waits
+            self._loop.call_soon_threadsafe(function, *args)
 
     async def wait(self) -> Any:
         """The next chunk, the engine's exception, or the mark of the end."""
         try:
             return await self._chunks.get()
         except BaseException:
-            self.stop()
+            self._stopped.set()
             raise
 
-    async def rest(self) -> AsyncIterator[Any]:
+    async def rest(self) -> AsyncIterator[dict[str, Any]]:
         """All further chunks."""
         while (chunk := await self.wait()) is not _END:
-            yield _piece(chunk)
+            yield {"error": {"message": str(chunk)}} if isinstance(chunk, Exception) else chunk
+
+    async def stop(self) -> None:
+        """Stop the engine with its next piece, and wait until it has."""
+        self._stopped.set()
+        await self._ended.wait()
 
 
-async def _gathered(run: _AsyncRun, first: Mapping[str, Any]) -> dict[str, Any]:
+async def _gathered(run: _Generation, first: Mapping[str, Any]) -> dict[str, Any]:
     """The chunks put together as one body."""
     fold = ChatFold()
     fold.take(first)
@@ -256,16 +157,15 @@ async def _gathered(run: _AsyncRun, first: Mapping[str, Any]) -> dict[str, Any]:
                 return {"error": chunk["error"]}
             fold.take(chunk)
     finally:
-        run.stop()
+        await run.stop()
     return fold.body()
 
 
-class _AsyncStream(httpx.AsyncByteStream):
-    """See `_Stream`."""
+class _EventStream(httpx.AsyncByteStream):
+    """The chunks as server-sent events. Without ``[DONE]``: the reason in the last chunk is the end, else it was cut."""
 
-    def __init__(self, run: _AsyncRun, first: Mapping[str, Any]) -> None:
-        self._run = run
-        self._first = first
+    def __init__(self, run: _Generation, first: Mapping[str, Any]) -> None:
+        self._run, self._first = run, first
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield ServerEvent(self._first).encode()
@@ -274,38 +174,7 @@ class _AsyncStream(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         """Stop the engine."""
-        self._run.stop()
-
-
-class _Stream(httpx.SyncByteStream):
-    """The chunks as server-sent events. Without ``[DONE]``: the reason in the last chunk is the end, else it was cut."""
-
-    def __init__(self, run: _Run, first: Mapping[str, Any]) -> None:
-        self._run = run
-        self._first = first
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield ServerEvent(self._first).encode()
-        for chunk in self._run.rest():
-            yield ServerEvent(chunk).encode()
-
-    def close(self) -> None:
-        """Stop the engine."""
-        self._run.close()
-
-
-def _whole(run: _Run, first: Mapping[str, Any]) -> dict[str, Any]:
-    """The chunks put together as one body."""
-    fold = ChatFold()
-    fold.take(first)
-    try:
-        for chunk in run.rest():
-            if chunk.get("error"):
-                return {"error": chunk["error"]}
-            fold.take(chunk)
-    finally:
-        run.close()
-    return fold.body()
+        await self._run.stop()
 
 
 def _answer(status: int, body: Mapping[str, Any]) -> httpx.Response:

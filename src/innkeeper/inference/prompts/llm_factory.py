@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.inference.adapters.adapter import Adapter, Adapters
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient, client_options
 from innkeeper.inference.adapters.local import Local, local_async_client, local_client
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider
 from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient, client_options
 from innkeeper.inference.local.shared import LOCAL, LocalModels
 from innkeeper.inference.prompts.tool_config import ToolConfig
 from innkeeper.prompt.errors import ConfigError, UnknownNameError

@@ -17,7 +17,8 @@ from typing import Any, Final, Generic, Self, TypeVar
 import msgspec
 
 from innkeeper.dialects.registry import DIALECTS
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelClient, ModelRequest
+from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.prompts.llm_factory import LLM, LLMFactory
 from innkeeper.inference.prompts.run_request import PromptRunRequest, tools_of
 from innkeeper.inference.prompts.tool_config import ToolConfig, ToolDAO, VaultDAO

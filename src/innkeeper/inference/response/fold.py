@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.inference.client.chunks import whole_text
 from innkeeper.inference.errors import MAX_TOOL_CALLS
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -34,6 +33,7 @@ from innkeeper.inference.response.response import (
     TextPart,
     Usage,
 )
+from innkeeper.inference.texts import whole_text
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
 

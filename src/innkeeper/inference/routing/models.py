@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from innkeeper.inference.adapters.generation import AsyncModelClient, ModelRequest, client_options
+from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
 from innkeeper.inference.client.egress import Egress
+from innkeeper.inference.client.model_clients import AsyncModelClient, client_options
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from innkeeper.dialects import DIALECTS
-from innkeeper.inference.client.chat import choice_of
-from innkeeper.inference.client.chunks import whole_texts
+from innkeeper.inference.adapters.openai_chat import choice_of
 from innkeeper.inference.client.watch import check_cancelled
 from innkeeper.inference.errors import CANCEL_INTERVAL, DecodeError, PreflightError
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, preflight
+from innkeeper.inference.texts import whole_texts
 from innkeeper.inference.tools.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TransformRegistry
 from innkeeper.prompt import (
     BuildRequest,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from innkeeper.inference.capabilities import Capabilities
-from innkeeper.inference.client.chunks import text_of, whole_text
 from innkeeper.inference.errors import PreflightError
+from innkeeper.inference.texts import text_of, whole_text
 from innkeeper.prompt import FrozenDict, thaw
 
 if TYPE_CHECKING:

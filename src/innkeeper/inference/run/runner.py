@@ -19,8 +19,7 @@ from innkeeper.prompt import UsageError
 from innkeeper.prompt.run.extensions import AWAIT
 
 if TYPE_CHECKING:
-    from innkeeper.inference.client.chat import ChatStream
-    from innkeeper.inference.client.clients import AsyncChatStream
+    from innkeeper.inference.client.chat import AsyncChatStream, ChatStream
 
 
 @dataclass(frozen=True, slots=True)
