@@ -54,5 +54,8 @@ def cases() -> Iterator[Case]:
     measure = CLIP.measure()
     segments = [Segment(PROSE[n : n + 60], role) for n, role in enumerate([*Role] * 3)]
     yield Case("compress 24 segments to 75", lambda: compress(segments, 75, measure), note="CLIP's vocabulary")
-    rows = [CatalogueNegative(str(n), "sdxl", f"fault number {n}", priority=n) for n in range(40)]
+    rows = [
+        CatalogueNegative(id=str(n), model_type="sdxl", negative_prompt=f"fault number {n}", priority=n)
+        for n in range(40)
+    ]
     yield Case("join 40 negative fragments", lambda: join_negatives(rows, "sdxl", Tier.SFW, "txt2img", measure=measure))

@@ -64,7 +64,7 @@ def library(path: Path, provider: int) -> None:
 
     with Database.open(path) as db:
         owner = ProviderStore(db).put({"name": "elsewhere", "base_url": f"http://127.0.0.1:{provider}/v1"})
-        model = {"model_key": "m", "provider_id": owner["id"], "modality": "chat", "tasks": ["enhancement"]}
+        model = {"model_key": "m", "provider_id": owner.id, "modality": "chat", "tasks": ["enhancement"]}
         ModelStore(db).put({**model, "pricing": {"input": 1.0, "output": 2.0}})
 
 

@@ -38,7 +38,7 @@ NAME = draft().name
 def prepare(path: Path) -> None:
     """A library with a conversation, two versions, a setting and a secret, and its snapshot."""
     with Database.open(path) as db:
-        here = ConversationStore(db).create({"id": "c"})["id"]
+        here = ConversationStore(db).create({"id": "c"}).id
         ConversationStore(db).append(here, "user", "Hello")
         TemplateStore(db).publish(draft())
         TemplateStore(db).add_version(draft(text="Other {{subject}}."))
@@ -68,7 +68,7 @@ class Operation(NamedTuple):
 
 def _turn(db: Database, _path: Path) -> Any:
     messages = ConversationStore(db).newest("c")
-    return [[row["seq"] for row in messages], ConversationStore(db).get("c")["last_seq"]]
+    return [[row.seq for row in messages], ConversationStore(db).get("c").last_seq]
 
 
 def _labels(db: Database, _path: Path) -> Any:

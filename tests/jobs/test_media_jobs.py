@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError, BudgetError, HttpError
@@ -23,8 +24,8 @@ from innkeeper.jobs.media_jobs import Terms
 from innkeeper.jobs.runner import Runner
 from innkeeper.jobs.signatures import check_hmac
 from innkeeper.jobs.store import later
+from innkeeper.library.db.log_tables import usage_logs
 from innkeeper.library.errors import ConflictError, NotFoundError, TierBlockedError
-from innkeeper.library.log.logs import LogStore
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import TierPolicy
@@ -118,7 +119,7 @@ def test_targets(at: House) -> None:
     row = ModelStore(db).named(["fake/one"])[0]
     at.jobs.library.refresh()
     assert at.jobs.planner.target(MediaRequest(prompt="a")).key == "fake/one"
-    assert at.jobs.planner.target(MediaRequest(prompt="a", model=row["id"])).key == "fake/one"
+    assert at.jobs.planner.target(MediaRequest(prompt="a", model=row.id)).key == "fake/one"
     assert at.jobs.planner.target(MediaRequest(prompt="a", mode=Mode.T2V)).key == "tiny-seed-picture"
     assert at.jobs.planner.target(MediaRequest(prompt="a", model="tiny-seed-picture")).key == "tiny-seed-picture"
     with pytest.raises(MediaRequestError):
@@ -174,8 +175,9 @@ def test_uses_are_logged(at: House, monkeypatch: pytest.MonkeyPatch) -> None:
     at.provider.errors = [HttpError("no", status=401, headers={}, sample="")]
     at.drain(at.jobs.submit(WANTED).id)
     job = at.drain(at.jobs.submit(WANTED, Terms(owner="me")).id)
-    (row,) = LogStore(at.jobs.library.db).newest_usage()
-    assert (row["request_id"], row["user_id"], row["cost_usd"], row["request_type"]) == (job.id, "me", 0.04, "image")
+    with at.jobs.library.db.reading() as connection:
+        row = connection.execute(select(usage_logs)).one()
+    assert (row.request_id, row.user_id, row.cost_usd, row.request_type) == (job.id, "me", 0.04, "image")
 
 
 def test_retry(at: House, monkeypatch: pytest.MonkeyPatch) -> None:

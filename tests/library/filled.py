@@ -41,9 +41,11 @@ def fill(db: Database) -> Database:
         )
     )
     store.move_label(draft().name, "staging", 2)
-    provider = ProviderStore(db).add({"name": "openrouter", "secret_name": "KEY", "rate_limits": {"rpm": 60}})
-    model = {"model_key": "maker/one", "modality": "chat", "provider_id": provider["id"], "tasks": ["roleplay"]}
-    ModelStore(db).add(model | {"pricing": {"per_1k": 0.00015}, "avg_generation_time": 1.25})
+    provider = ProviderStore(db).add(
+        {"name": "openrouter", "secret_name": "KEY", "rate_limits": {"requests_per_minute": 60}}
+    )
+    model = {"model_key": "maker/one", "modality": "chat", "provider_id": provider.id, "tasks": ["roleplay"]}
+    ModelStore(db).add(model | {"pricing": {"input": 0.15}, "avg_generation_time": 1.25})
     ModelStore(db).set_default("roleplay", "maker/one")
     NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "blurry", "priority": 2})
     NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "noise", "priority": 1, "generation_mode": "i2i"})
@@ -54,7 +56,7 @@ def fill(db: Database) -> Database:
     SettingsStore(db).set("retention", {"days": 30})
     SecretStore(db).add({"name": "KEY", "ciphertext": bytes(range(256))})
     character = CharacterStore(db).add({"name": "Wren", "voice_examples": ["Aye."]})
-    here = ConversationStore(db).create({"id": "c", "character_id": character["id"]})["id"]
+    here = ConversationStore(db).create({"id": "c", "character_id": character.id}).id
     ConversationStore(db).append(here, "user", "Hello\r\n\ttab", client_msg_id="1")
     LogStore(db).add({"template_name": "x", "cost_usd": 0.000001, "cache_hit": False, "latency_ms": {"total": 3.5}})
     return db

@@ -8,12 +8,12 @@ from typing import Any
 from innkeeper.library.library import Library
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.rows import EnhancementRow
 from innkeeper.library.templates.template import TemplateDraft
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.documents import PolicyStore
 from innkeeper.library.tiers.gate import AgeVerification
 from innkeeper.library.tiers.rules import POLICY_NAME
-from innkeeper.prompt.data import FrozenDict
 from tests.library.drafts import draft
 
 ADULT = Ceilings(account=Tier.NSFW)
@@ -38,7 +38,7 @@ def published(library: Library, made: TemplateDraft | None = None, **fields: Any
     return found
 
 
-def logged(library: Library, limit: int = 100) -> tuple[FrozenDict, ...]:
+def logged(library: Library, limit: int = 100) -> tuple[EnhancementRow, ...]:
     """The newest rows of the log, after all that wait are written."""
     assert library.flush()
     return LogStore(library.db).newest(limit)

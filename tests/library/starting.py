@@ -81,8 +81,8 @@ def library(url: str) -> None:
 
 def database(url: str) -> None:
     """A database alone, and its rows."""
-    from innkeeper.library.db import Database
-    from innkeeper.library.templates import TemplateStore
+    from innkeeper.library.db.engine import Database
+    from innkeeper.library.templates.store import TemplateStore
 
     with Database.open(url, create=False) as db:
         assert TemplateStore(db) is not None

@@ -128,7 +128,7 @@ def test_1_no_name_gets_around_a_models_ceiling(library: Library, name: str) -> 
     """A model that the catalogue does not know, or a known one in another spelling, is for the general tier (S7)."""
     provider = ProviderStore(library.db).add({"name": "p"})
     ModelStore(library.db).add(
-        {"model_key": "small", "modality": "image", "provider_id": provider["id"], "tier_ceiling": "sfw"}
+        {"model_key": "small", "modality": "image", "provider_id": provider.id, "tier_ceiling": "sfw"}
     )
     enable_adults(library)
     published(library, name="adult", content_mode="nsfw", target_model=None, job_type=None)
@@ -167,8 +167,8 @@ def test_2_input(library: Library, given: dict[str, Any], asked: str, monkeypatc
     monkeypatch.undo()
     (event,) = blocks(library)
     (row,) = logged(library)
-    assert (event["resource_id"], row["request_id"], row["status"]) == ("r1", "r1", "blocked")
-    assert "Marigold" not in json.dumps(dict(event)) + json.dumps(dict(row))
+    assert (event.resource_id, row.request_id, row.status) == ("r1", "r1", "blocked")
+    assert "Marigold" not in json.dumps(event.to_dict()) + json.dumps(row.to_dict())
 
 
 CARDS: dict[str, dict[str, Any]] = {
@@ -189,10 +189,10 @@ def test_2_cards(library: Library, card: dict[str, Any]) -> None:
         with pytest.raises(TierBlockedError):
             save({"id": "c", "name": "Wren", **card}, who="ann")
     assert store.list() == ()
-    assert [(event["actor"], event["resource_type"], event["resource_id"]) for event in blocks(library)] == [
+    assert [(event.actor, event.resource_type, event.resource_id) for event in blocks(library)] == [
         ("ann", "characters", "c")
     ] * 2
-    assert "Marigold" not in json.dumps(dict(blocks(library)[0]))
+    assert "Marigold" not in json.dumps(blocks(library)[0].to_dict())
 
 
 def test_2_cards_that_change(library: Library) -> None:
@@ -206,8 +206,8 @@ def test_2_cards_that_change(library: Library) -> None:
             store.put({"id": "c", "mood": "sexual"})
         store.add({"id": "d", "name": "Dove"})
     assert store.get("c") == before
-    assert store.get("d")["name"] == "Dove"
-    assert [event["resource_id"] for event in blocks(library)] == ["c", "c"]
+    assert store.get("d").name == "Dove"
+    assert [event.resource_id for event in blocks(library)] == ["c", "c"]
 
 
 def test_2_scenes(library: Library) -> None:
@@ -221,7 +221,7 @@ def test_2_scenes(library: Library) -> None:
     assert store.get("s") == here
     with pytest.raises(TierBlockedError):
         published(library, text=f"{BAD} {{{{subject}}}}", use_case="scene_generation")
-    assert [event["resource_type"] for event in reversed(blocks(library))] == [
+    assert [event.resource_type for event in reversed(blocks(library))] == [
         "conversations",
         "conversations",
         "template",
@@ -243,7 +243,7 @@ def test_2_output(library: Library, text: str, output: str) -> None:
         library.record(prepared, Done(output=output))
     assert library.check_output(prepared, "a lighthouse").passed
     (row,) = logged(library)
-    assert (row["status"], row["decision"], row["error_code"]) == ("blocked", "block", "tier_blocked")
+    assert (row.status, row.decision, row.error_code) == ("blocked", "block", "tier_blocked")
     assert len(blocks(library)) == 1
     assert query(library.db, "SELECT count(*) FROM enhancement_contents").rows == ((0,),)
 
@@ -265,7 +265,7 @@ def test_2_a_block_stands_without_its_records(library: Library, monkeypatch: pyt
     assert library.flush()
     assert library.metrics.value("library_log_failures_total") == 1
     monkeypatch.undo()
-    assert ConversationStore(library.db).create({"title": ""})["title"] == ""
+    assert ConversationStore(library.db).create({"title": ""}).title == ""
 
 
 def test_2_texts_are_not_changed(library: Library) -> None:
@@ -286,7 +286,7 @@ def test_4_every_source_answers_alike(library: Library, tmp_path: Path) -> None:
     enable_adults(library)
     provider = ProviderStore(library.db).add({"name": "p"})
     for model, family in (("m1", "fam"), ("q1", "qfam")):
-        row = {"model_key": model, "modality": "chat", "provider_id": provider["id"], "model_family": family}
+        row = {"model_key": model, "modality": "chat", "provider_id": provider.id, "model_family": family}
         ModelStore(library.db).add(row)
     keys = itertools.product(("m1", "fam", None), ("q1", "qfam", None), ("image", None), Tier)
     for number, (target, enhancer, job, tier) in enumerate(keys):
@@ -399,7 +399,7 @@ def test_5_publishing_and_logging_lose_nothing(library: Library, url: str) -> No
     assert [version.version for version in TemplateStore(library.db).versions(draft().name)] == list(range(1, 12))
     assert [event.to_version for event in TemplateStore(library.db).history(draft().name)] == list(range(1, 12))
     rows = logged(library, 100)
-    assert {row["request_id"] for row in rows} == {f"{number}.{turn}" for number in (0, 2) for turn in range(5)}
+    assert {row.request_id for row in rows} == {f"{number}.{turn}" for number in (0, 2) for turn in range(5)}
 
 
 def test_5_a_clock_set_back(url: str, outside: Counted) -> None:
@@ -414,7 +414,7 @@ def test_5_a_clock_set_back(url: str, outside: Counted) -> None:
         assert found.rendered is not None
         assert found.rendered.text == "later x"
         assert [event.to_version for event in TemplateStore(library.db).history(draft().name)] == [1, 2]
-        assert [row["request_id"] for row in logged(library)] == ["two", "one"]
+        assert [row.request_id for row in logged(library)] == ["two", "one"]
 
 
 # ---------------------------------------------------------------------------------------------------------------- 6: variables
@@ -505,16 +505,16 @@ def test_7_the_answer_of_a_template_keeps_its_budget(library: Library) -> None:
 def test_8_five_hundred_messages(library: Library) -> None:
     """A stored conversation of 500: the newest turns are sent, the current message once, equal ones kept."""
     provider = ProviderStore(library.db).add({"name": "p"})
-    row = {"model_key": "small", "modality": "chat", "provider_id": provider["id"], "context_window": 1500}
+    row = {"model_key": "small", "modality": "chat", "provider_id": provider.id, "context_window": 1500}
     ModelStore(library.db).add(row)
     store = ConversationStore(library.db)
-    here = store.create({})["id"]
+    here = store.create({}).id
     with library.db.transaction():
         for number in range(500):
             store.append(here, "user" if number % 2 else "assistant", "Yes." if number % 5 == 0 else f"Turn {number}.")
     published(library, text="Chat.", variables=(), use_case="chat", job_type="chat", target_model=None, token_limit=400)
     library.refresh()
-    history = tuple(Message(role=found["role"], content=found["content"]) for found in store.newest(here, 500))
+    history = tuple(Message(role=found.role, content=found.content) for found in store.newest(here, 500))
     request = ask(use_case="chat", job_type="chat", target_model="small", text="And now?", history=history)
     prepared = library.prepare(request)
     sent = [message.content for message in prepared.messages]

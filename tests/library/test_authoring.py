@@ -72,7 +72,7 @@ def test_parts_are_checked(library: Library) -> None:
 def test_the_window_counts(library: Library) -> None:
     """A template that cannot fit the window of the model that reads it is not published."""
     provider = ProviderStore(library.db).put({"name": "p"})
-    row = {"model_key": "small", "provider_id": provider["id"], "modality": "chat", "context_window": 100}
+    row = {"model_key": "small", "provider_id": provider.id, "modality": "chat", "context_window": 100}
     ModelStore(library.db).put(row)
     library.refresh()
     library.authoring.create(draft("t", "word " * 200, use_case="chat", enhancer_model="small", variables=()))
@@ -86,8 +86,8 @@ def test_a_blocked_text_is_not_published(library: Library, monkeypatch: pytest.M
     with pytest.raises(TierBlockedError):
         library.authoring.publish(NAME)
     event = AuditStore(library.db).newest(1, action="tier.block")[0]
-    assert event["resource_id"].endswith("@2")
-    assert "nude" not in str(event["details"]).replace("sexual.nude", "")
+    assert event.resource_id.endswith("@2")
+    assert "nude" not in str(event.details).replace("sexual.nude", "")
     assert {problem.code for problem in library.authoring.validate(library.authoring.get(NAME))} == {"tier"}
 
     variables = (Variable(name="subject", default="a nude 12 year old", required=False),)

@@ -115,13 +115,13 @@ def test_different_columns_of_one_row(db: Database) -> None:
 
     together(work)
     row = store.get("local")
-    assert [row[column] for column in columns] == [f"{number}.{TIMES - 1}" for number in range(THREADS)]
+    assert [getattr(row, column) for column in columns] == [f"{number}.{TIMES - 1}" for number in range(THREADS)]
 
 
 def test_messages_are_numbered_without_holes(db: Database) -> None:
     """Messages that are sent at once, some of them twice, get one number each."""
     store = ConversationStore(db)
-    here = store.create({})["id"]
+    here = store.create({}).id
 
     def work(number: int) -> None:
         for turn in range(TIMES):
@@ -129,7 +129,7 @@ def test_messages_are_numbered_without_holes(db: Database) -> None:
 
     together(work)
     found = store.newest(here, 1_000)
-    assert [message["seq"] for message in found] == list(range(1, THREADS // 2 * TIMES + 1))
+    assert [message.seq for message in found] == list(range(1, THREADS // 2 * TIMES + 1))
 
 
 def test_only_one_answers(db: Database) -> None:
@@ -150,11 +150,11 @@ def test_only_one_answers(db: Database) -> None:
 def test_one_conversation_and_one_answer(db: Database) -> None:
     """Threads that begin one conversation, and answer one message in it, get one of each."""
     store, made, answers = ConversationStore(db, owner=Owner("ann")), set(), set()
-    said = store.append(store.create({"id": "talk"})["id"], "user", "Hello")
+    said = store.append(store.create({"id": "talk"}).id, "user", "Hello")
 
     def work(number: int) -> None:
-        made.add(store.create({"id": "new", "title": str(number)})["title"])
-        answers.add(store.append("talk", "assistant", f"Answer {number}", reply_to=said["id"])["content"])
+        made.add(store.create({"id": "new", "title": str(number)}).title)
+        answers.add(store.append("talk", "assistant", f"Answer {number}", reply_to=said.id).content)
 
     together(work)
     assert (len(made), len(answers)) == (1, 1)
@@ -225,7 +225,7 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.memories import MemoryStore
 from innkeeper.library.memory import NewMemory
-from innkeeper.library.tiers import TextKind, TierGate
+from innkeeper.library.tiers.gate import TextKind, TierGate
 TierGate.of().check({TextKind.USER_TEXT: "A map."})  # what facts are judged by is made once
 """
 TALK = """
@@ -234,7 +234,7 @@ with Database.open(url) as db:
     here = store.create({"id": "talk"})
     for turn in range(6):
         same = store.append("talk", "user", f"same {turn}", client_msg_id=f"same {turn}")
-        store.append("talk", "assistant", f"{mine} answers {turn}", reply_to=same["id"])
+        store.append("talk", "assistant", f"{mine} answers {turn}", reply_to=same.id)
         store.append("talk", "user", f"{mine} says {turn}", client_msg_id=f"{mine} {turn}")
         MemoryStore(db, Owner("ann")).add(here, [NewMemory(content=f"fact {turn}")])
 """
@@ -248,11 +248,11 @@ def test_processes_in_one_conversation(url: str) -> None:
     with Database.open(url) as db:
         store = ConversationStore(db, owner=Owner("ann"))
         rows = store.newest("talk", 1_000)
-        assert [row["seq"] for row in rows] == list(range(1, 6 * 4 + 1))
-        said = {row["id"]: row["content"] for row in rows if row["role"] == "user"}
+        assert [row.seq for row in rows] == list(range(1, 6 * 4 + 1))
+        said = {row.id: row.content for row in rows if row.role == "user"}
         assert sorted(said.values()) == sorted(
             [*(f"same {turn}" for turn in range(6)), *(f"{n} says {turn}" for n in range(2) for turn in range(6))]
         )
-        answers = [row for row in rows if row["role"] == "assistant"]
-        assert sorted(said[row["reply_to"]] for row in answers) == sorted(f"same {turn}" for turn in range(6))
+        answers = [row for row in rows if row.role == "assistant"]
+        assert sorted(said[str(row.reply_to)] for row in answers) == sorted(f"same {turn}" for turn in range(6))
         assert len(MemoryStore(db, Owner("ann")).list()) == 6

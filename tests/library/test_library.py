@@ -122,7 +122,7 @@ def test_strict_library(url: str, tmp_path: Path) -> None:
 def test_unknown_models(kept: Library) -> None:
     """With strict a model that nobody knows is an error with near names; targets of templates are known."""
     provider = ProviderStore(kept.db).put({"name": "p"})
-    ModelStore(kept.db).put({"model_key": "vendor/one", "provider_id": provider["id"], "modality": "image"})
+    ModelStore(kept.db).put({"model_key": "vendor/one", "provider_id": provider.id, "modality": "image"})
     kept.refresh()
     for call in (kept.resolve, kept.render, kept.prepare):
         with pytest.raises(UnknownNameError, match="model") as caught:
@@ -153,7 +153,7 @@ def test_threads_lose_nothing(kept: Library) -> None:
     assert set(answers) <= {"Describe x.", *(text.replace("{{subject}}", "x") for text in texts)}
     rows = logged(kept, 100)
     assert len(rows) == 40
-    assert len({row["request_id"] for row in rows}) == 40
+    assert len({row.request_id for row in rows}) == 40
 
 
 def test_without_its_database(tmp_path: Path) -> None:
@@ -270,9 +270,9 @@ def test_a_block_renders_nothing(kept: Library, monkeypatch: pytest.MonkeyPatch)
         kept.prepare(ask(text=f"{BLOCKED} {CANARY}", values={"subject": "x"}, request_id="r1", user_id="u1"))
     assert kept.flush()
     event = AuditStore(kept.db).newest(1, action="tier.block")[0]
-    assert (event["actor"], event["resource_id"], event["details"]["decision"]) == ("u1", "r1", "block")
+    assert (event.actor, event.resource_id, event.details["decision"]) == ("u1", "r1", "block")
     row = logged(kept, 1)[0]
-    assert (row["status"], row["error_code"], row["execution"]) == ("blocked", "tier_blocked", "none")
+    assert (row.status, row.error_code, row.execution) == ("blocked", "tier_blocked", "none")
     told = json.dumps([str(event), str(row)])
     assert CANARY not in told
     assert kept.metrics.value("library_blocks_total") == 1
@@ -303,7 +303,7 @@ def test_a_rendered_text_is_judged(library: Library) -> None:
     with pytest.raises(TierBlockedError):
         library.prepare(ask(values={"subject": "12 year old"}))
     row = logged(library, 1)[0]
-    assert row["status"] == "blocked"
+    assert row.status == "blocked"
 
 
 def test_a_block_stands_without_its_record(kept: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_ceilings_of_model_and_provider(library: Library) -> None:
     enable_adults(library)
     provider = ProviderStore(library.db).put({"name": "p"})
     models = ModelStore(library.db)
-    models.put({"model_key": "m", "provider_id": provider["id"], "modality": "image", "tier_ceiling": "sfw"})
+    models.put({"model_key": "m", "provider_id": provider.id, "modality": "image", "tier_ceiling": "sfw"})
     library.refresh()
     asked = ask(content_mode="nsfw", ceilings=ADULT, target_model="m")
     assert library.resolve(asked).tier.reasons == ("ceiling:model",)
@@ -467,11 +467,11 @@ def test_prepare(kept: Library) -> None:
     assert done.budget is not None
     assert done.budget.target + sum(done.budget.reserved.values()) <= done.budget.limit
     row = logged(kept, 1)[0]
-    assert row["request_id"] == done.request_id
-    assert (row["template_name"], row["template_version"], row["cache_hit"]) == ("enhancement_sdxl_sfw", 1, True)
-    assert row["execution_time_ms"] == row["latency_ms"]["total"] > 0
-    assert (row["resolution_level_int"], row["fallback_level"]) == (0, 0)
-    assert row["ui_tokens"] > 0
+    assert row.request_id == done.request_id
+    assert (row.template_name, row.template_version, row.cache_hit) == ("enhancement_sdxl_sfw", 1, True)
+    assert row.execution_time_ms == row.latency_ms["total"] > 0
+    assert (row.resolution_level_int, row.fallback_level) == (0, 0)
+    assert row.ui_tokens
     assert CANARY not in str(row)
     assert CANARY in json.dumps(done.to_dict())
 
@@ -507,10 +507,10 @@ def test_passthrough_is_fitted(library: Library) -> None:
     assert done.fitted.size <= 20
     assert done.compressed
     row = logged(library, 1)[0]
-    assert (row["status"], row["compressed"], row["dropped_segments"][0]["reason"]) == ("degraded", True, "cut")
+    assert (row.status, row.compressed, row.dropped_segments[0]["reason"]) == ("degraded", True, "cut")
     with pytest.raises(OverBudgetError):
         library.prepare(ask(job_type="audio", target_model="none", text="x" * 5_000, target_budget=1))
-    assert logged(library, 1)[0]["error_code"] == "over_budget"
+    assert logged(library, 1)[0].error_code == "over_budget"
 
 
 def test_prepare_ends_in_a_plan(kept: Library) -> None:
@@ -555,7 +555,7 @@ def test_segments_for_the_target_are_compressed(library: Library) -> None:
     assert done.fitted is not None
     assert (done.fitted.text, [each.reason for each in done.fitted.dropped]) == ("Wenna, grey braid", ["budget"])
     assert [block.content for block in done.plan.blocks] == ["Wenna, grey braid"]
-    (dropped,) = logged(library, 1)[0]["dropped_segments"]
+    (dropped,) = logged(library, 1)[0].dropped_segments
     assert (dropped["role"], dropped["reason"], "text" in dropped) == ("quality", "budget", False)
     with pytest.raises(TierBlockedError):
         library.prepare(msgspec.structs.replace(wanted, segments=(Segment(BLOCKED, Role.ACTION),)))
@@ -564,7 +564,7 @@ def test_segments_for_the_target_are_compressed(library: Library) -> None:
 def test_the_window_keeps_the_newest(library: Library) -> None:
     """Of a long chat the newest turns go in, the current message once, within the window; what does not fit is listed."""
     provider = ProviderStore(library.db).put({"name": "p"})
-    window = {"model_key": "chat/1", "provider_id": provider["id"], "modality": "chat", "context_window": 700}
+    window = {"model_key": "chat/1", "provider_id": provider.id, "modality": "chat", "context_window": 700}
     ModelStore(library.db).put(window)
     published(
         library, draft("c", "Talk.", use_case="chat", target_model=None, job_type=None, variables=(), token_limit=100)
@@ -586,7 +586,7 @@ def test_negative_prompts(kept: Library) -> None:
     for text, more in (("blurry", {"priority": 2}), ("text", {}), ("secret", {"content_mode": "nsfw"})):
         store.add({"model_type": "sdxl", "negative_prompt": text, **more})
     provider = ProviderStore(kept.db).put({"name": "p"})
-    row = {"model_key": "none", "provider_id": provider["id"], "modality": "image", "model_family": "sdxl"}
+    row = {"model_key": "none", "provider_id": provider.id, "modality": "image", "model_family": "sdxl"}
     ModelStore(kept.db).put({**row, "capabilities": {"negative_prompt": False}})
     kept.refresh()
     wanted = {"values": {"subject": "x"}, "content_mode": "nsfw"}
@@ -603,7 +603,7 @@ def test_strict_prepare(kept: Library) -> None:
     with pytest.raises(StrictModeError) as caught:
         kept.prepare(ask(values={"subject": "x"}, content_mode="nsfw"), strict=True)
     assert caught.value.details["reasons"] == ["ceiling:account", "ceiling:policy"]
-    assert logged(kept, 1)[0]["error_code"] == "strict_mode"
+    assert logged(kept, 1)[0].error_code == "strict_mode"
 
 
 def test_a_log_that_fails(kept: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -640,22 +640,22 @@ def test_record_after_a_model(kept: Library) -> None:
     )
     assert kept.record(prepared, done).log_id is None
     (row,) = logged(kept)
-    assert (row["output_tokens"], row["cost_source"], row["usage"]["total"]) == (3, "provider", 30)
-    assert row["latency_ms"]["total"] == pytest.approx(prepared.latency_ms["total"] + 10)
+    assert (row.output_tokens, row.cost_source, row.usage["total"]) == (3, "provider", 30)
+    assert row.latency_ms["total"] == pytest.approx(prepared.latency_ms["total"] + 10)
     failed = kept.record(prepared, Done(error=InnkeeperError("no answer")), strict=True)
     row = logged(kept, 1)[0]
-    assert (row["id"], row["status"], row["error_detail_redacted"]) == (failed.log_id, "error", "no answer")
+    assert (row.id, row.status, row.error_detail_redacted) == (failed.log_id, "error", "no answer")
 
 
 def test_texts_are_stored_only_where_wanted(kept: Library) -> None:
     """Texts are kept apart, until their date, and only where the operator has them stored."""
     log = EnhancementLog(kept.db)
     kept.prepare(ask(values={"subject": "x"}, text=CANARY))
-    assert log.contents(logged(kept, 1)[0]["id"]) == {}
+    assert log.contents(logged(kept, 1)[0].id) == {}
     SettingsStore(kept.db).set(STORE_CONTENT_DAYS, 1)
     kept.refresh()
     kept.prepare(ask(values={"subject": "x"}, text=f"{CANARY}\0"))
-    assert log.contents(logged(kept, 1)[0]["id"]) == {"input": CANARY}
+    assert log.contents(logged(kept, 1)[0].id) == {"input": CANARY}
     assert log.purge() == 0
     SettingsStore(kept.db).set(STORE_CONTENT_DAYS, "many")
     SettingsStore(kept.db).set(OPERATOR_VALUES, 3)
@@ -751,12 +751,12 @@ def test_a_target_without_a_limit_is_sent_everything(library: Library, *, segmen
     assert done.fitted is not None
     assert done.fitted.text == (", ".join(part.text for part in parts) if segments else LONG)
     assert (done.budget, done.compressed, done.reasons) == (None, False, ("database_empty", "passthrough"))
-    assert logged(library, 1)[0]["budget_tokens"] is None
+    assert logged(library, 1)[0].budget_tokens is None
 
 
 def test_a_limit_of_the_catalogue_shortens_and_says_so(library: Library) -> None:
     """The window of a model that is known, or what is asked for, is a limit; a text that loses something says ``shortened``."""
-    provider = ProviderStore(library.db).add({"name": "p"})["id"]
+    provider = ProviderStore(library.db).add({"name": "p"}).id
     row = {"provider_id": provider, "modality": "chat", "context_window": 100}
     ModelStore(library.db).add({"model_key": "small", **row})
     ModelStore(library.db).add(
@@ -781,7 +781,7 @@ def test_a_chat_of_an_unknown_window_says_so(library: Library) -> None:
     done = library.prepare(ask(**asked, target_model="unknown/one", history=history))
     assert (len(done.messages), done.evicted, "window_unknown" in done.reasons) == (22, (), True)
     assert library.prepare(ask(**asked, target_model="unknown/one")).reasons == ()
-    provider = ProviderStore(library.db).add({"name": "p"})["id"]
+    provider = ProviderStore(library.db).add({"name": "p"}).id
     ModelStore(library.db).add(
         {"model_key": "known/one", "provider_id": provider, "modality": "chat", "context_window": 8_000}
     )
@@ -798,7 +798,7 @@ def test_an_output_that_is_too_long_says_so(kept: Library) -> None:
     done = kept.record(prepared, Done(output=LONG))
     assert done.reasons == ("output_over_budget",)
     row = logged(kept, 1)[0]
-    assert (row["status"], row["error_code"]) == ("degraded", "output_over_budget")
+    assert (row.status, row.error_code) == ("degraded", "output_over_budget")
     fitted = kept.fit_output(prepared, LONG)
     assert 0 < fitted.size <= prepared.budget.target == 75
     assert kept.record(prepared, Done(output=fitted.text)).reasons == ()
@@ -843,7 +843,7 @@ def _publish_second(library: Library, text: str, *, part: bool) -> None:
 
 def test_a_model_out_of_use_is_answered_and_says_so(kept: Library) -> None:
     """For a model that is not active there is an answer, which says so, from every source alike."""
-    provider = ProviderStore(kept.db).add({"name": "p"})["id"]
+    provider = ProviderStore(kept.db).add({"name": "p"}).id
     model = {"model_key": "sdxl", "provider_id": provider, "modality": "image", "is_active": False}
     ModelStore(kept.db).add(model)
     kept.refresh()
@@ -879,4 +879,4 @@ def test_deciding_builds_nothing(library: Library) -> None:
         library.decide(PrepareRequest(use_case="nothing", text="x"))
     with pytest.raises(TierBlockedError):
         library.decide(msgspec.structs.replace(request, text="a nude child"))
-    assert logged(library)[0]["status"] == "blocked"
+    assert logged(library)[0].status == "blocked"

@@ -1,4 +1,4 @@
-"""The public names of the library and of its rooms: which there are, where they live, what importing them costs."""
+"""The public names of the library: which there are, where they live, what importing them costs."""
 
 import importlib
 import subprocess
@@ -80,32 +80,18 @@ PUBLIC = [
 ]
 """Change this list on purpose only: it is what users import."""
 
-ROOMS = ("catalogue", "db", "log", "models", "prepare", "templates", "tiers", "transfer", "vault")
-
-PACKAGES = ("innkeeper.library", *(f"innkeeper.library.{room}" for room in ROOMS))
-
 
 def test_public_names_are_pinned() -> None:
     """The public list of the library is exactly the pinned one."""
     assert innkeeper.library.__all__ == sorted(PUBLIC)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_each_public_name_is_that_of_its_home(package: str) -> None:
+def test_each_public_name_is_that_of_its_home() -> None:
     """Each name is listed once, has one home below the package, and is the very object that its home publishes."""
-    module = importlib.import_module(package)
-    assert dir(module) == sorted(module.__all__) == sorted(module._HOMES)
-    for name, place in module._HOMES.items():
-        home = importlib.import_module(f"{package}.{place}")
-        assert getattr(module, name) is getattr(home, name)
-
-
-def test_a_room_and_the_library_mean_the_same() -> None:
-    """A name that the library and a room both publish is one object."""
-    for package in PACKAGES[1:]:
-        room = importlib.import_module(package)
-        for name in set(room.__all__) & set(PUBLIC):
-            assert getattr(room, name) is getattr(innkeeper.library, name)
+    assert dir(innkeeper.library) == sorted(innkeeper.library.__all__) == sorted(innkeeper.library._HOMES)
+    for name, place in innkeeper.library._HOMES.items():
+        home = importlib.import_module(f"innkeeper.library.{place}")
+        assert getattr(innkeeper.library, name) is getattr(home, name)
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
@@ -115,7 +101,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_import_is_light() -> None:
-    """Importing the library and its rooms loads neither msgspec nor SQLAlchemy."""
-    script = f"import sys, {', '.join(PACKAGES)}; print(*sorted({{'msgspec', 'sqlalchemy'}} & set(sys.modules)))"
+    """Importing the library loads neither msgspec nor SQLAlchemy."""
+    script = "import sys, innkeeper.library; print(*sorted({'msgspec', 'sqlalchemy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []

@@ -53,4 +53,4 @@ def test_no_moment() -> None:
 def test_rows_get_their_time_from_the_library(db: Database) -> None:
     """A row's date is the clock's that the library was opened with, and its identifier, too."""
     row = ToolStore(db).add({"name": "a"})
-    assert row["created_at"].startswith("2026-01-15T12:00:")
+    assert row.created_at.startswith("2026-01-15T12:00:")

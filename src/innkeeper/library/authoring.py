@@ -140,7 +140,7 @@ class Authoring:
         return {"lookup": self._lookup, "label": label, "window": window, "counter": counter}
 
     def _window(self, key: str | None) -> int | None:
-        return next((row["context_window"] for row in self._models.named((key,)) if row["is_active"]), None)
+        return next((row.context_window for row in self._models.named((key,)) if row.is_active), None)
 
     def _lookup(self, name: str, version: int) -> TemplateVersion | None:
         try:

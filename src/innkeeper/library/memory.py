@@ -7,11 +7,12 @@ of the person wherever they speak.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from innkeeper.library.rows import ConversationRow, StoredRow
 from innkeeper.library.tier import Tier
 
 SCOPES: Final = ("conversation", "character", "profile")
@@ -33,7 +34,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
     message_id: str | None = None
 
 
-class MemoryRow(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryRow(StoredRow, frozen=True, kw_only=True):
     """A row of ``memories``."""
 
     id: str
@@ -61,8 +62,8 @@ def reach(memory_tier: str) -> tuple[str, ...]:
     return SCOPES[: SCOPES.index(memory_tier) + 1]
 
 
-def remembered(conversation: Mapping[str, Any], rows: Sequence[MemoryRow]) -> tuple[str, ...]:
+def remembered(conversation: ConversationRow, rows: Sequence[MemoryRow]) -> tuple[str, ...]:
     """The texts of memories, and of the ``key_facts`` that the document keeps in a conversation's ``memory_data``, each once."""
-    facts = conversation["memory_data"].get("key_facts")
+    facts = conversation.memory_data.get("key_facts")
     own = [fact for fact in facts if isinstance(fact, str)] if isinstance(facts, (list, tuple)) else []
     return tuple(dict.fromkeys(text for text in (*(row.content for row in rows), *own) if text.strip()))

@@ -20,7 +20,7 @@ def kept(run: Run, tmp_path: Path) -> Run:
         run,
         tmp_path / "home",
         PROVIDER,
-        (*MODEL, "--window", 8192, "--set", 'capabilities={"a": 1}'),
+        (*MODEL, "--window", 8192, "--set", 'capabilities={"sync": true}'),
         ("tool", "set", "dice", "--description", "Rolls."),
         ("negative", "add", "blurry, text", "--family", "sdxl", "--priority", 2),
         ("negative", "add", "hands", "--family", "sdxl"),
@@ -62,7 +62,7 @@ def test_models(kept: Run) -> None:
     assert kept("model", "default", "t2i", "m/1", "--json").data["task"] == "t2i"
     assert "openrouter" in kept("model", "show", "m/1").out
     shown = kept("model", "show", "m/1", "--json").data
-    assert (shown["capabilities"], shown["default_for_tasks"]) == ({"a": 1}, ["t2i"])
+    assert (shown["capabilities"], shown["default_for_tasks"]) == ({"sync": True}, ["t2i"])
     changed = kept("model", "set", "m/1", "--tier-ceiling", "sfw", "--priority", 3, "--json").data
     assert (changed["tier_ceiling"], changed["priority"], changed["context_window"]) == ("sfw", 3, 8192)
     assert kept("model", "remove", "m/1", "--json").data["removed"] is True

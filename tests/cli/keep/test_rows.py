@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.keep.rows import json_row, row_values
+from innkeeper.cli.keep.rows import row_values
+from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.tables import api_models
 from innkeeper.library.errors import TransferError
 from innkeeper.prompt.data import freeze
@@ -57,4 +58,4 @@ def test_mistakes(word: str | None, file: str | None, error: type[Exception], wo
 
 def test_rows_are_plain_in_json() -> None:
     """What was frozen comes out as lists and objects."""
-    assert json.dumps(json_row({"tasks": freeze(["a"]), "capabilities": freeze({"b": [1]})}))
+    assert json.dumps(CatalogueModel(model_key="m", tasks=("a",), capabilities=freeze({"b": [1]})).to_dict())

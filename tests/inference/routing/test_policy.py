@@ -7,26 +7,27 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.routing.policy import DEFAULT_POLICY, RoutePolicy, policy_for, read_policies
+from innkeeper.library.rows import RoutePolicyRow
 from innkeeper.prompt.errors import ConfigError
 
 
 def test_rows() -> None:
     """A row's columns are the policy's; what is null is left to the defaults; inactive rows do not count."""
-    rows: list[dict[str, Any]] = [
-        {"name": "a", "modality": None, "criteria": ["price"], "attempts": 2, "is_active": True, "created_at": "x"},
-        {"name": "b", "is_active": False},
+    rows = [
+        RoutePolicyRow(name="a", modality=None, criteria=("price",), attempts=2, is_active=True, created_at="x"),
+        RoutePolicyRow(name="b", is_active=False),
     ]
     assert read_policies(rows) == (RoutePolicy(name="a", criteria=("price",), attempts=2),)
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"criteria": ["fastest"]}, {"criteria": ["price", "price"]}, {"attempts": 0}, {"attempts": 99}, {"seconds": 0}],
+    [{"criteria": ("fastest",)}, {"criteria": ("price", "price")}, {"attempts": 0}, {"attempts": 99}, {"seconds": 0}],
 )
 def test_no_policy(change: dict[str, Any]) -> None:
     """A row that is no policy says so, and which it is."""
     with pytest.raises(ConfigError, match="'bad'"):
-        read_policies([{"name": "bad", **change}])
+        read_policies([RoutePolicyRow(name="bad", **change)])
 
 
 def test_the_nearest_counts() -> None:

@@ -18,7 +18,9 @@ from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptService
 from innkeeper.inference.prompts.tool_config import MemoryTools, MemoryVault, ToolConfig
 from innkeeper.inference.tools.toolbox import Toolbox
+from innkeeper.library.rows import StoredTool
 from innkeeper.prompt import UsageError
+from innkeeper.prompt.data import freeze
 from tests.inference.prompts.providers import Provider
 
 SUM = {"type": "function", "name": "sum", "parameters": {"type": "object"}}
@@ -34,10 +36,9 @@ async def add_later(a: int, b: int) -> int:
     return a + b
 
 
-def row(name: str, **columns: Any) -> dict[str, Any]:
+def row(name: str, **columns: Any) -> StoredTool:
     """A row of the library's table ``tools``."""
-    usual = {"description": "", "definition": {}, "is_active": True, "provider": None, "model": None, "base_url": None}
-    return {"name": name, **usual, "secret_name": None, "settings": {}, **columns}
+    return StoredTool(name=name, **freeze(columns))
 
 
 def replies(name: str) -> list[Any]:

@@ -50,7 +50,7 @@ def _fill(db: Database, rows: Iterable[Labelled], models: Iterable[dict[str, Any
             store.move_label(row.version.name, row.label, 1)
         provider = ProviderStore(db).add({"name": "p", "display_name": "P"})
         for model in models:
-            ModelStore(db).add({**model, "modality": "chat", "provider_id": provider["id"], "tasks": ["roleplay"]})
+            ModelStore(db).add({**model, "modality": "chat", "provider_id": provider.id, "tasks": ["roleplay"]})
 
 
 def _plain(answer: Resolution) -> Resolution:

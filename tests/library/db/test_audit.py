@@ -12,15 +12,15 @@ def test_events(db: Database) -> None:
     store = AuditStore(db)
     store.append("tier.block", actor="ann", resource=("message", "7"), change=({"a": 1}, None), details={"why": "x"})
     store.append("other")
-    assert [event["action"] for event in store.newest()] == ["other", "tier.block"]
+    assert [event.action for event in store.newest()] == ["other", "tier.block"]
     (event,) = store.newest(actor="ann")
-    assert (event["resource_type"], event["resource_id"], event["before"], event["after"]) == (
+    assert (event.resource_type, event.resource_id, event.before, event.after) == (
         "message",
         "7",
         {"a": 1},
         None,
     )
-    assert event["details"] == {"why": "x"}
+    assert event.details == {"why": "x"}
 
 
 def test_a_draft_of_a_version_gives_it_again(db: Database) -> None:

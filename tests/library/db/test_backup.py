@@ -54,7 +54,7 @@ def test_backup_and_restore(db: Database, fresh: Fresh, tmp_path: Path) -> None:
         assert rows_of(again) == rows_of(db)
         assert again.revision() > 0
         assert TemplateStore(again).publish(draft(text="after")).version == 3
-        assert LogStore(again).add({"template_name": "after"})[0] > LogStore(db).newest(1)[0]["id"]
+        assert LogStore(again).add({"template_name": "after"})[0] > LogStore(db).newest(1)[0].id
         assert SecretStore(again).ciphertext("KEY") == bytes(range(256))
 
 

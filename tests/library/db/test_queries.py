@@ -51,7 +51,7 @@ def test_refused(common_db: Database, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         query(db, text)
     assert caught.value.where is not None
-    assert [row["key"] for row in SettingsStore(db).list()] == ["a"]
+    assert [row.key for row in SettingsStore(db).list()] == ["a"]
 
 
 def test_no_way_around(db: Database) -> None:

@@ -12,13 +12,26 @@ from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Numer
 from sqlalchemy.engine import Connection
 
 from innkeeper.jobs.deliveries import DeliveryRow
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.db.columns import active, created, json_column, serial
-from innkeeper.library.db.job_tables import job_deliveries
-from innkeeper.library.db.log_tables import memories
-from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, insert_many, typed_rows
+from innkeeper.library.db.rows import by_priority, checked, first_row, insert_many, typed_rows
+from innkeeper.library.db.scene_tables import metadata
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.memory import MemoryRow
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.library.rows import (
+    AuditRow,
+    CharacterRow,
+    ConversationRow,
+    DocumentRow,
+    EnhancementRow,
+    MessageRow,
+    RoutePolicyRow,
+    SceneRow,
+    SceneTemplateRow,
+    SettingRow,
+    StoredTool,
+)
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError
 
 THINGS = Table(
@@ -119,30 +132,29 @@ def test_an_unknown_column_is_refused() -> None:
     assert "priority" in str(info.value.hint)
 
 
-def test_rows_come_out_frozen(connection: Connection) -> None:
-    """Rows are plain data that nobody can change, by their column names; no row is None."""
-    assert first_row(connection.execute(select(THINGS))) is None
-    insert_many(connection, THINGS, [])
-    insert_many(connection, THINGS, [{"name": "a", "list": [1]}, {"name": "b", "list": []}])
-    one, other = frozen_rows(connection.execute(select(THINGS).order_by(THINGS.c.id)))
-    assert isinstance(one, FrozenDict)
-    assert (one["name"], one["list"], other["name"]) == ("a", (1,), "b")
-    assert first_row(connection.execute(select(THINGS).order_by(THINGS.c.id))) == one
-
-
 class ThingRow(msgspec.Struct, frozen=True):
     """Some columns of the table."""
 
     name: str
-    priority: int | None
-    list: tuple[int, ...]
+    priority: int | None = None
+    list: tuple[int, ...] = ()
+    facts: FrozenDict = EMPTY
 
 
 def test_rows_come_out_as_structs(connection: Connection) -> None:
-    """Each row is a struct with the columns that it has fields for."""
+    """Each row is a struct with the columns that it has fields for; no row is None."""
+    assert first_row(connection.execute(select(THINGS)), ThingRow) is None
+    insert_many(connection, THINGS, [])
     insert_many(connection, THINGS, [{"name": "a", "list": [1]}, {"name": "b", "list": []}])
     rows = typed_rows(connection.execute(select(THINGS).order_by(THINGS.c.id)), ThingRow)
     assert rows == (ThingRow("a", None, (1,)), ThingRow("b", None, ()))
+    assert first_row(connection.execute(select(THINGS).order_by(THINGS.c.id)), ThingRow) == rows[0]
+
+
+def test_json_of_another_kind_counts_as_empty(connection: Connection) -> None:
+    """What other programs put into JSON columns makes no row unreadable."""
+    connection.exec_driver_sql("INSERT INTO things (name, facts, list) VALUES ('a', '[1]', '{}')")
+    assert typed_rows(connection.execute(select(THINGS)), ThingRow) == (ThingRow("a"),)
 
 
 def test_a_row_of_other_types_is_a_damaged_database(connection: Connection) -> None:
@@ -152,10 +164,31 @@ def test_a_row_of_other_types_is_a_damaged_database(connection: Connection) -> N
         typed_rows(connection.execute(select(THINGS)), ThingRow)
 
 
-def test_a_struct_has_the_columns_of_its_table() -> None:
-    """A struct of a whole table names each of its columns, so that none is forgotten."""
-    assert set(DeliveryRow.__struct_fields__) == set(job_deliveries.c.keys())
-    assert set(MemoryRow.__struct_fields__) == set(memories.c.keys())
+WHOLE = {
+    "api_models": CatalogueModel,
+    "api_providers": CatalogueProvider,
+    "audit_events": AuditRow,
+    "character_scenes": SceneRow,
+    "characters": CharacterRow,
+    "conversations": ConversationRow,
+    "detection_lists": DocumentRow,
+    "enhancement_logs": EnhancementRow,
+    "job_deliveries": DeliveryRow,
+    "memories": MemoryRow,
+    "messages": MessageRow,
+    "negative_prompts": CatalogueNegative,
+    "route_policies": RoutePolicyRow,
+    "scenes": SceneTemplateRow,
+    "settings": SettingRow,
+    "tier_policies": DocumentRow,
+    "tools": StoredTool,
+}
+
+
+@pytest.mark.parametrize("table", WHOLE)
+def test_a_struct_has_the_columns_of_its_table(table: str) -> None:
+    """A struct of a whole table names each of its columns, in their order, so that none is forgotten."""
+    assert list(WHOLE[table].__struct_fields__) == metadata.tables[table].c.keys()
 
 
 def test_priority_orders_from_low_to_high(connection: Connection) -> None:

@@ -104,7 +104,7 @@ def test_upgrade_from_every_earlier_revision_keeps_the_data(fresh: Fresh, revisi
         for table, rows in before.items():
             assert [{name: row[name] for name in rows[0]} for row in after[table]] == rows, table
         assert TemplateStore(db).get("a", label="production").system_prompt == "Hello"
-        assert ProviderStore(db).get("openrouter")["id"] == "p"
+        assert ProviderStore(db).get("openrouter").id == "p"
 
 
 def rows_of(db: Database) -> dict[str, list[dict[str, Any]]]:
@@ -202,7 +202,7 @@ def fill(db: Database) -> Database:
     store.publish(draft("roleplay_dolphin", target_model=DOLPHIN, **roleplay))
     store.publish(draft("roleplay_universal", target_model=None, **roleplay))
     provider = ProviderStore(db).add({"name": "openrouter"})
-    model = {"model_key": DOLPHIN, "display_name": "Dolphin", "modality": "chat", "provider_id": provider["id"]}
+    model = {"model_key": DOLPHIN, "display_name": "Dolphin", "modality": "chat", "provider_id": provider.id}
     ModelStore(db).add(model)
     for number, fragment in enumerate(("blurry", "low quality")):
         NegativeStore(db).add(

@@ -46,7 +46,7 @@ def test_writers_take_turns(tmp_path: Path) -> None:
         writer.join(60)
     assert [writer.exitcode for writer in writers] == [0] * _WRITERS
     with Database.open(url) as db:
-        order = [row["request_id"] for row in reversed(LogStore(db).newest(1_000))]
+        order = [row.request_id for row in reversed(LogStore(db).newest(1_000))]
     assert len(order) == _WRITERS * _ROUNDS
     # SQLite alone lets one write ten times and more in a row while others wait.
     middle = order[_WRITERS * 3 : -_WRITERS * 8]

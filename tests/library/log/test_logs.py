@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import select
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import usage_logs
 from innkeeper.library.errors import FieldError
 from innkeeper.library.log.logs import LogStore, log_stats, since_moment
 from innkeeper.prompt.errors import FormatError, UsageError
@@ -25,9 +27,9 @@ def test_newest_first_and_filtered(store: LogStore) -> None:
         {"template_name": "a", "status": "failed", "resolution_trace": [{"level": "exact"}], "cost_usd": 0.000125}
     )
     newest = store.newest()
-    assert [row["template_name"] for row in newest] == ["a", "b", "a"]
-    assert (newest[0]["resolution_trace"], newest[0]["cost_usd"]) == (({"level": "exact"},), 0.000125)
-    assert [row["status"] for row in store.newest(template_name="a")] == ["failed", "ok"]
+    assert [row.template_name for row in newest] == ["a", "b", "a"]
+    assert (newest[0].resolution_trace, newest[0].cost_usd) == (({"level": "exact"},), 0.000125)
+    assert [row.status for row in store.newest(template_name="a")] == ["failed", "ok"]
     assert len(store.newest(since="2026-01-02T00:00:00Z")) == 2
     assert len(store.newest(1)) == 1
 
@@ -51,10 +53,11 @@ def test_figures_in_order(store: LogStore) -> None:
 
 def test_usage(store: LogStore) -> None:
     """Uses of models have a log of their own, without texts."""
-    store.add_usage({"provider": "local", "tokens_total": 7})
-    assert store.newest_usage(provider="local")[0]["tokens_total"] == 7
-    with pytest.raises(UsageError, match="no column 'request_payload'"):
-        store.add_usage({"request_payload": "text"})
+    with store.db.transaction() as connection:
+        store.insert_usage(connection, {"provider": "local", "tokens_total": 7})
+        assert connection.execute(select(usage_logs.c.tokens_total)).scalar() == 7
+        with pytest.raises(UsageError, match="no column 'request_payload'"):
+            store.insert_usage(connection, {"request_payload": "text"})
 
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -16,14 +16,14 @@ from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
 from innkeeper.library.log.memories import MemoryStore
 from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach
+from innkeeper.library.rows import ConversationRow
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 
 ANN, BOB, ELSEWHERE = Owner("ann"), Owner("bob"), Owner("ann", tenant="other")
 
 
-def talk(db: Database, owner: Owner = ANN, **values: Any) -> FrozenDict:
+def talk(db: Database, owner: Owner = ANN, **values: Any) -> ConversationRow:
     """A new conversation of an owner's."""
     return ConversationStore(db, owner=owner).create(values)
 
@@ -41,7 +41,7 @@ def fact(content: str, **fields: Any) -> NewMemory:
 @pytest.mark.parametrize("tier", SCOPES)
 def test_how_far_each_tier_reaches(db: Database, tier: str) -> None:
     """A conversation remembers its own, a character's, or all that is remembered of the person: as its tier says, and no more."""
-    mira = CharacterStore(db).add({"name": "Mira", **ANN.columns()})["id"]
+    mira = CharacterStore(db).add({"name": "Mira", **ANN.columns()}).id
     told = talk(db, character_id=mira, memory_tier="profile")
     store = MemoryStore(db, ANN)
     store.add(told, [fact(f"of the {scope}", scope=scope) for scope in SCOPES])
@@ -73,7 +73,7 @@ def test_once_pinned_first_then_the_newest(db: Database) -> None:
     assert texts(store.recall(here))[0] == "one"
     assert set(texts(store.recall(here))) == {"one", "two", "three"}
     store.forget(second.id)
-    assert set(texts(store.list("conversation", here["id"]))) == {"one", "three"}
+    assert set(texts(store.list("conversation", here.id))) == {"one", "three"}
 
 
 def test_no_lower_tier_reads_it(db: Database) -> None:
@@ -113,7 +113,7 @@ def test_what_does_not_pass_is_not_remembered(db: Database) -> None:
     with pytest.raises(TierBlockedError):
         store.add(here, [fact("She is a 12 year old girl and they have sex")])
     assert store.list() == ()
-    assert AuditStore(db).newest(1)[0]["action"] == "tier.block"
+    assert AuditStore(db).newest(1)[0].action == "tier.block"
 
 
 def test_how_many_are_kept(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,11 +148,11 @@ def test_a_conversation_goes_with_all_that_was_said_and_remembered_in_it(db: Dat
     """What is taken out is gone: its messages, and its own memories; what is remembered of the person stays."""
     here = talk(db, memory_tier="profile")
     own = ConversationStore(db, owner=ANN)
-    own.append(here["id"], "user", "Hello")
+    own.append(here.id, "user", "Hello")
     MemoryStore(db, ANN).add(here, [fact("here", scope="conversation"), fact("anywhere")])
     with pytest.raises(NotFoundError):
-        ConversationStore(db, owner=BOB).remove(here["id"])
-    assert own.remove(here["id"])["id"] == here["id"]
+        ConversationStore(db, owner=BOB).remove(here.id)
+    assert own.remove(here.id).id == here.id
     assert own.list() == ()
     assert texts(MemoryStore(db, ANN).list()) == ["anywhere"]
     with db.reading() as connection:

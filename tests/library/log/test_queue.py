@@ -28,7 +28,7 @@ def row(name: str, chars: int = 0) -> QueuedRow:
 
 def names(db: Database) -> list[str]:
     """What the log holds, oldest first."""
-    return [str(one["request_id"]) for one in reversed(LogStore(db).newest(100_000))]
+    return [str(one.request_id) for one in reversed(LogStore(db).newest(100_000))]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, TierBlockedError
 from innkeeper.library.log.conversations import ConversationStore
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore, StoredSceneState, settle_scene
+from innkeeper.library.rows import SceneRow
 
 MINE, OTHER = Owner("me"), Owner("other")
 STRANGERS = (OTHER, Owner("me", "elsewhere"))
@@ -26,13 +27,13 @@ def store(db: Database) -> SceneStore:
 @pytest.fixture
 def here(db: Database) -> str:
     """A conversation of the owner's."""
-    return str(ConversationStore(db, owner=MINE).create({})["id"])
+    return str(ConversationStore(db, owner=MINE).create({}).id)
 
 
-def begun(store: SceneStore, here: str | None = None, **values: Any) -> dict[str, Any]:
+def begun(store: SceneStore, here: str | None = None, **values: Any) -> SceneRow:
     """A scene of a conversation."""
     row, _ = store.begin({"conversation_id": here, "scene_prompt": "A quiet kitchen.", **values})
-    return dict(row)
+    return row
 
 
 def settled(store: SceneStore, scene_id: str, **job: Any) -> None:
@@ -44,16 +45,16 @@ def settled(store: SceneStore, scene_id: str, **job: Any) -> None:
 
 def test_numbers_count_up_in_a_conversation(store: SceneStore, here: str) -> None:
     """Scenes of a conversation are numbered; those of none are not."""
-    assert [begun(store, here)["number"] for _ in range(3)] == [1, 2, 3]
-    assert begun(store)["number"] == 0
-    assert [row["number"] for row in store.list(conversation_id=here, limit=2)] == [3, 2]
+    assert [begun(store, here).number for _ in range(3)] == [1, 2, 3]
+    assert begun(store).number == 0
+    assert [row.number for row in store.list(conversation_id=here, limit=2)] == [3, 2]
 
 
 def test_many_at_the_same_time(store: SceneStore, here: str) -> None:
     """Whoever begins scenes at the same time gets numbers of their own; one key makes one scene."""
     with ThreadPoolExecutor(4) as pool:
-        numbers = list(pool.map(lambda _: begun(store, here)["number"], range(8)))
-        ids = set(pool.map(lambda _: begun(store, here, idempotency_key="k")["id"], range(8)))
+        numbers = list(pool.map(lambda _: begun(store, here).number, range(8)))
+        ids = set(pool.map(lambda _: begun(store, here, idempotency_key="k").id, range(8)))
     assert sorted(numbers) == list(range(1, 9))
     assert len(ids) == 1
 
@@ -73,7 +74,7 @@ def test_asked_once(store: SceneStore, here: str) -> None:
 @pytest.mark.parametrize("stranger", STRANGERS, ids=["user", "tenant"])
 def test_foreign_scenes_are_not_there(store: SceneStore, here: str, stranger: Owner) -> None:
     """What belongs to another user or another tenant is not found, changed or shown in any way."""
-    scene = begun(store, here)["id"]
+    scene = begun(store, here).id
     settled(store, scene)
     theirs = SceneStore(store.db, stranger)
     calls: list[Callable[[], object]] = [
@@ -89,7 +90,7 @@ def test_foreign_scenes_are_not_there(store: SceneStore, here: str, stranger: Ow
     assert theirs.newest_with_image(here) is None
     assert theirs.with_image("asset:a/b.png") is None
     settled(store, scene, owner=stranger.user, tenant=stranger.tenant, image="asset:x/y.png")
-    assert store.get(scene)["image_url"] == "asset:a/b.png"
+    assert store.get(scene).image_url == "asset:a/b.png"
 
 
 @pytest.mark.parametrize("wrong", ["", "x", "half \ud800", "nul \0", "x" * 9_000])
@@ -108,30 +109,30 @@ def test_no_such_id(store: SceneStore, wrong: str) -> None:
 
 def test_pictures(store: SceneStore, here: str) -> None:
     """The newest scene that has a picture is found, also by the address of its picture; one without is passed over."""
-    one, two, three = (begun(store, here)["id"] for _ in range(3))
+    one, two, three = (begun(store, here).id for _ in range(3))
     assert store.newest_with_image(here) is None
     settled(store, two)
     settled(store, three, id="k", state="failed", error_kind="timeout", image=None)
     newest = store.newest_with_image(here)
     assert newest is not None
-    assert newest["id"] == two
-    assert [store.get(each)["status"] for each in (one, two, three)] == ["pending", "succeeded", "failed"]
+    assert newest.id == two
+    assert [store.get(each).status for each in (one, two, three)] == ["pending", "succeeded", "failed"]
     for address in ("asset:a/b.png", "/v1/jobs/j/results/0", f"/v1/scenes/{two}/image"):
         found = store.with_image(address)
         assert found is not None
-        assert found["id"] == two
+        assert found.id == two
     assert store.with_image("https://a.example/x.png") is None
 
 
 def test_only_its_own_job_settles_a_scene(store: SceneStore) -> None:
     """A scene takes its picture from its own job alone."""
-    scene = begun(store)["id"]
+    scene = begun(store).id
     store.given_to(scene, "j", seed=0, tier="sfw")
     settled(store, scene, id="another")
-    assert store.get(scene)["image_url"] is None
+    assert store.get(scene).image_url is None
     settled(store, scene)
     row = store.get(scene)
-    assert (row["image_url"], row["seed"]) == ("asset:a/b.png", 0)
+    assert (row.image_url, row.seed) == ("asset:a/b.png", 0)
 
 
 def test_state_is_changed_by_one(store: SceneStore, here: str) -> None:
@@ -143,11 +144,11 @@ def test_state_is_changed_by_one(store: SceneStore, here: str) -> None:
     assert (after.seq, after.state["location"]["value"]) == (3, "kitchen")
     with pytest.raises(ConflictError):
         store.put_state(here, seen, {}, seq=9, location="beach")
-    assert ConversationStore(store.db).get(here)["current_location"] == "kitchen"
+    assert ConversationStore(store.db).get(here).current_location == "kitchen"
     again = store.put_state(here, after, {}, seq=4, location=None)
-    assert (again.version, ConversationStore(store.db).get(here)["current_location"]) == (after.version + 1, "kitchen")
+    assert (again.version, ConversationStore(store.db).get(here).current_location) == (after.version + 1, "kitchen")
     store.put_state(here, again, {}, seq=4, location="")
-    assert ConversationStore(store.db).get(here)["current_location"] is None
+    assert ConversationStore(store.db).get(here).current_location is None
 
 
 def test_texts_pass_the_gate(store: SceneStore, here: str) -> None:
@@ -162,7 +163,7 @@ def test_texts_pass_the_gate(store: SceneStore, here: str) -> None:
         with pytest.raises(TierBlockedError):
             call()
     assert (store.list(), SceneTemplateStore(store.db).all_seen_by(MINE)) == ((), ())
-    assert [row["action"] for row in AuditStore(store.db).newest()] == ["tier.block"] * 3
+    assert [row.action for row in AuditStore(store.db).newest()] == ["tier.block"] * 3
 
 
 def test_templates(db: Database) -> None:
@@ -170,16 +171,16 @@ def test_templates(db: Database) -> None:
     store = SceneTemplateStore(db)
     own = store.add({"name": "Attic", "scene_prompt": "An attic.", **MINE.columns()})
     shown = store.add({"name": "Hall", "scene_prompt": "A hall.", "is_public": True, **OTHER.columns()})
-    assert [row["name"] for row in store.all_seen_by(MINE)] == ["Attic", "Hall"]
-    assert [row["name"] for row in store.all_seen_by(Owner("me", "elsewhere"))] == []
-    assert store.seen_by(MINE, shown["id"]) == shown
+    assert [row.name for row in store.all_seen_by(MINE)] == ["Attic", "Hall"]
+    assert [row.name for row in store.all_seen_by(Owner("me", "elsewhere"))] == []
+    assert store.seen_by(MINE, shown.id) == shown
     with pytest.raises(NotFoundError):
-        store.owned(MINE, shown["id"])
+        store.owned(MINE, shown.id)
     with pytest.raises(NotFoundError):
-        store.seen_by(OTHER, own["id"])
-    store.used(own["id"])
-    store.used(own["id"])
-    assert store.owned(MINE, own["id"])["usage_count"] == 2
+        store.seen_by(OTHER, own.id)
+    store.used(own.id)
+    store.used(own.id)
+    assert store.owned(MINE, own.id).usage_count == 2
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,8 @@ WORDS = Measure("words", lambda text: len(text.split()))
 
 def row(text: str, priority: int = 1, **more: object) -> CatalogueNegative:
     """A row for SDXL in the general tier."""
-    return CatalogueNegative(str(more.pop("id", text)), "sdxl", text, priority=priority, **more)  # type: ignore[arg-type]
+    row_id = str(more.pop("id", text))
+    return CatalogueNegative(id=row_id, model_type="sdxl", negative_prompt=text, priority=priority, **more)  # type: ignore[arg-type]
 
 
 ROWS = (
@@ -80,7 +81,7 @@ ROWS = (
     row("bad anatomy", 4),
     row("off", 0, is_active=False),
     row("grain", 1, generation_mode="i2i"),
-    CatalogueNegative("other", "wan", "static"),
+    CatalogueNegative(id="other", model_type="wan", negative_prompt="static"),
     row("adult row", 1, content_mode=Tier.NSFW),
 )
 

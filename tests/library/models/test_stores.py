@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
+from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
@@ -19,17 +20,16 @@ from innkeeper.library.models.stores import (
     SettingsStore,
     ToolStore,
 )
-from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError
 
 FRAGMENT = {"model_type": "sdxl", "negative_prompt": "blurry"}
 
 
-def model(db: Database, key: str = "maker/one", **more: object) -> FrozenDict:
+def model(db: Database, key: str = "maker/one", **more: object) -> CatalogueModel:
     """Add a model of the provider ``local``."""
     provider = ProviderStore(db).put({"name": "local"})
     return ModelStore(db).add(
-        {"model_key": key, "modality": "image", "provider_id": provider["id"], "tasks": ["t2i"], **more}
+        {"model_key": key, "modality": "image", "provider_id": provider.id, "tasks": ["t2i"], **more}
     )
 
 
@@ -39,18 +39,18 @@ def test_priority_is_one_order_everywhere(db: Database) -> None:
     for name, priority in (("c", 5), ("a", 1), ("d", 5), ("b", 1)):
         store.add({**FRAGMENT, "negative_prompt": name, "priority": priority})
     store.add({**FRAGMENT, "negative_prompt": "off", "priority": 0, "is_active": False})
-    assert [row["negative_prompt"] for row in store.pick("sdxl")] == ["a", "b", "c", "d"]
+    assert [row.negative_prompt for row in store.pick("sdxl")] == ["a", "b", "c", "d"]
     for key, priority in (("x", 9), ("y", -1), ("z", 0)):
         model(db, key, priority=priority)
-    assert [row["model_key"] for row in ModelStore(db).list()] == ["y", "z", "x"]
+    assert [row.model_key for row in ModelStore(db).list()] == ["y", "z", "x"]
 
 
 def test_defaults_are_safe(db: Database) -> None:
     """What is not said is general tier, private and unapproved."""
     row = NegativeStore(db).add(FRAGMENT)
-    assert (row["content_mode"], row["generation_mode"], row["priority"]) == ("sfw", "txt2img", 1)
+    assert (row.content_mode, row.generation_mode, row.priority) == ("sfw", "txt2img", 1)
     character = CharacterStore(db).add({"name": "Wren"})
-    assert (character["content_rating"], character["is_public"], character["moderation_status"]) == (
+    assert (character.content_rating, character.is_public, character.moderation_status) == (
         "sfw",
         False,
         "pending",
@@ -63,9 +63,9 @@ def test_an_adult_character_needs_a_declared_age(db: Database) -> None:
     for age in (None, 17):
         with pytest.raises(FieldError):
             store.add({"name": "A", "content_rating": "nsfw", "declared_age": age})
-    assert store.add({"name": "A", "content_rating": "nsfw", "declared_age": 40, "user_id": "u"})["declared_age"] == 40
+    assert store.add({"name": "A", "content_rating": "nsfw", "declared_age": 40, "user_id": "u"}).declared_age == 40
     store.add({"name": "0", "user_id": "u"})
-    assert [row["name"] for row in store.of_user("u")] == ["0", "A"]
+    assert [row.name for row in store.of_user("u")] == ["0", "A"]
 
 
 def test_the_same_fragment_in_both_generation_modes(db: Database) -> None:
@@ -83,10 +83,10 @@ def test_change_touches_only_what_is_named(db: Database) -> None:
     store.add({"name": "local", "base_url": "http://127.0.0.1:1"})
     store.update("local", {"display_name": "Here"}, who="ann")
     row = store.update("local", {"is_active": False}, who="bob")
-    assert (row["display_name"], row["is_active"], row["base_url"]) == ("Here", False, "http://127.0.0.1:1")
+    assert (row.display_name, row.is_active, row.base_url) == ("Here", False, "http://127.0.0.1:1")
     event = AuditStore(db).newest(1)[0]
-    assert (event["action"], event["actor"], event["resource_id"]) == ("api_providers.change", "bob", "local")
-    assert (event["before"]["is_active"], event["after"]["is_active"]) == (True, False)
+    assert (event.action, event.actor, event.resource_id) == ("api_providers.change", "bob", "local")
+    assert (event.before["is_active"], event.after["is_active"]) == (True, False)
 
 
 def test_put_adds_or_changes(db: Database) -> None:
@@ -94,8 +94,8 @@ def test_put_adds_or_changes(db: Database) -> None:
     store = ToolStore(db)
     store.put({"name": "dice", "definition": {"sides": 6}})
     store.put({"name": "dice", "description": "Rolls."})
-    assert (store.get("dice")["definition"], store.get("dice")["description"]) == ({"sides": 6}, "Rolls.")
-    assert store.remove("dice")["name"] == "dice"
+    assert (store.get("dice").definition, store.get("dice").description) == ({"sides": 6}, "Rolls.")
+    assert store.remove("dice").name == "dice"
     assert store.list() == ()
 
 
@@ -108,7 +108,7 @@ def test_one_default_model_a_task(db: Database) -> None:
     store.set_default("t2i", "one")
     store.set_default("t2i", "two")
     assert store.defaults() == {"t2i": "two"}
-    assert [row["model_key"] for row in store.for_task("t2i")] == ["two", "one"]
+    assert [row.model_key for row in store.for_task("t2i")] == ["two", "one"]
     assert store.for_task("t2i", modality="chat") == ()
     with pytest.raises(FieldError, match="does not do 'i2v'"):
         store.set_default("i2v", "one")
@@ -122,7 +122,7 @@ def test_a_provider_with_models_stays(db: Database) -> None:
     with pytest.raises(ConflictError, match="maker/one"):
         ProviderStore(db).remove("local")
     ModelStore(db).remove("maker/one")
-    assert ProviderStore(db).remove("local")["name"] == "local"
+    assert ProviderStore(db).remove("local").name == "local"
     assert ProviderStore(db).list() == ()
 
 
@@ -134,14 +134,14 @@ def test_a_fragment_has_a_text(db: Database, text: str) -> None:
         store.add({**FRAGMENT, "negative_prompt": text})
     row = store.add(FRAGMENT)
     with pytest.raises(UsageError, match="must not be empty"):
-        store.update(row["id"], {"negative_prompt": text})
-    assert [kept["negative_prompt"] for kept in store.list()] == ["blurry"]
+        store.update(row.id, {"negative_prompt": text})
+    assert [kept.negative_prompt for kept in store.list()] == ["blurry"]
 
 
 def test_models_by_name(db: Database) -> None:
     """Models are found by key; keys that there are not are left out."""
     model(db, "one")
-    assert [row["model_key"] for row in ModelStore(db).named(["one", None, "gone"])] == ["one"]
+    assert [row.model_key for row in ModelStore(db).named(["one", None, "gone"])] == ["one"]
     assert ModelStore(db).named([None]) == ()
 
 
@@ -149,12 +149,12 @@ def test_secrets_are_not_given_back(db: Database) -> None:
     """Neither lists nor audit events nor questions hold a secret's bytes; only the vault's door gives them."""
     store = SecretStore(db)
     shown = store.put({"name": "KEY", "ciphertext": b"\x00\xffcipher", "key_id": "k1"}, who="ann")
-    assert "ciphertext" not in shown
+    assert "ciphertext" not in shown.to_dict()
     assert store.list() == (shown,)
     assert store.ciphertext("KEY") == b"\x00\xffcipher"
     event = AuditStore(db).newest(1)[0]
-    assert (event["action"], event["resource_id"]) == ("secrets.add", "KEY")
-    assert "cipher" not in repr(event["after"]).replace("secrets", "")
+    assert (event.action, event.resource_id) == ("secrets.add", "KEY")
+    assert "cipher" not in repr(event.after).replace("secrets", "")
     assert "cipher" not in repr(query(db, "SELECT name, ciphertext FROM secrets").rows)
 
 
@@ -253,16 +253,45 @@ def test_refused(db: Database, case: Refusal) -> None:
 def test_json_columns_have_a_shape(db: Database, column: str, value: object) -> None:
     """What is read as an object or a list is one."""
     provider = ProviderStore(db).add({"name": "p"})
-    row = {"model_key": "m", "modality": "chat", "provider_id": provider["id"], column: value}
+    row = {"model_key": "m", "modality": "chat", "provider_id": provider.id, column: value}
     with pytest.raises(FieldError, match=column):
         ModelStore(db).add(row)
     assert ModelStore(db).list() == ()
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "key", "near"),
+    [
+        ("capabilities", {"char_limt": 80}, "char_limt", "char_limit"),
+        ("capabilities", {"char_limit": 0}, "char_limit", None),
+        ("pricing", {"outputs": 2}, "outputs", "output"),
+        ("pricing", {"input": -1}, "input", None),
+        ("tokenizer", {"kind": "clip", "limit": 75}, "limit", None),
+        ("tokenizer", {"kind": "abacus"}, "kind", None),
+    ],
+)
+def test_keys_of_json_columns_are_known(db: Database, column: str, value: object, key: str, near: str | None) -> None:
+    """A key that there is not is refused when it is saved, with the nearest one; so is a value of a wrong kind."""
+    made = model(db)
+    with pytest.raises(FieldError, match=key) as caught:
+        ModelStore(db).update(made.model_key, {column: value})
+    assert near is None or repr(near) in str(caught.value.hint)
+    assert ModelStore(db).get(made.model_key) == made
+
+
+def test_abilities_have_names_of_their_own(db: Database) -> None:
+    """Beside the known capabilities there may be others, if they are truth values; of rate limits there may not."""
+    made = model(db, capabilities={"char_limit": 80, "supports_vision": True})
+    assert made.capabilities == {"char_limit": 80, "supports_vision": True}
+    with pytest.raises(FieldError, match="requests_per_minut") as caught:
+        ProviderStore(db).update("local", {"rate_limits": {"requests_per_minut": 60}})
+    assert "'requests_per_minute'" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize(("task", "near"), [("nosuch", ""), ("roleplays", "roleplay"), ("chat", "")])
 def test_tasks_are_known(db: Database, task: str, near: str) -> None:
     """A task that there is not is refused, with those that there are, or the one that was probably meant."""
-    provider = ProviderStore(db).add({"name": "p"})["id"]
+    provider = ProviderStore(db).add({"name": "p"}).id
     with pytest.raises(FieldError, match="is no task") as caught:
         ModelStore(db).add({"model_key": "m", "modality": "chat", "provider_id": provider, "tasks": [task]})
     assert (near or "t2i") in (caught.value.hint or "")
@@ -274,7 +303,7 @@ def test_a_tool_has_who_runs_it(db: Database) -> None:
     ProviderStore(db).add({"name": "ollama"})
     run_by = {"provider": "ollama", "model": "gemma3:1b", "secret_name": "KEY", "settings": {"temperature": 0.2}}
     row = ToolStore(db).add({"name": "say", **run_by})
-    assert {name: row[name] for name in run_by} == run_by
+    assert {name: value for name, value in row.to_dict().items() if name in run_by} == run_by
     with pytest.raises(NotFoundError) as caught:
         ToolStore(db).update("say", {"provider": "olama"})
     assert "ollama" in (caught.value.hint or "")

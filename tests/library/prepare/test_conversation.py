@@ -158,8 +158,8 @@ def test_the_next_turn_of_a_conversation(url: str) -> None:
         published(library, draft("r", text, **key, variables=tuple(Variable(name=name) for name in names)))
         mira = CharacterStore(library.db).add({"name": "Mira"})
         store = library.conversations
-        fields = {"conversation_type": "roleplay", "character_id": mira["id"], "current_location": "the quay"}
-        here = store.create({**fields, "user_id": "u"})["id"]
+        fields = {"conversation_type": "roleplay", "character_id": mira.id, "current_location": "the quay"}
+        here = store.create({**fields, "user_id": "u"}).id
         store.append(here, "assistant", "Well?")
         store.append(here, "user", "Aye.", client_msg_id="7")
         request = library.conversation_request(here, "Aye.", client_msg_id="7", persona={"name": "Tomas"})
@@ -172,7 +172,7 @@ def test_the_next_turn_of_a_conversation(url: str) -> None:
 def test_what_the_caller_says_goes_before(url: str) -> None:
     """Fields and values of the caller replace those that are read; a conversation that is not there is an error."""
     with opened(url) as library:
-        here = library.conversations.create({})["id"]
+        here = library.conversations.create({}).id
         request = library.conversation_request(here, "Hi", use_case="admin", values={"user_name": "Ann"}, user_id="x")
         with pytest.raises(NotFoundError):
             library.conversation_request("nowhere", "Hi")

@@ -62,7 +62,7 @@ def library_provider(library: Library) -> str:
     """The id of the only provider."""
     from innkeeper.library.models.stores import ProviderStore
 
-    return str(ProviderStore(library.db).put({"name": "here"})["id"])
+    return str(ProviderStore(library.db).put({"name": "here"}).id)
 
 
 def system(done: PreparedPrompt) -> str:

@@ -68,7 +68,7 @@ def test_labels_move_and_history_tells(store: TemplateStore, db: Database) -> No
     assert told == [(None, 2, "ann", "better"), (2, 1, "bob", "worse after all"), (1, None, "ann", "")]
     assert store.labels(NAME) == {}
     audited = AuditStore(db).newest(action="label.move")
-    assert [(event["actor"], event["before"], event["after"]) for event in audited] == [
+    assert [(event.actor, event.before, event.after) for event in audited] == [
         ("ann", {"label": "production", "version": 1}, None),
         ("bob", {"label": "production", "version": 2}, {"label": "production", "version": 1}),
         ("ann", None, {"label": "production", "version": 2}),

@@ -19,13 +19,13 @@ def test_versions_and_the_active_one(store: DocumentStore) -> None:
     store.add("default", {"terms": ["a"]}, who="ann", note="first")
     assert store.active() == ()
     store.add("default", {"terms": ["b"]}, activate=True)
-    assert [row["version"] for row in store.active("default")] == [2]
+    assert [row.version for row in store.active("default")] == [2]
     store.activate("default", 1, approved_by="bob")
-    assert [(row["version"], row["approved_by"]) for row in store.active()] == [(1, "bob")]
+    assert [(row.version, row.approved_by) for row in store.active()] == [(1, "bob")]
     store.deactivate("default")
     assert store.active() == ()
-    assert [row["body"] for row in store.versions("default")] == [{"terms": ("a",)}, {"terms": ("b",)}]
-    assert store.get("default")["version"] == 2
+    assert [row.body for row in store.versions("default")] == [{"terms": ("a",)}, {"terms": ("b",)}]
+    assert store.get("default").version == 2
     assert len(store.all()) == 2
 
 

@@ -38,8 +38,8 @@ def test_a_block_is_recorded_without_the_text(db: Database, tier: str) -> None:
     assert info.value.where is not None
     assert info.value.where.asset == "characters"
     (event,) = AuditStore(db).newest()
-    assert (event["action"], event["actor"], event["resource_id"]) == ("tier.block", "ann", "id-1")
-    assert event["details"]["entries"] == ("card:description",)
+    assert (event.action, event.actor, event.resource_id) == ("tier.block", "ann", "id-1")
+    assert event.details["entries"] == ("card:description",)
     assert BAD not in str(event)
 
 

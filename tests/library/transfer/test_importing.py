@@ -405,7 +405,7 @@ def test_a_provider_that_is_there(db: Database) -> None:
     ProviderStore(db).add({"name": "p", "display_name": "P", "base_url": "http://127.0.0.1"})
     assert taken_in(db, providers=[{"name": "p", "display_name": "Q"}]).rows == 1
     row = ProviderStore(db).get("p")
-    assert (row["display_name"], row["base_url"]) == ("Q", "http://127.0.0.1")
+    assert (row.display_name, row.base_url) == ("Q", "http://127.0.0.1")
 
 
 def test_another_body_of_a_document(db: Database) -> None:

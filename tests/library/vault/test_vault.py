@@ -58,7 +58,7 @@ def test_set_and_reveal(vault: Vault) -> None:
     assert found.reveal() == CANARY
     assert (entry.is_set, entry.updated_by, entry.key_id) == (True, "ann", vault.keys.load().primary.id)
     event = AuditStore(vault.db).newest(1)[0]
-    assert (event["action"], event["actor"], event["details"]["why"]) == ("secrets.reveal", "adapter", "chat")
+    assert (event.action, event.actor, event.details["why"]) == ("secrets.reveal", "adapter", "chat")
 
 
 def test_nothing_tells_the_secret(vault: Vault) -> None:

@@ -124,5 +124,5 @@ def test_drain_and_quarantine(store: WorkerStore) -> None:
     store.remove(drained.id, who="op")
     with pytest.raises(NotFoundError):
         store.get(drained.id)
-    actions = [event["action"] for event in AuditStore(store.db).newest(resource_type="workers")]
+    actions = [event.action for event in AuditStore(store.db).newest(resource_type="workers")]
     assert actions[:4] == ["workers.remove", "workers.dead", "workers.quarantined", "workers.draining"]

@@ -52,13 +52,11 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         people, templates = CharacterStore(library.db), SceneTemplateStore(library.db)
         own = ME.columns()
         characters = {
-            tier.value: people.add({"name": "Mira", "declared_age": 30, "content_rating": tier.value, **own})["id"]
+            tier.value: people.add({"name": "Mira", "declared_age": 30, "content_rating": tier.value, **own}).id
             for tier in Tier
         }
         rated = {
-            tier.value: templates.add({"name": "x", "scene_prompt": "a shore", "content_rating": tier.value, **own})[
-                "id"
-            ]
+            tier.value: templates.add({"name": "x", "scene_prompt": "a shore", "content_rating": tier.value, **own}).id
             for tier in Tier
         }
         jobs = MediaJobs(library, assets=FolderAssets(Path(folder) / "assets"))

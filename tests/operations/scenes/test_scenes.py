@@ -48,8 +48,8 @@ class House(NamedTuple):
         store = self.library.conversations_of(ME)
         row = store.create({"character_id": self.character, "user_character_id": self.persona, **values})
         for text in texts:
-            store.append(row["id"], "assistant", text)
-        return str(row["id"])
+            store.append(row.id, "assistant", text)
+        return str(row.id)
 
     def say(self, conversation: str, text: str) -> None:
         """One more message."""
@@ -69,7 +69,7 @@ class House(NamedTuple):
         """The row of a scene whose picture is there."""
         scene = self.generate(**body)
         Runner(self.jobs).drain(until=scene.job.id)
-        return SceneStore(self.library.db, ME).get(scene.scene["id"])
+        return SceneStore(self.library.db, ME).get(scene.scene.id)
 
     def narrated(self, server: EchoServer, **body: Any) -> ComposedScene:
         """A scene that a model tells."""
@@ -105,7 +105,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             }
         )
         tom = people.add({"name": "Tom", "appearance_tags": ["beard"], "declared_age": 40, **ME.columns()})
-        yield House(library, jobs, mira["id"], tom["id"])
+        yield House(library, jobs, mira.id, tom.id)
         jobs.wire.close()
 
 
@@ -173,7 +173,7 @@ def test_a_template(house: House) -> None:
             **ME.columns(),
         }
     )
-    scene = house.compose(conversation_id=house.conversation(), scene_template_id=row["id"])
+    scene = house.compose(conversation_id=house.conversation(), scene_template_id=row.id)
     assert (scene.environment.mode.value, scene.name, scene.description) == ("first_from_template", "Clocks", "Late.")
     assert [figure.picture for figure in scene.composition.figures.figures] == ["https://pictures.example/attic.png"]
     assert scene.reasons == ("figure_not_sent",), "the model reads one picture"
@@ -197,13 +197,13 @@ def test_how_a_template_is_seen(house: House) -> None:
             **ME.columns(),
         }
     )
-    scene = house.compose(character_id=house.character, scene_template_id=row["id"])
+    scene = house.compose(character_id=house.character, scene_template_id=row.id)
     assert "seen through the eyes of the viewer" in scene.composition.prompt
     assert "calm mood" in scene.composition.prompt
     assert "Mira wears cape" in scene.composition.prompt
     assert scene.reasons == ("persons_of_template",)
     both: dict[str, Any] = {"user_character_id": house.persona, "scene_style": "both_characters"}
-    assert house.compose(character_id=house.character, scene_template_id=row["id"], **both).reasons == ()
+    assert house.compose(character_id=house.character, scene_template_id=row.id, **both).reasons == ()
 
 
 def test_nothing_to_show(house: House) -> None:
@@ -219,19 +219,19 @@ def test_made_and_gone_on_from(house: House) -> None:
     """9.3, 9.5, 9.6: what is stored is what is sent; the next scene starts from the picture; place and clothes stay."""
     here = house.conversation(TOLD)
     first = house.made(conversation_id=here)
-    job = house.jobs.get(first["job_id"])
-    assert job.body["prompt"] == first["scene_prompt"] == job.request["prompt"]
-    assert (job.mode.value, job.request["seed"]) == (first["generation_mode"], first["seed"])
-    assert (first["status"], first["image_url"]) == ("succeeded", f"asset:{job.results[0].name}")
-    assert house.library.conversations_of(ME).get(here)["current_location"] == "old kitchen"
+    job = house.jobs.get(first.job_id)
+    assert job.body["prompt"] == first.scene_prompt == job.request["prompt"]
+    assert (job.mode.value, job.request["seed"]) == (first.generation_mode, first.seed)
+    assert (first.status, first.image_url) == ("succeeded", f"asset:{job.results[0].name}")
+    assert house.library.conversations_of(ME).get(here).current_location == "old kitchen"
     house.say(here, '*She is wearing a grey dress and sits at the table.* "I once lived in a castle."')
     second = house.made(conversation_id=here)
-    assert (second["scene_mode"], second["previous_scene_id"]) == ("continuation", first["id"])
-    assert house.jobs.get(second["job_id"]).request["image"] == first["image_url"]
-    assert house.jobs.get(second["job_id"]).request["strength"] == 0.45
-    state = read_state(second["state"])
+    assert (second.scene_mode, second.previous_scene_id) == ("continuation", first.id)
+    assert house.jobs.get(second.job_id).request["image"] == first.image_url
+    assert house.jobs.get(second.job_id).request["strength"] == 0.45
+    state = read_state(second.state)
     assert (state.location.value if state.location else None) == "old kitchen"
-    assert "Mira wears grey dress" in second["scene_prompt"]
+    assert "Mira wears grey dress" in second.scene_prompt
     house.say(here, "*She smiles.*")
     third = house.compose(conversation_id=here)
     assert "grey dress" not in third.composition.prompt, "the picture shows it already"
@@ -243,13 +243,13 @@ def test_a_modification(house: House) -> None:
     here = house.conversation(TOLD)
     first = house.made(conversation_id=here)
     for said in (
-        {"current_scene_id": first["id"]},
-        {"current_scene_image_url": f"/v1/jobs/{first['job_id']}/results/0"},
-        {"current_scene_image_url": first["image_url"]},
+        {"current_scene_id": first.id},
+        {"current_scene_image_url": f"/v1/jobs/{first.job_id}/results/0"},
+        {"current_scene_image_url": first.image_url},
     ):
         scene = house.compose(conversation_id=here, scene_prompt_override="make it night", **said)
         assert scene.environment.mode == "modification"
-        assert (scene.media.image, scene.media.strength) == (first["image_url"], 0.5)
+        assert (scene.media.image, scene.media.strength) == (first.image_url, 0.5)
         assert scene.composition.prompt.startswith("Figure 1 is the picture to change; make it night")
     with pytest.raises(NotFoundError, match="no scene of yours"):
         house.compose(scene_prompt_override="x", current_scene_image_url="https://pictures.example/x.png")
@@ -261,14 +261,14 @@ def test_the_scene_before_is_verified(house: House) -> None:
     first = house.made(conversation_id=here)
     waiting = house.generate(conversation_id=here).scene
     with pytest.raises(ConflictError, match="is not made yet"):
-        house.compose(conversation_id=here, previous_scene_id=waiting["id"])
-    assert house.compose(conversation_id=here).sources.before == SceneStore(house.library.db, ME).get(first["id"])
+        house.compose(conversation_id=here, previous_scene_id=waiting.id)
+    assert house.compose(conversation_id=here).sources.before == SceneStore(house.library.db, ME).get(first.id)
     scene = house.compose(conversation_id=here, previous_scene_image_url="https://pictures.example/forged.png")
-    assert scene.media.image == first["image_url"], "the record counts, not the client's word"
+    assert scene.media.image == first.image_url, "the record counts, not the client's word"
     assert house.compose(conversation_id=here, scene_continuity_enabled=False).environment.mode == "none"
     other = house.conversation()
     with pytest.raises(NotFoundError, match="in this conversation"):
-        house.compose(conversation_id=other, previous_scene_id=first["id"])
+        house.compose(conversation_id=other, previous_scene_id=first.id)
 
 
 def test_a_picture_that_is_gone(house: House) -> None:
@@ -276,12 +276,12 @@ def test_a_picture_that_is_gone(house: House) -> None:
     here = house.conversation(TOLD)
     first = house.made(conversation_id=here, consistency_settings={"seed_value": 77})
     assert isinstance(house.jobs.assets, FolderAssets)
-    (house.jobs.assets.folder / first["image_url"].removeprefix("asset:")).unlink()
+    (house.jobs.assets.folder / first.image_url.removeprefix("asset:")).unlink()
     assert house.compose(conversation_id=here).reasons == ("previous_picture_missing",)
     with pytest.raises(StrictModeError, match="previous_picture_missing"):
         house.compose(conversation_id=here, strict=True)
     with pytest.raises(ConflictError, match="is gone"):
-        house.compose(conversation_id=here, previous_scene_id=first["id"])
+        house.compose(conversation_id=here, previous_scene_id=first.id)
 
 
 def test_a_job_that_comes_to_nothing(house: House) -> None:
@@ -289,14 +289,14 @@ def test_a_job_that_comes_to_nothing(house: House) -> None:
     made = house.generate(conversation_id=house.conversation(TOLD))
     store = SceneStore(house.library.db, ME)
     house.jobs.cancel(made.job.id)
-    row = store.get(made.scene["id"])
-    assert (row["status"], row["image_url"]) == ("cancelled", None)
+    row = store.get(made.scene.id)
+    assert (row.status, row.image_url) == ("cancelled", None)
     with pytest.raises(ConflictError, match="its job has cancelled"):
-        house.compose(previous_scene_id=row["id"], message=TOLD)
+        house.compose(previous_scene_id=row.id, message=TOLD)
     Runner(house.jobs).drain(until=house.jobs.retry(made.job.id).id)
-    row = store.get(made.scene["id"])
-    assert row["status"] == "succeeded"
-    assert row["image_url"]
+    row = store.get(made.scene.id)
+    assert row.status == "succeeded"
+    assert row.image_url
 
 
 def test_asked_once(house: House) -> None:
@@ -305,7 +305,7 @@ def test_asked_once(house: House) -> None:
     first = house.generate(key="one", conversation_id=here)
     house.say(here, "*She leaves the kitchen.*")
     again = house.generate(key="one", conversation_id=here)
-    assert (again.scene["id"], again.job.id) == (first.scene["id"], first.job.id)
+    assert (again.scene.id, again.job.id) == (first.scene.id, first.job.id)
     with pytest.raises(ConflictError):
         house.generate(key="one", conversation_id=here, message="else")
 
@@ -333,8 +333,8 @@ def test_consistency(house: House, settings: dict[str, Any], seed: int | None, i
     scene = house.generate(conversation_id=house.conversation(TOLD), consistency_settings=settings)
     assert (scene.job.request["seed"] == seed) is (seed is not None)
     assert ("image" in scene.job.request) is image
-    assert scene.scene["seed"] == scene.job.request["seed"]
-    assert scene.scene["generation_mode"] == ("i2i" if image else "t2i")
+    assert scene.scene.seed == scene.job.request["seed"]
+    assert scene.scene.generation_mode == ("i2i" if image else "t2i")
 
 
 def test_a_seed_is_used_again(house: House) -> None:
@@ -342,7 +342,7 @@ def test_a_seed_is_used_again(house: House) -> None:
     here = house.conversation(TOLD)
     first = house.made(conversation_id=here, consistency_settings={"method": "seed_locked"})
     second = house.compose(conversation_id=here, consistency_settings={"method": "seed_locked"})
-    assert second.media.seed == first["seed"]
+    assert second.media.seed == first.seed
 
 
 def test_several_pictures(house: House) -> None:
@@ -359,7 +359,7 @@ def test_several_pictures(house: House) -> None:
         },
     }
     row = {"model_key": "several", "modality": "image", "tasks": ["i2i"], "capabilities": capabilities}
-    ModelStore(house.library.db).put({**row, "provider_id": owner["id"]})
+    ModelStore(house.library.db).put({**row, "provider_id": owner.id})
     house.library.refresh()
     body: dict[str, Any] = {
         "selected_i2i_model": "several",
@@ -376,7 +376,7 @@ def test_several_pictures(house: House) -> None:
     assert set(numbers_in(scene.job.body["prompt"])) == {1, 2}
     assert "Figure 1 hands a cup to Figure 2" in scene.job.body["prompt"]
     assert len(scene.job.body["prompt"]) <= 400
-    assert scene.job.body["prompt"] == scene.scene["scene_prompt"]
+    assert scene.job.body["prompt"] == scene.scene.scene_prompt
     assert scene.job.body["enable_safety_checker"] is True
     assert "strength" not in scene.job.request
     assert scene.composed is not None
@@ -425,7 +425,7 @@ def test_a_short_window_is_told_in_phrases(house: House) -> None:
         "modality": "image",
         "tasks": ["t2i"],
         "model_family": "sdxl",
-        "provider_id": owner["id"],
+        "provider_id": owner.id,
     }
     ModelStore(house.library.db).put(row)
     house.library.refresh()
@@ -548,10 +548,10 @@ def test_foreign_records(house: House, owner: Owner) -> None:
         {"conversation_id": here},
         {"character_id": house.character},
         {"user_character_id": house.persona, "message": TOLD},
-        {"scene_template_id": template["id"]},
-        {"previous_scene_id": scene["id"], "message": TOLD},
-        {"current_scene_id": scene["id"], "scene_prompt_override": "x"},
-        {"current_scene_image_url": scene["image_url"], "scene_prompt_override": "x"},
+        {"scene_template_id": template.id},
+        {"previous_scene_id": scene.id, "message": TOLD},
+        {"current_scene_id": scene.id, "scene_prompt_override": "x"},
+        {"current_scene_image_url": scene.image_url, "scene_prompt_override": "x"},
     ):
         with pytest.raises(NotFoundError):
             house.compose(owner=owner, **body)
@@ -566,7 +566,7 @@ def test_what_is_pinned_stays(house: House) -> None:
     store.put_state(here, seen, state.to_dict(), seq=0, location="lighthouse")
     house.generate(conversation_id=here)
     assert read_state(store.state(here).state).location == state.location
-    assert house.library.conversations_of(ME).get(here)["current_location"] == "lighthouse"
+    assert house.library.conversations_of(ME).get(here).current_location == "lighthouse"
 
 
 def test_whoever_was_quicker(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -595,8 +595,8 @@ def test_a_location_that_was_written_by_hand(house: House) -> None:
     assert scene.state.location is not None
     assert (scene.state.location.value, scene.state.location.origin) == ("lighthouse", "conversation")
     house.say(here, "*Mira walks into the garden.*")
-    assert house.generate(conversation_id=here).scene["state"]["location"]["value"] == "garden"
-    assert house.library.conversations_of(ME).get(here)["current_location"] == "garden"
+    assert house.generate(conversation_id=here).scene.state["location"]["value"] == "garden"
+    assert house.library.conversations_of(ME).get(here).current_location == "garden"
 
 
 def test_two_at_the_same_time(house: House) -> None:
@@ -609,7 +609,7 @@ def test_two_at_the_same_time(house: House) -> None:
         return list(await asyncio.gather(*(scenes.generate(asked, SceneTerms(owner=ME)) for _ in range(4))))
 
     made = asyncio.run(both())
-    assert sorted(one.scene["number"] for one in made) == [1, 2, 3, 4]
+    assert sorted(one.scene.number for one in made) == [1, 2, 3, 4]
     location = read_state(SceneStore(house.library.db, ME).state(here).state).location
     assert location is not None
     assert location.value == "old kitchen"

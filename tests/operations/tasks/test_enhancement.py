@@ -24,7 +24,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """One library for all, with a model for pictures and what should not be in them."""
     with library_at(tmp_path_factory.mktemp("enhancement") / "library.db") as library:
         owner = ProviderStore(library.db).put({"name": "elsewhere"})
-        model = {"model_key": "painter", "provider_id": owner["id"], "modality": "image", "tasks": ["t2i"]}
+        model = {"model_key": "painter", "provider_id": owner.id, "modality": "image", "tasks": ["t2i"]}
         ModelStore(library.db).put({**model, "model_family": "sdxl"})
         for number, words in enumerate(("blurry", "noise", "text", "frame"), 1):
             for mode in ("txt2img", "i2i"):

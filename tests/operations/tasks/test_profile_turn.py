@@ -17,13 +17,14 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.memory import NewMemory
+from innkeeper.library.rows import ConversationRow
 from innkeeper.operations.tasks.chat import playground_reply
 from innkeeper.operations.tasks.opening import Opening, opened
 from innkeeper.operations.tasks.profile_turn import take_with_profile
 from innkeeper.operations.tasks.roleplay import roleplay_reply
 from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.turns import Turns
-from innkeeper.prompt.data import FrozenDict, to_json
+from innkeeper.prompt.data import to_json
 from tests.operations.tasks.house import library_at, run
 
 ANN = Owner("ann")
@@ -75,7 +76,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 
 @pytest.fixture
-def talk(library: Library) -> FrozenDict:
+def talk(library: Library) -> ConversationRow:
     """A conversation of Ann's."""
     return opened(library, ANN, Opening(conversation_type="roleplay"))
 
@@ -96,24 +97,24 @@ def said(text: str) -> tuple[ModelEvent, ...]:
     return TextDelta(text=text), usage, Finished(reason="stop", said="stop")
 
 
-def test_the_profile_gets_the_conversation(library: Library, talk: FrozenDict) -> None:
+def test_the_profile_gets_the_conversation(library: Library, talk: ConversationRow) -> None:
     """History and message as a client would send them, once; what is remembered as system text that is set off; all is kept."""
     house = House(*said("Aye."))
     first = TurnRequest(
-        conversation_id=talk["id"], message="Hello", remember=(NewMemory(content="Fears water."),), client_msg_id="1"
+        conversation_id=talk.id, message="Hello", remember=(NewMemory(content="Fears water."),), client_msg_id="1"
     )
     answer = taken(library, house, first)
     again = taken(library, house, first)
-    taken(library, house, TurnRequest(conversation_id=talk["id"], message="Hello"))
+    taken(library, house, TurnRequest(conversation_id=talk.id, message="Hello"))
     assert (again.replayed, again.text, len(house.asked)) == (True, "Aye.", 2)
     sent = [(message.role, message.content) for message in house.asked[1].messages]
     assert sent[1:] == [("user", "Hello"), ("assistant", "Aye."), ("user", "Hello")]
     assert sent[0][0] == "system"
     assert "<<<memory\n- Fears water.\nmemory>>>" in sent[0][1]
-    assert house.asked[1].metadata["conversation"] == talk["id"]
+    assert house.asked[1].metadata["conversation"] == talk.id
     row = answer.reply
-    assert (row["model_key"], row["tokens"], row["tier"], row["template_id"]) == ("big", 3, "sfw", None)
-    assert row["safety"]["decision"] == "allow"
+    assert (row.model_key, row.tokens, row.tier, row.template_id) == ("big", 3, "sfw", None)
+    assert row.safety["decision"] == "allow"
     assert answer.context["used"] == 7
     reply = playground_reply(answer, took_ms=1.0)
     assert (reply["template_meta"]["origin"], reply["profile"], reply["model_provider"]) == (
@@ -126,20 +127,20 @@ def test_the_profile_gets_the_conversation(library: Library, talk: FrozenDict) -
 
 
 @pytest.mark.parametrize("house", [House(*said(BAD)), House(*said("Hm."), system=BAD)], ids=["answer", "card"])
-def test_what_does_not_pass_is_for_nobody(library: Library, talk: FrozenDict, house: House) -> None:
+def test_what_does_not_pass_is_for_nobody(library: Library, talk: ConversationRow, house: House) -> None:
     """What was written is judged together with the system text that the profile made; nothing of it is kept."""
     with pytest.raises(TierBlockedError):
-        taken(library, house, TurnRequest(conversation_id=talk["id"], message="Hello"))
-    assert [row["role"] for row in library.conversations_of(ANN).newest(talk["id"])] == ["user"]
+        taken(library, house, TurnRequest(conversation_id=talk.id, message="Hello"))
+    assert [row.role for row in library.conversations_of(ANN).newest(talk.id)] == ["user"]
 
 
-def test_refusals_and_nothing(library: Library, talk: FrozenDict) -> None:
+def test_refusals_and_nothing(library: Library, talk: ConversationRow) -> None:
     """A refusal is kept word for word; nothing is an error; so is a name that is no profile's."""
     refusing = House(RefusalDelta(text="I will not."), Finished(reason="stop", said="stop"))
-    answer = taken(library, refusing, TurnRequest(conversation_id=talk["id"], message="Hello"))
-    assert (answer.text, answer.reply["finish_reason"]) == ("I will not.", "refusal")
+    answer = taken(library, refusing, TurnRequest(conversation_id=talk.id, message="Hello"))
+    assert (answer.text, answer.reply.finish_reason) == ("I will not.", "refusal")
     with pytest.raises(DecodeError):
-        taken(library, House(*said(" ")), TurnRequest(conversation_id=talk["id"], message="Hello"))
+        taken(library, House(*said(" ")), TurnRequest(conversation_id=talk.id, message="Hello"))
     for name in ("house", "nobody"):
         with pytest.raises(ModelNotFoundError):
-            taken(library, House(), TurnRequest(conversation_id=talk["id"], message="Hello"), name)
+            taken(library, House(), TurnRequest(conversation_id=talk.id, message="Hello"), name)

@@ -13,11 +13,12 @@ from innkeeper.inference.routing.router import RouteRequest
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
+from innkeeper.library.rows import ConversationRow
 from innkeeper.operations.tasks.opening import Opening, opened
 from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.turn_stream import TurnStream
 from innkeeper.operations.tasks.turns import Turns
-from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import ProviderError
 from tests.library.drafts import draft
 from tests.library.opening import published
@@ -39,18 +40,18 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         yield library
 
 
-def talk(library: Library, kind: str = "general") -> FrozenDict:
+def talk(library: Library, kind: str = "general") -> ConversationRow:
     """A new conversation."""
     return opened(library, ANN, Opening(conversation_type=kind))
 
 
 def read(
-    library: Library, here: FrozenDict, server: EchoServer, most: int | None = None
+    library: Library, here: ConversationRow, server: EchoServer, most: int | None = None
 ) -> tuple[list[str], TurnAnswer | None]:
     """The pieces of an answer, as many as are read, and the answer that is kept."""
 
     async def use(tasks: Any) -> tuple[list[str], TurnAnswer | None]:
-        stream = await TurnStream.begin(Turns(tasks, ANN), TurnRequest(conversation_id=here["id"], message="Hello"))
+        stream = await TurnStream.begin(Turns(tasks, ANN), TurnRequest(conversation_id=here.id, message="Hello"))
         pieces: list[str] = []
         async with aclosing(stream.texts()) as texts:
             async for text in texts:
@@ -64,9 +65,9 @@ def read(
     return found
 
 
-def kept(library: Library, here: FrozenDict) -> list[str]:
+def kept(library: Library, here: ConversationRow) -> list[str]:
     """The answers that are kept."""
-    return [row["content"] for row in library.conversations_of(ANN).newest(here["id"]) if row["role"] == "assistant"]
+    return [row.content for row in library.conversations_of(ANN).newest(here.id) if row.role == "assistant"]
 
 
 def test_pieces_make_the_answer(library: Library) -> None:
@@ -113,4 +114,4 @@ def test_steps_that_rewrite_wait_for_the_whole(library: Library) -> None:
         pieces, answer = read(library, here, server)
     assert answer is not None
     assert pieces == [answer.text] == ["The river is high tonight. The river is high tonight."]
-    assert answer.reply["original"] == "AI: " + LINES
+    assert answer.reply.original == "AI: " + LINES

@@ -33,7 +33,7 @@ def entered(path: Path, server: EchoServer, models: Iterable[Mapping[str, Any]] 
         for number, model in enumerate(models):
             known: dict[str, Any] = {
                 "model_key": f"big-{number}",
-                "provider_id": owner["id"],
+                "provider_id": owner.id,
                 "modality": "chat",
                 "tasks": ["roleplay", "enhancement", "reasoning"],
                 "pricing": {"input": 1.0, "output": 2.0},

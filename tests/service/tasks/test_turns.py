@@ -207,7 +207,7 @@ def test_overrides_are_an_administrators_and_recorded(tmp_path: Path) -> None:
     with Database.open(path) as db:
         events = AuditStore(db).newest(5, action="prompt.override")
     assert len(events) == 2
-    assert all("verse" not in str(event["details"]) for event in events)
+    assert all("verse" not in str(event.details) for event in events)
 
 
 def test_a_keyless_service_has_no_administrator(tmp_path: Path) -> None:

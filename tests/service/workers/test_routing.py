@@ -55,7 +55,7 @@ def enter(path: Path, worker: EchoServer, provider: EchoServer, hosts: tuple[str
     with Database.open(path) as db:
         owner = ProviderStore(db).put({"name": "elsewhere", "base_url": provider.base_url})
         ModelStore(db).put(
-            {"model_key": "big", "provider_id": owner["id"], "modality": "chat", "tasks": ["roleplay"], "priority": 5}
+            {"model_key": "big", "provider_id": owner.id, "modality": "chat", "tasks": ["roleplay"], "priority": 5}
         )
         store = WorkerStore(db)
         return store.enrol(store.invite(hosts=hosts), worker.base_url, REPORT).id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +19,6 @@ from innkeeper.cli.keep.library import (
 )
 from innkeeper.cli.keep.rows import (
     RowKind,
-    json_row,
     json_value,
     list_command,
     near,
@@ -33,6 +31,7 @@ from innkeeper.cli.keep.rows import (
 )
 
 if TYPE_CHECKING:
+    from innkeeper.library.catalogue.rows import CatalogueModel
     from innkeeper.library.library import Library
 
 
@@ -100,22 +99,22 @@ def list_models(url: str | None, *, modality: str | None, task: str | None, as_j
         rows = store.list(**where) if task is None else store.for_task(task, modality=modality)
         defaults = store.defaults()
     if as_json:
-        facts = [{**json_row(row), "provider": providers.get(row["provider_id"])} for row in rows]
+        facts = [{**row.to_dict(), "provider": providers.get(row.provider_id)} for row in rows]
         print_json({"models": facts, "defaults": defaults})
         return
     print_table(
         ("key", "provider", "kind", "family", "tasks", "window", "priority", "ceiling", "active"),
         [
             (
-                row["model_key"],
-                providers.get(row["provider_id"]),
-                row["modality"],
-                row["model_family"],
-                [f"{name}*" if defaults.get(name) == row["model_key"] else name for name in row["tasks"]],
-                row["context_window"],
-                row["priority"],
-                row["tier_ceiling"],
-                row["is_active"],
+                row.model_key,
+                providers.get(row.provider_id),
+                row.modality,
+                row.model_family,
+                [f"{name}*" if defaults.get(name) == row.model_key else name for name in row.tasks],
+                row.context_window,
+                row.priority,
+                row.tier_ceiling,
+                row.is_active,
             )
             for row in rows
         ],
@@ -123,15 +122,15 @@ def list_models(url: str | None, *, modality: str | None, task: str | None, as_j
 
 
 def _provider_names(library: Library) -> dict[str, str]:
-    return {row["id"]: row["name"] for row in PROVIDERS.rows(library).list()}
+    return {row.id: row.name for row in PROVIDERS.rows(library).list()}
 
 
-def _provider_and_tasks(library: Library, row: Mapping[str, Any]) -> dict[str, Any]:
+def _provider_and_tasks(library: Library, row: CatalogueModel) -> dict[str, Any]:
     from innkeeper.library.models.stores import ModelStore
 
     defaults = ModelStore(library.db).defaults()
-    tasks = [task for task, key in defaults.items() if key == row["model_key"]]
-    return {"provider": _provider_names(library).get(row["provider_id"]), "default_for_tasks": tasks}
+    tasks = [task for task, key in defaults.items() if key == row.model_key]
+    return {"provider": _provider_names(library).get(row.provider_id), "default_for_tasks": tasks}
 
 
 def _provider_id(library: Library, values: dict[str, Any]) -> None:
@@ -139,7 +138,7 @@ def _provider_id(library: Library, values: dict[str, Any]) -> None:
     name, store = values.pop("provider_name", None), PROVIDERS.rows(library)
     if name is not None:
         with near(store, name):
-            values["provider_id"] = store.get(name)["id"]
+            values["provider_id"] = store.get(name).id
 
 
 model.add_command(
@@ -236,7 +235,7 @@ def set_tool(
     values = {column: value for column, value in columns.items() if value is not None}
     with opened(url) as library:
         row = TOOLS.rows(library).put({"name": name, **values}, who=who)
-    print_json(json_row(row)) if as_json else click.echo(f"{name}: saved.")
+    print_json(row.to_dict()) if as_json else click.echo(f"{name}: saved.")
 
 
 # ------------------------------------------------------------------------------------------------------- negative prompts
@@ -300,7 +299,7 @@ def add(
     values = row_values(NegativeStore.table, words, path, negative_prompt=text, **columns)
     with opened(url) as library:
         row = NegativeStore(library.db).add({"created_by": who, **values}, who=who)
-    print_json(json_row(row)) if as_json else click.echo(f"{row['id']}: added.")
+    print_json(row.to_dict()) if as_json else click.echo(f"{row.id}: added.")
 
 
 @negative.command()

@@ -25,7 +25,6 @@ from innkeeper.cli.keep.library import (
     read_bytes,
     who_option,
 )
-from innkeeper.cli.keep.rows import json_row
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
@@ -272,21 +271,21 @@ def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool,
         filters: dict[str, Any] = {name: value for name, value in where.items() if value is not None}
         rows = LogStore(library.db).newest(limit, since=after, **filters)
     if as_json:
-        print_json({"logs": [json_row(row) for row in rows]})
+        print_json({"logs": [row.to_dict() for row in rows]})
         return
     print_table(
         ("when", "use case", "template", "level", "source", "tier", "tokens", "ms", "status"),
         [
             (
-                row["created_at"],
-                row["use_case"],
-                f"{row['template_name']}@{row['template_version']}" if row["template_name"] else "",
-                row["resolution_level"],
-                row["template_source"],
-                row["effective_tier"],
-                row["input_tokens"],
-                row["execution_time_ms"],
-                row["error_code"] or row["status"],
+                row.created_at,
+                row.use_case,
+                f"{row.template_name}@{row.template_version}" if row.template_name else "",
+                row.resolution_level,
+                row.template_source,
+                row.effective_tier,
+                row.input_tokens,
+                row.execution_time_ms,
+                row.error_code or row.status,
             )
             for row in rows
         ],

@@ -38,9 +38,9 @@ class RowKind(NamedTuple):
     argument: str
     headings: Mapping[str, str]
 
-    def rows(self, library: Library) -> RowStore:
+    def rows(self, library: Library) -> RowStore[Any]:
         """The rows of a library."""
-        store: RowStore = getattr(import_module("innkeeper.library.models.stores"), self.store)(library.db)
+        store: RowStore[Any] = getattr(import_module("innkeeper.library.models.stores"), self.store)(library.db)
         return store
 
 
@@ -51,9 +51,9 @@ def list_command(kind: RowKind, text: str, *filters: Decorator) -> click.Command
         with opened(url) as library:
             rows = kind.rows(library).list(**{name: value for name, value in where.items() if value is not None})
         if as_json:
-            print_json({kind.plural: [json_row(row) for row in rows]})
+            print_json({kind.plural: [row.to_dict() for row in rows]})
         else:
-            print_table(list(kind.headings), [[row[name] for name in kind.headings.values()] for row in rows])
+            print_table(list(kind.headings), [[getattr(row, name) for name in kind.headings.values()] for row in rows])
 
     return _command("list", text, run, *filters)
 
@@ -63,7 +63,7 @@ def show_command(
     text: str,
     *,
     name: str = "show",
-    more: Callable[[Library, Mapping[str, Any]], Mapping[str, Any]] = lambda _library, _row: {},
+    more: Callable[[Library, Any], Mapping[str, Any]] = lambda _library, _row: {},
 ) -> click.Command:
     """``show``: one row with all its columns, and what ``more`` knows of it."""
 
@@ -72,7 +72,7 @@ def show_command(
             store = kind.rows(library)
             with near(store, key):
                 row = store.get(key)
-            facts = {**json_row(row), **more(library, row)}
+            facts = {**row.to_dict(), **more(library, row)}
         print_json(facts) if as_json else print_table(("", ""), facts.items())
 
     return _command(name, text, run, click.argument("key", metavar=kind.argument))
@@ -91,13 +91,13 @@ def set_command(
     ) -> None:
         from innkeeper.library.models import stores
 
-        store: type[RowStore] = getattr(stores, kind.store)
+        store: type[RowStore[Any]] = getattr(stores, kind.store)
         columns = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in given.items()}
         values = row_values(store.table, words, path, **columns)
         with opened(url) as library, library.db.publishing():
             resolve(library, values)
             row = kind.rows(library).put({**values, store.key: key}, who=who)
-        print_json(json_row(row)) if as_json else click.echo(f"{key}: saved.")
+        print_json(row.to_dict()) if as_json else click.echo(f"{key}: saved.")
 
     return _command("set", text, run, click.argument("key", metavar=kind.argument), *options, set_option, who_option)
 
@@ -123,11 +123,11 @@ def _command(name: str, text: str, run: Any, *decorators: Decorator) -> click.Co
 
 
 @contextmanager
-def near(store: RowStore, key: str) -> Iterator[None]:
+def near(store: RowStore[Any], key: str) -> Iterator[None]:
     """Give the error about a row that there is not the keys that were probably meant."""
     from innkeeper.library.errors import near_names
 
-    with near_names(key, lambda: (row[store.key] for row in store.list())):
+    with near_names(key, lambda: (getattr(row, store.key) for row in store.list())):
         yield
 
 
@@ -187,13 +187,6 @@ def json_value(name: str, word: str, asset: str | None = None) -> Any:
         hint = "the value is JSON: a number, true, false, an object in quotes of the shell"
         message = f"{name} cannot be read: {error}"
         raise FormatError(message, where=Where(asset=asset, path=name), hint=hint) from error
-
-
-def json_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as JSON shows it."""
-    from innkeeper.prompt.data import thaw
-
-    return {name: thaw(value) for name, value in row.items()}
 
 
 def set_option(command: Any) -> Any:

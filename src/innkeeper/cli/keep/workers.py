@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import click
-import msgspec
 
 from innkeeper.cli.keep.library import database_options, opened, print_json, print_table, who_option
-from innkeeper.cli.keep.rows import json_row
 
 _HEADINGS: Final = ("id", "kind", "url", "state", "lease_seconds", "priority", "tier_ceiling", "reason")
 
@@ -53,7 +51,7 @@ def list_workers(url: str | None, *, as_json: bool) -> None:
     with opened(url) as library:
         rows = WorkerStore(library.db).list()
     if as_json:
-        print_json({"workers": [json_row(msgspec.structs.asdict(row)) for row in rows]})
+        print_json({"workers": [row.to_dict() for row in rows]})
     else:
         print_table(_HEADINGS, [[getattr(row, name) for name in _HEADINGS] for row in rows])
 

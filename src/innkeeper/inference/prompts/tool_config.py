@@ -19,6 +19,7 @@ from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
+    from innkeeper.library.rows import StoredTool
     from innkeeper.library.vault.vault import Vault
 
 
@@ -63,10 +64,10 @@ class ToolConfig(msgspec.Struct, frozen=True, kw_only=True):
         return cls(name=name, **known, settings=FrozenDict({field: freeze(value) for field, value in given.items()}))
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> ToolConfig:
+    def of_row(cls, row: StoredTool) -> ToolConfig:
         """A tool from a row of the library's table ``tools``. Raises `ConfigError` as `of`."""
-        columns = {name: row[name] for name in ("provider", "model", "base_url")}
-        return cls.of(row["name"], row["settings"], **columns, api_key_secret=row["secret_name"])
+        columns = {"provider": row.provider, "model": row.model, "base_url": row.base_url}
+        return cls.of(row.name, row.settings, **columns, api_key_secret=row.secret_name)
 
 
 _TEXT: Final = (str, "a text")
@@ -175,9 +176,9 @@ class DatabaseTools:
         try:
             row = store.get(name)
         except NotFoundError as error:
-            with near_names(name, lambda: (one["name"] for one in store.list())):
+            with near_names(name, lambda: (one.name for one in store.list())):
                 raise ToolNotFoundError(name) from error
-        if not row["is_active"]:
+        if not row.is_active:
             raise ToolNotFoundError(name, hint=f"it is switched off: `innkeeper library tool set {name} --active`")
         return ToolConfig.of_row(row)
 

@@ -18,6 +18,7 @@ from innkeeper.prompt import UsageError
 
 if TYPE_CHECKING:
     from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService
+    from innkeeper.library.rows import StoredTool
 
 
 class Toolbox(msgspec.Struct, frozen=True):
@@ -33,14 +34,14 @@ class Toolbox(msgspec.Struct, frozen=True):
         return cls(ToolRegistry(one.definition for one in tools), {one.definition.name: one.call for one in tools})
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, Any]], service: PromptService | AsyncPromptService) -> Toolbox:
+    def of_rows(cls, rows: Iterable[StoredTool], service: PromptService | AsyncPromptService) -> Toolbox:
         """The tools of a library: rows of its table ``tools`` (`ToolStore.list`) that are active and have a definition.
 
         One is run by the service, as its row says: its model gets the arguments, as JSON, and what it says is the result.
         Raises `UsageError` for a definition that is none.
         """
-        wanted = [row for row in rows if row["is_active"] and row["definition"]]
-        functions = {row["name"]: _asked(service, row["name"]) for row in wanted}
+        wanted = [row for row in rows if row.is_active and row.definition]
+        functions = {row.name: _asked(service, row.name) for row in wanted}
         return cls(ToolRegistry(_definition(row) for row in wanted), functions)
 
     def with_(self, other: Toolbox) -> Toolbox:
@@ -54,13 +55,10 @@ class Toolbox(msgspec.Struct, frozen=True):
         return len(self.functions)
 
 
-def _definition(row: Mapping[str, Any]) -> ToolDefinition:
+def _definition(row: StoredTool) -> ToolDefinition:
     """The definition in a row; its name and its description are the row's where it has none."""
-    inside = row["definition"]
-    inside = inside.get("function", inside)
-    return ToolDefinition.of(
-        {**inside, "name": row["name"], "description": inside.get("description") or row["description"]}
-    )
+    inside = row.definition.get("function", row.definition)
+    return ToolDefinition.of({**inside, "name": row.name, "description": inside.get("description") or row.description})
 
 
 def _asked(service: PromptService | AsyncPromptService, name: str) -> Callable[..., Any]:

@@ -20,15 +20,16 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, damaged, snapshot_of
 from innkeeper.library.db.connection import translated
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, typed_rows
+from innkeeper.library.db.rows import by_priority, checked, typed_rows
 from innkeeper.library.db.schema import CHANNEL
-from innkeeper.library.db.tables import prompt_cache_snapshot
+from innkeeper.library.db.tables import api_models, api_providers, negative_prompts, prompt_cache_snapshot
 from innkeeper.library.templates.partials import parts_of
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
+    from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
     from innkeeper.library.catalogue.resolver import ResolveRequest
@@ -38,15 +39,11 @@ class DatabaseSource:
     """The library in a database, as a source. ``ceiling`` is the highest tier that the operator's policy allows."""
 
     def __init__(self, db: Database, *, ceiling: Tier = Tier.SFW) -> None:
-        from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
         from innkeeper.library.templates.store import TemplateStore
 
         self.db = db
         self.ceiling = ceiling
         self._templates = TemplateStore(db)
-        self._models = ModelStore(db)
-        self._negatives = NegativeStore(db)
-        self._providers = ProviderStore(db)
 
     def load(self) -> Catalogue:
         """Everything, of one revision. Raises `DatabaseError`."""
@@ -64,13 +61,20 @@ class DatabaseSource:
             return self._point(request, self.db.revision())
 
     def _load(self, revision: int, rows: Callable[[], Iterable[Labelled]]) -> Catalogue:
-        models = self._models.list()
+        models = self._rows(api_models)
         tables = {
-            "negatives": self._negatives.list(is_active=True),
+            "negatives": [row for row in self._rows(negative_prompts) if row["is_active"]],
             "models": [model for model in models if model["is_active"]],
-            "providers": self._providers.list(is_active=True),
+            "providers": [row for row in self._rows(api_providers) if row["is_active"]],
         }
         return self._built(rows(), tables, revision, _retired(models))
+
+    def _rows(self, table: Table) -> list[Mapping[str, Any]]:
+        """The rows of a table as they are stored: a catalogue reads them tolerantly."""
+        query = select(table)
+        by_key = by_priority(query, table) if "priority" in table.c else query.order_by(table.c.name)
+        with self.db.reading() as connection:
+            return [dict(row) for row in connection.execute(by_key).mappings()]
 
     def _point(self, request: ResolveRequest, revision: int) -> Catalogue:
         known = self._families((request.target_model, request.enhancer_model))
@@ -81,8 +85,6 @@ class DatabaseSource:
 
     def _families(self, keys: Iterable[str | None]) -> tuple[dict[str, Any], ...]:
         """The families of models: three columns, since all of them take a millisecond longer the first time."""
-        from innkeeper.library.db.tables import api_models
-
         wanted = sorted({key for key in keys if key})
         if not wanted:
             return ()

@@ -1,30 +1,27 @@
-"""The rows of models, providers and negative prompts as a catalogue holds them: a struct a table, read once, at its edge.
-
-What is saved was checked (`innkeeper.library.db.rows.checked`); what other programs wrote, or an older snapshot holds, is read
-tolerantly: NULL is the default, and JSON of another kind than its column's counts as empty. An unknown tier is the general one.
-"""
+"""The rows of models, providers and negative prompts, as their stores and a catalogue hold them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from innkeeper.library import rows
+from innkeeper.library.rows import StoredRow
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.once import convert
 
 R = TypeVar("R", bound=msgspec.Struct)
 
 
-class CatalogueModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``api_models``, without its dates."""
+class CatalogueModel(StoredRow, frozen=True, kw_only=True):
+    """A row of ``api_models``; a catalogue holds it without its dates."""
 
-    model_key: str
     id: str = ""
     provider_id: str = ""
+    model_key: str
     version: str | None = None
     display_name: str = ""
     modality: str = ""
@@ -41,12 +38,14 @@ class CatalogueModel(msgspec.Struct, frozen=True, kw_only=True):
     output_format: str | None = None
     avg_generation_time: float | None = None
     is_active: bool = True
+    created_at: str = ""
+    updated_at: str = ""
     replaced_by: str | None = None
     deprecated_at: str | None = None
 
 
-class CatalogueProvider(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``api_providers``, without its dates."""
+class CatalogueProvider(StoredRow, frozen=True, kw_only=True):
+    """A row of ``api_providers``; a catalogue holds it without its dates."""
 
     id: str
     name: str = ""
@@ -59,38 +58,30 @@ class CatalogueProvider(msgspec.Struct, frozen=True, kw_only=True):
     rate_limits: FrozenDict = EMPTY
     tier_ceiling: Tier | None = None
     is_active: bool = True
+    created_at: str = ""
+    updated_at: str = ""
 
 
-class CatalogueNegative(msgspec.Struct, frozen=True):
-    """A row of ``negative_prompts``, without its dates: a fragment, or several between commas, for a family, tier and mode."""
+class CatalogueNegative(StoredRow, frozen=True, kw_only=True):
+    """A row of ``negative_prompts``: a fragment, or several between commas, for a family, tier and mode."""
 
     id: str
     model_type: str
-    negative_prompt: str
     content_mode: Tier = Tier.SFW
     generation_mode: str = "txt2img"
+    negative_prompt: str
     priority: int = 1
     is_active: bool = True
     description: str = ""
     created_by: str = ""
-
-
-_OBJECTS: Final = ("input_defaults", "capabilities", "tokenizer", "pricing", "rate_limits")
+    created_at: str = ""
+    updated_at: str = ""
 
 
 def read_row(row: Mapping[str, Any], kind: type[R]) -> R:
     """Return a stored row as a struct. Raises `FormatError` where a plain column holds a value of another type."""
-    values = {name: freeze(row[name]) for name in kind.__struct_fields__ if row.get(name) is not None}
-    for name in _OBJECTS:
-        if not isinstance(values.get(name, EMPTY), Mapping):
-            del values[name]
-    if "tasks" in values:
-        tasks = values["tasks"]
-        values["tasks"] = tuple(map(str, tasks)) if isinstance(tasks, tuple) else ()
-    if "tier_ceiling" in values:
-        values["tier_ceiling"] = Tier.of(values["tier_ceiling"])
     try:
-        return convert(values, kind)
+        return rows.read_row(row, kind)
     except msgspec.ValidationError as error:
         where = Where(asset=kind.__name__, path=str(row.get("model_key") or row.get("id") or ""))
         raise FormatError(f"a row of the catalogue cannot be read: {error}", where=where) from error

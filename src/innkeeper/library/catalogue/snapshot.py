@@ -14,6 +14,7 @@ from innkeeper.content.files.private import write_private
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
+from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, read_version, write_version
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import parse_json, to_json
@@ -44,11 +45,16 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
             "ceiling": catalogue.ceiling.value,
             "labelled": [{"label": row.label, "version": write_version(row.version)} for row in catalogue.labelled],
             "pinned": [write_version(version) for version in catalogue.pinned],
-            **{name: [msgspec.structs.asdict(row) for row in getattr(catalogue, name)] for name in _TABLES},
+            **{name: [_columns(row) for row in getattr(catalogue, name)] for name in _TABLES},
             "retired": catalogue.retired,
         }
     )
     return Snapshot(payload, sha256(payload).hexdigest(), catalogue.revision)
+
+
+def _columns(row: StoredRow) -> dict[str, Any]:
+    """A row as its snapshot has it: its dates change nothing of an answer."""
+    return {name: value for name, value in row.to_dict().items() if name not in {"created_at", "updated_at"}}
 
 
 def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str = "snapshot") -> Catalogue:

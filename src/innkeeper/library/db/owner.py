@@ -29,4 +29,4 @@ class Owner(msgspec.Struct, frozen=True):
 
     def is_of(self, row: Any) -> bool:
         """Whether a row is theirs."""
-        return bool(row["tenant"] == self.tenant and row["user_id"] == self.user)
+        return bool(row.tenant == self.tenant and row.user_id == self.user)

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError
 from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, Numeric, String, func, insert, select, types
 
 from innkeeper.library.db.columns import Moment, moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
+from innkeeper.library.rows import AuditRow, read_row
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
-from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, Select, Table
     from sqlalchemy.engine import Connection, Result
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 
 _INTEGER: Final = 2**31 - 1
 _BIG: Final = 2**63 - 1
@@ -40,17 +40,6 @@ def frozen_row(row: Mapping[Any, Any]) -> FrozenDict:
     return frozen
 
 
-def frozen_rows(result: Result[Any]) -> tuple[FrozenDict, ...]:
-    """The rows of a result as frozen plain data."""
-    return tuple(frozen_row(row) for row in result.mappings())
-
-
-def first_row(result: Result[Any]) -> FrozenDict | None:
-    """The first row of a result as frozen plain data, None where there is none."""
-    row = result.mappings().first()
-    return None if row is None else frozen_row(row)
-
-
 def typed_rows(result: Result[Any], kind: type[T]) -> tuple[T, ...]:
     """Return the rows of a result as structs of ``kind``, one a table; columns without a field are left out.
 
@@ -58,9 +47,14 @@ def typed_rows(result: Result[Any], kind: type[T]) -> tuple[T, ...]:
         DatabaseCorruptError: a row holds what its column cannot (SQLite lets other programs write it).
     """
     try:
-        return tuple(convert(frozen_row(row), kind) for row in result.mappings())
+        return tuple([read_row(dict(row), kind) for row in result.mappings()])
     except ValidationError as error:
         raise DatabaseCorruptError(f"a row cannot be read as {kind.__name__}: {error}") from error
+
+
+def first_row(result: Result[Any], kind: type[T]) -> T | None:
+    """Return the first row of a result as a struct, None where there is none. Raises `DatabaseCorruptError`."""
+    return next(iter(typed_rows(result, kind)), None)
 
 
 def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
@@ -244,11 +238,11 @@ class AuditStore:
             rows = connection.execute(query.group_by(audit_events.c.resource_id)).all()
         return {str(name): at for name, at in rows}
 
-    def newest(self, limit: int = 100, **where: str) -> tuple[FrozenDict, ...]:
+    def newest(self, limit: int = 100, **where: str) -> tuple[AuditRow, ...]:
         """The newest events, newest first; ``where`` gives columns and what they must be."""
         conditions = [
             audit_events.c[name] == value for name, value in checked(audit_events, where, whole=False).items()
         ]
         query = select(audit_events).where(*conditions).order_by(audit_events.c.id.desc()).limit(limit)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), AuditRow)

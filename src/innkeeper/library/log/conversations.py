@@ -14,13 +14,13 @@ from sqlalchemy import delete, insert, select, true, update
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import characters, conversations, memories, messages
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows, insert_new
+from innkeeper.library.db.rows import checked, first_row, insert_new, typed_rows
 from innkeeper.library.errors import ConflictError, NotFoundError, is_storable
 from innkeeper.library.limits import ADULT_AGE, MAX_HISTORY_CHARS, MAX_MESSAGE_CHARS
 from innkeeper.library.models.stores import RowStore
+from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts
-from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import LimitError, Where
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _NO_TEXTS: Final = frozenset(
 """Columns of ``characters`` that nobody writes texts in."""
 
 
-class CharacterStore(RowStore):
+class CharacterStore(RowStore[CharacterRow]):
     """Characters: private and of the general tier unless said otherwise; the adult tier needs a declared adult age.
 
     Each is judged as a whole, in its own tier, before it is saved. ``gate`` is asked instead of the operator's in the database.
@@ -43,24 +43,25 @@ class CharacterStore(RowStore):
     """
 
     table = characters
+    row = CharacterRow
 
     def __init__(self, db: Database, gate: TierGate | None = None) -> None:
         super().__init__(db)
         self._gate = gate
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
-        texts, resource = card_texts(row, _NO_TEXTS), (self.table.name, str(row["id"]))
-        moderate(self.db, TextKind.CARD, texts, row["content_rating"], resource=resource, who=who, gate=self._gate)
+    def _admit(self, row: CharacterRow, who: str) -> None:
+        texts, resource = card_texts(row, _NO_TEXTS), (self.table.name, row.id)
+        moderate(self.db, TextKind.CARD, texts, row.content_rating, resource=resource, who=who, gate=self._gate)
 
-    def of_user(self, user_id: str) -> tuple[FrozenDict, ...]:
+    def of_user(self, user_id: str) -> tuple[CharacterRow, ...]:
         """A user's own characters by name."""
-        return tuple(sorted(self.list(user_id=user_id), key=lambda row: (row["name"], row["id"])))
+        return tuple(sorted(self.list(user_id=user_id), key=lambda row: (row.name, row.id)))
 
-    def of_owner(self, owner: Owner) -> tuple[FrozenDict, ...]:
+    def of_owner(self, owner: Owner) -> tuple[CharacterRow, ...]:
         """An owner's own characters by name."""
-        return tuple(sorted(self.list(**owner.columns()), key=lambda row: (row["name"], row["id"])))
+        return tuple(sorted(self.list(**owner.columns()), key=lambda row: (row.name, row.id)))
 
-    def seen_by(self, owner: Owner | None, key: str) -> FrozenDict:
+    def seen_by(self, owner: Owner | None, key: str) -> CharacterRow:
         """A character that an owner may speak with: their own, or a public one of their tenant that was approved.
 
         Without an owner any. Raises `NotFoundError` for all others, too.
@@ -70,25 +71,25 @@ class CharacterStore(RowStore):
             raise NotFoundError(f"there is no character {key!r:.80}", where=Where(asset="characters"))
         return row
 
-    def owned(self, owner: Owner, key: str) -> FrozenDict:
+    def owned(self, owner: Owner, key: str) -> CharacterRow:
         """A character of an owner's own. Raises `NotFoundError`."""
         row = self._looked_up(key)
         if row is None or not owner.is_of(row):
             raise NotFoundError(f"there is no character {key!r:.80}", where=Where(asset="characters"))
         return row
 
-    def _looked_up(self, key: str) -> FrozenDict | None:
+    def _looked_up(self, key: str) -> CharacterRow | None:
         with self.db.reading() as connection:
             return self._find(connection, key) if is_storable(key) else None
 
 
-def _is_open_to(row: FrozenDict, owner: Owner) -> bool:
-    return bool(row["is_public"] and row["moderation_status"] == "approved" and row["tenant"] == owner.tenant)
+def _is_open_to(row: CharacterRow, owner: Owner) -> bool:
+    return row.is_public and row.moderation_status == "approved" and row.tenant == owner.tenant
 
 
-def card_texts(row: Mapping[str, Any], without: Collection[str]) -> dict[str, str]:
+def card_texts(row: CharacterRow, without: Collection[str]) -> dict[str, str]:
     """The texts of a character, with its declared age in words where that is below adulthood."""
-    texts, age = row_texts(row, without), row.get("declared_age")
+    texts, age = row_texts(row.to_dict(), without), row.declared_age
     return {**texts, "declared_age": f"{age} years old"} if age is not None and age < ADULT_AGE else texts
 
 
@@ -110,7 +111,7 @@ class ConversationStore:
         self.owner = owner
         self._gate = gate
 
-    def create(self, values: Mapping[str, Any]) -> FrozenDict:
+    def create(self, values: Mapping[str, Any]) -> ConversationRow:
         """Begin a conversation; with an ``id`` that exists already, the one that is there (so that a repeat makes no second).
 
         Raises `FieldError`, `TierBlockedError`, and `NotFoundError` for an id or a character that is somebody else's.
@@ -127,7 +128,7 @@ class ConversationStore:
             made = self._get(connection, row["id"])
             return self._admitted(made) if new else made
 
-    def update(self, conversation_id: str, changes: Mapping[str, Any]) -> FrozenDict:
+    def update(self, conversation_id: str, changes: Mapping[str, Any]) -> ConversationRow:
         """Change some columns of a conversation. Raises `NotFoundError`, `FieldError`, `TierBlockedError`."""
         with self.db.transaction() as connection:
             self._get(connection, conversation_id)
@@ -137,7 +138,7 @@ class ConversationStore:
             connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(values))
             return self._admitted(self._get(connection, conversation_id))
 
-    def remove(self, conversation_id: str) -> FrozenDict:
+    def remove(self, conversation_id: str) -> ConversationRow:
         """Take a conversation out for good, with its messages and what was remembered in it. Raises `NotFoundError`."""
         with self.db.transaction() as connection:
             row = self._get(connection, conversation_id)
@@ -146,16 +147,16 @@ class ConversationStore:
             connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
         return row
 
-    def get(self, conversation_id: str) -> FrozenDict:
+    def get(self, conversation_id: str) -> ConversationRow:
         """A conversation. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return self._get(connection, conversation_id)
 
-    def of_user(self, user_id: str, limit: int = 100) -> tuple[FrozenDict, ...]:
+    def of_user(self, user_id: str, limit: int = 100) -> tuple[ConversationRow, ...]:
         """A user's conversations, the one that was used last first."""
         return self._listed(conversations.c.user_id == user_id, limit)
 
-    def list(self, limit: int = 100) -> tuple[FrozenDict, ...]:
+    def list(self, limit: int = 100) -> tuple[ConversationRow, ...]:
         """The conversations that this store knows, the one that was used last first."""
         return self._listed(true(), limit)
 
@@ -168,7 +169,7 @@ class ConversationStore:
         client_msg_id: str | None = None,
         reply_to: str | None = None,
         **more: Any,
-    ) -> FrozenDict:
+    ) -> MessageRow:
         """Add a message with the next number.
 
         Args:
@@ -199,9 +200,10 @@ class ConversationStore:
                 return sent
             connection.execute(insert(messages), row)
             self._count(connection, conversation_id, seq)
-            return frozen_row(connection.execute(select(messages).where(messages.c.id == row["id"])).mappings().one())
+            query = select(messages).where(messages.c.id == row["id"])
+            return typed_rows(connection.execute(query), MessageRow)[0]
 
-    def newest(self, conversation_id: str, limit: int = 100, *, before: int | None = None) -> tuple[FrozenDict, ...]:
+    def newest(self, conversation_id: str, limit: int = 100, *, before: int | None = None) -> tuple[MessageRow, ...]:
         """The newest messages that are not deleted, oldest of them first; only those with a lower number than ``before``.
 
         For an owner it raises `NotFoundError`.
@@ -210,55 +212,53 @@ class ConversationStore:
             if self.owner is not None:
                 self._get(connection, conversation_id)
             query = _live(conversation_id, before).order_by(messages.c.seq.desc())
-            return tuple(reversed(frozen_rows(connection.execute(query.limit(limit)))))
+            return typed_rows(connection.execute(query.limit(limit)), MessageRow)[::-1]
 
-    def turns(self, conversation_id: str, limit: int = 500, *, before: int | None = None) -> tuple[FrozenDict, ...]:
+    def turns(self, conversation_id: str, limit: int = 500, *, before: int | None = None) -> tuple[MessageRow, ...]:
         """What a prompt is made from: the newest messages, and those that are pinned, however old they are.
 
         Of the newest there are so many that their texts have `MAX_HISTORY_CHARS` at most.
         """
         with self.db.reading() as connection:
             newest = _within(self.newest(conversation_id, limit, before=before))
-            query = _live(conversation_id, newest[0]["seq"] if newest else before).where(messages.c.pinned)
-            pins = frozen_rows(connection.execute(query.order_by(messages.c.seq.desc()).limit(_PINS)))
+            query = _live(conversation_id, newest[0].seq if newest else before).where(messages.c.pinned)
+            pins = typed_rows(connection.execute(query.order_by(messages.c.seq.desc()).limit(_PINS)), MessageRow)
         return (*reversed(pins), *newest)
 
-    def sent(self, conversation_id: str, client_msg_id: str) -> FrozenDict | None:
+    def sent(self, conversation_id: str, client_msg_id: str) -> MessageRow | None:
         """The message that was sent under an id of its client's. Raises `NotFoundError` where the conversation is not there."""
         with self.db.reading() as connection:
             self._get(connection, conversation_id)
-            here = messages.c.client_msg_id == client_msg_id
-            return (
-                first_row(connection.execute(_live(conversation_id).where(here)))
-                if is_storable(client_msg_id)
-                else None
-            )
+            if not is_storable(client_msg_id):
+                return None
+            query = _live(conversation_id).where(messages.c.client_msg_id == client_msg_id)
+            return first_row(connection.execute(query), MessageRow)
 
-    def reply_to(self, message: Mapping[str, Any]) -> FrozenDict | None:
+    def reply_to(self, message: MessageRow) -> MessageRow | None:
         """The answer to a message, where it has one."""
         with self.db.reading() as connection:
-            return self._reply(connection, message["conversation_id"], message["id"])
+            return self._reply(connection, message.conversation_id, message.id)
 
-    def pin(self, message_id: str, *, pinned: bool = True) -> FrozenDict:
+    def pin(self, message_id: str, *, pinned: bool = True) -> MessageRow:
         """Keep a message in every prompt, or no more. Raises `NotFoundError`."""
         return self._change_message(message_id, pinned=pinned)
 
-    def delete_message(self, message_id: str) -> FrozenDict:
+    def delete_message(self, message_id: str) -> MessageRow:
         """Mark a message as deleted; its number is not given again. Raises `NotFoundError`."""
         return self._change_message(message_id, deleted_at=self.db.now())
 
-    def _change_message(self, message_id: str, **values: Any) -> FrozenDict:
+    def _change_message(self, message_id: str, **values: Any) -> MessageRow:
         with self.db.transaction() as connection:
-            here = messages.c.id == message_id
-            row = first_row(connection.execute(select(messages).where(here))) if is_storable(message_id) else None
-            if row is None or self._find(connection, row["conversation_id"]) is None:
+            here = select(messages).where(messages.c.id == message_id)
+            row = first_row(connection.execute(here), MessageRow) if is_storable(message_id) else None
+            if row is None or self._find(connection, row.conversation_id) is None:
                 raise NotFoundError(f"there is no message {message_id!r:.80}", where=Where(asset="messages"))
-            connection.execute(update(messages).where(here).values(**values))
-            return frozen_row(connection.execute(select(messages).where(here)).mappings().one())
+            connection.execute(update(messages).where(messages.c.id == message_id).values(**values))
+            return typed_rows(connection.execute(here), MessageRow)[0]
 
-    def _admitted(self, row: FrozenDict) -> FrozenDict:
-        texts = row_texts({name: row[name] for name in _SCENE}, ())
-        resource, who = ("conversations", row["id"]), row["user_id"] or ""
+    def _admitted(self, row: ConversationRow) -> ConversationRow:
+        texts = row_texts({name: getattr(row, name) for name in _SCENE}, ())
+        resource, who = ("conversations", row.id), row.user_id or ""
         moderate(self.db, TextKind.SCENE, texts, None, resource=resource, who=who, gate=self._gate)
         return row
 
@@ -269,11 +269,11 @@ class ConversationStore:
                 if values.get(name) is not None:
                     CharacterStore(self.db, self._gate).seen_by(self.owner, values[name])
 
-    def _listed(self, condition: ColumnElement[bool], limit: int) -> tuple[FrozenDict, ...]:
+    def _listed(self, condition: ColumnElement[bool], limit: int) -> tuple[ConversationRow, ...]:
         here = select(conversations).where(condition, self._known())
         query = here.order_by(conversations.c.updated_at.desc(), conversations.c.id).limit(limit)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), ConversationRow)
 
     def _known(self) -> ColumnElement[bool]:
         return true() if self.owner is None else self.owner.owns(conversations)
@@ -292,30 +292,30 @@ class ConversationStore:
     def _count(self, connection: Connection, conversation_id: str, seq: int) -> None:
         connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(last_seq=seq))
 
-    def _sent(self, connection: Connection, row: Mapping[str, Any]) -> FrozenDict | None:
+    def _sent(self, connection: Connection, row: Mapping[str, Any]) -> MessageRow | None:
         """The message that this one repeats. Raises `ConflictError` where it says something else."""
         if row["client_msg_id"] is not None:
             here = messages.c.conversation_id == row["conversation_id"]
             query = select(messages).where(here, messages.c.client_msg_id == row["client_msg_id"])
-            sent = first_row(connection.execute(query))
-            if sent is not None and (sent["role"], sent["content"]) != (row["role"], row["content"]):
+            sent = first_row(connection.execute(query), MessageRow)
+            if sent is not None and (sent.role, sent.content) != (row["role"], row["content"]):
                 hint = "send another message under another client_msg_id"
                 raise ConflictError("another message was sent under this client_msg_id", hint=hint)
             if sent is not None:
                 return sent
         return None if row["reply_to"] is None else self._reply(connection, row["conversation_id"], row["reply_to"])
 
-    def _reply(self, connection: Connection, conversation_id: str, message_id: str) -> FrozenDict | None:
+    def _reply(self, connection: Connection, conversation_id: str, message_id: str) -> MessageRow | None:
         here = _live(conversation_id).where(messages.c.reply_to == message_id).order_by(messages.c.seq.desc()).limit(1)
-        return first_row(connection.execute(here))
+        return first_row(connection.execute(here), MessageRow)
 
-    def _find(self, connection: Connection, conversation_id: Any) -> FrozenDict | None:
+    def _find(self, connection: Connection, conversation_id: Any) -> ConversationRow | None:
         if not is_storable(conversation_id):
             return None
         here = (conversations.c.id == conversation_id) & self._known()
-        return first_row(connection.execute(select(conversations).where(here)))
+        return first_row(connection.execute(select(conversations).where(here)), ConversationRow)
 
-    def _get(self, connection: Connection, conversation_id: str) -> FrozenDict:
+    def _get(self, connection: Connection, conversation_id: str) -> ConversationRow:
         row = self._find(connection, conversation_id)
         if row is None:
             raise _unknown(conversation_id)
@@ -328,11 +328,11 @@ def _live(conversation_id: str, before: int | None = None) -> Select[Any]:
     return query if before is None else query.where(messages.c.seq < before)
 
 
-def _within(rows: tuple[FrozenDict, ...]) -> tuple[FrozenDict, ...]:
+def _within(rows: tuple[MessageRow, ...]) -> tuple[MessageRow, ...]:
     """The last of some messages whose texts together are no longer than what is read of a conversation."""
     left = MAX_HISTORY_CHARS
     for place in range(len(rows) - 1, -1, -1):
-        left -= len(rows[place]["content"])
+        left -= len(rows[place].content)
         if left < 0:
             return rows[place + 1 :]
     return rows

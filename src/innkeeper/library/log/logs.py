@@ -17,9 +17,9 @@ from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import enhancement_logs, usage_logs
 from innkeeper.library.db.queries import shifted
-from innkeeper.library.db.rows import checked, frozen_rows
+from innkeeper.library.db.rows import checked, typed_rows
 from innkeeper.library.log.metrics import Percentiles, percentiles
-from innkeeper.prompt.data import FrozenDict
+from innkeeper.library.rows import EnhancementRow
 from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,20 +44,22 @@ class LogStore:
 
     def add(self, *rows: Mapping[str, Any]) -> tuple[int, ...]:
         """Add rows to ``enhancement_logs``, all or none; returns their ids. Raises `FieldError`, `UsageError`."""
-        return self._add(enhancement_logs, rows)
-
-    def add_usage(self, *rows: Mapping[str, Any]) -> tuple[int, ...]:
-        """Add rows to ``usage_logs``, all or none; returns their ids. Raises `FieldError`, `UsageError`."""
-        return self._add(usage_logs, rows)
+        with self.db.transaction() as connection:
+            return tuple([self.insert(connection, row) for row in rows])
 
     def newest(
         self, limit: int = 100, *, since: str | None = None, before: int | None = None, **where: Any
-    ) -> tuple[FrozenDict, ...]:
+    ) -> tuple[EnhancementRow, ...]:
         """The newest enhancements, newest first: those after the moment ``since`` whose columns have these values.
 
         ``before``: the id of the last one of the page before.
         """
-        return self._newest(enhancement_logs, limit, since, where, before)
+        query = select(enhancement_logs).where(*_conditions(enhancement_logs, since, where))
+        if before is not None:
+            query = query.where(enhancement_logs.c.id < before)
+        with self.db.reading() as connection:
+            newest = query.order_by(enhancement_logs.c.id.desc()).limit(limit)
+            return typed_rows(connection.execute(newest), EnhancementRow)
 
     def timed(self, limit: int, *, since: str) -> Sequence[Any]:
         """The newest enhancements after a moment, newest first: when, by which template, how they ended, and their figures."""
@@ -65,10 +67,6 @@ class LogStore:
         query = select(*columns).where(enhancement_logs.c.created_at > since)
         with self.db.reading() as connection:
             return connection.execute(query.order_by(enhancement_logs.c.id.desc()).limit(limit)).all()
-
-    def newest_usage(self, limit: int = 100, *, since: str | None = None, **where: Any) -> tuple[FrozenDict, ...]:
-        """The newest uses, newest first."""
-        return self._newest(usage_logs, limit, since, where)
 
     def figures(self, column: str, *, since: str | None = None, **where: Any) -> tuple[float, ...]:
         """All values of one of `FIGURES` in ascending order: what true percentiles are read from."""
@@ -79,10 +77,6 @@ class LogStore:
         query = select(value_column).where(value_column.is_not(None), *conditions).order_by(value_column)
         with self.db.reading() as connection:
             return tuple(float(value) for value in connection.execute(query).scalars())
-
-    def _add(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> tuple[int, ...]:
-        with self.db.transaction() as connection:
-            return tuple([self._insert(connection, table, row) for row in rows])
 
     def insert(self, connection: Connection, row: Mapping[str, Any]) -> int:
         """Add a row to ``enhancement_logs`` in somebody's transaction; returns its id. Raises `FieldError`, `UsageError`."""
@@ -96,15 +90,6 @@ class LogStore:
         values = checked(table, {"created_at": self.db.now(), **row})
         row_id: int = connection.execute(insert(table).returning(table.c.id), values).scalar_one()
         return row_id
-
-    def _newest(
-        self, table: Table, limit: int, since: str | None, where: Mapping[str, Any], before: int | None = None
-    ) -> tuple[FrozenDict, ...]:
-        query = select(table).where(*_conditions(table, since, where)).order_by(table.c.id.desc()).limit(limit)
-        if before is not None:
-            query = query.where(table.c.id < before)
-        with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
 
 
 def _conditions(table: Table, since: str | None, where: Mapping[str, Any]) -> list[Any]:

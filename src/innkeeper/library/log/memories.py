@@ -18,6 +18,7 @@ from innkeeper.library.db.rows import checked, insert_new, typed_rows
 from innkeeper.library.errors import FieldError, NotFoundError, is_storable
 from innkeeper.library.limits import MAX_MEMORIES, MAX_MEMORY_CHARS
 from innkeeper.library.memory import SCOPES, MemoryRow, NewMemory, reach
+from innkeeper.library.rows import ConversationRow
 from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate
@@ -40,7 +41,7 @@ class MemoryStore:
         self._gate = gate
 
     def add(
-        self, conversation: Mapping[str, Any], memory: Iterable[NewMemory], tier: Tier = Tier.SFW
+        self, conversation: ConversationRow, memory: Iterable[NewMemory], tier: Tier = Tier.SFW
     ) -> tuple[MemoryRow, ...]:
         """Remember things that a conversation is about, all or none; what is remembered already is there once.
 
@@ -53,9 +54,9 @@ class MemoryStore:
         with self.db.transaction() as connection:
             return tuple([self._put(connection, row) for row in rows])
 
-    def recall(self, conversation: Mapping[str, Any], tier: Tier = Tier.SFW) -> tuple[MemoryRow, ...]:
+    def recall(self, conversation: ConversationRow, tier: Tier = Tier.SFW) -> tuple[MemoryRow, ...]:
         """What a conversation remembers in a tier: pinned memories first, then the newest."""
-        scopes = [self._at(scope, _scope_id(conversation, scope)) for scope in reach(conversation["memory_tier"])]
+        scopes = [self._at(scope, _scope_id(conversation, scope)) for scope in reach(conversation.memory_tier)]
         allowed = [one.value for one in Tier if one.rank <= tier.rank]
         here = select(memories).where(or_(*scopes), memories.c.tier.in_(allowed))
         ordered = here.order_by(memories.c.pinned.desc(), memories.c.created_at.desc(), memories.c.id)
@@ -88,14 +89,14 @@ class MemoryStore:
             connection.execute(delete(memories).where(memories.c.id == memory_id))
         return row
 
-    def _row(self, conversation: Mapping[str, Any], memory: NewMemory, tier: Tier) -> dict[str, Any]:
+    def _row(self, conversation: ConversationRow, memory: NewMemory, tier: Tier) -> dict[str, Any]:
         text = memory.content.strip()
         if len(text) > MAX_MEMORY_CHARS:
             limit, size = "MAX_MEMORY_CHARS", len(text)
             raise LimitError("the characters of a memory", limit=limit, allowed=MAX_MEMORY_CHARS, found=size)
         if not text:
             raise FieldError("a memory has a text", where=Where(asset="memories", path="content"))
-        memory_tier, scope = conversation["memory_tier"], _known_scope(memory.scope or conversation["memory_tier"])
+        memory_tier, scope = conversation.memory_tier, _known_scope(memory.scope or conversation.memory_tier)
         scope = "conversation" if memory.scope is None and _scope_id(conversation, scope) is None else scope
         if scope not in reach(memory_tier) or _scope_id(conversation, scope) is None:
             hint = f"this conversation remembers: {', '.join(reach(memory_tier))}"
@@ -146,11 +147,11 @@ def _known_scope(scope: str) -> str:
     return scope
 
 
-def _scope_id(conversation: Mapping[str, Any], scope: str) -> str | None:
+def _scope_id(conversation: ConversationRow, scope: str) -> str | None:
     """What a scope is about in a conversation; None where it is about nothing, as without a character."""
     named: dict[str, Any] = {
-        "conversation": conversation["id"],
-        "character": conversation["character_id"],
+        "conversation": conversation.id,
+        "character": conversation.character_id,
         "profile": "",
     }
     scope_id: str | None = named[scope]

@@ -17,13 +17,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversations
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.db.rows import checked, first_row, frozen_row, frozen_rows
+from innkeeper.library.db.rows import checked, first_row, typed_rows
 from innkeeper.library.db.scene_tables import character_scenes, scene_states, scenes
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.models.stores import RowStore
+from innkeeper.library.rows import SceneRow, SceneTemplateRow
 from innkeeper.library.tiers.gate import TextKind, TierGate
 from innkeeper.library.tiers.moderation import moderate, row_texts
-from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
 from innkeeper.prompt.errors import Where
 
 if TYPE_CHECKING:
@@ -37,31 +38,32 @@ _NO_TEXTS: Final = frozenset(
 """Columns of ``scenes`` that nobody writes texts in."""
 
 
-class SceneTemplateStore(RowStore):
+class SceneTemplateStore(RowStore[SceneTemplateRow]):
     """Templates of scenes. Each is judged as a whole, in its own tier, before it is saved: `TierBlockedError`.
 
     ``gate`` is asked instead of the operator's in the database.
     """
 
     table = scenes
+    row = SceneTemplateRow
 
     def __init__(self, db: Database, gate: TierGate | None = None) -> None:
         super().__init__(db)
         self._gate = gate
 
-    def seen_by(self, owner: Owner, template_id: str) -> FrozenDict:
+    def seen_by(self, owner: Owner, template_id: str) -> SceneTemplateRow:
         """A template of this owner, or one that is shown to all of its tenant. Raises `NotFoundError` for any other."""
         return self._one(template_id, _visible(owner))
 
-    def owned(self, owner: Owner, template_id: str) -> FrozenDict:
+    def owned(self, owner: Owner, template_id: str) -> SceneTemplateRow:
         """A template of this owner. Raises `NotFoundError` for any other."""
         return self._one(template_id, owner.owns(scenes))
 
-    def all_seen_by(self, owner: Owner, limit: int = 100) -> tuple[FrozenDict, ...]:
+    def all_seen_by(self, owner: Owner, limit: int = 100) -> tuple[SceneTemplateRow, ...]:
         """The templates that this owner sees, by name."""
         query = select(scenes).where(_visible(owner)).order_by(scenes.c.name, scenes.c.id).limit(limit)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), SceneTemplateRow)
 
     def used(self, template_id: str) -> None:
         """Count a use; two at the same time are two."""
@@ -69,17 +71,17 @@ class SceneTemplateStore(RowStore):
             more = {"usage_count": scenes.c.usage_count + 1}
             connection.execute(update(scenes).where(scenes.c.id == template_id).values(more))
 
-    def _one(self, template_id: str, condition: Any) -> FrozenDict:
+    def _one(self, template_id: str, condition: Any) -> SceneTemplateRow:
         _require_id("scene template", template_id)
         with self.db.reading() as connection:
-            row = first_row(connection.execute(select(scenes).where(scenes.c.id == template_id, condition)))
+            row = first_row(connection.execute(select(scenes).where(scenes.c.id == template_id, condition)), self.row)
         if row is None:
             raise _unknown("scene template", template_id)
         return row
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
-        texts, resource = row_texts(row, _NO_TEXTS), (self.table.name, str(row["id"]))
-        moderate(self.db, TextKind.SCENE, texts, row["content_rating"], resource=resource, who=who, gate=self._gate)
+    def _admit(self, row: SceneTemplateRow, who: str) -> None:
+        texts, resource = row_texts(row.to_dict(), _NO_TEXTS), (self.table.name, row.id)
+        moderate(self.db, TextKind.SCENE, texts, row.content_rating, resource=resource, who=who, gate=self._gate)
 
 
 def _visible(owner: Owner) -> Any:
@@ -92,7 +94,7 @@ class StoredSceneState(msgspec.Struct, frozen=True):
     Version 0: nothing is stored yet.
     """
 
-    state: Mapping[str, Any] = EMPTY
+    state: FrozenDict = EMPTY
     seq: int = 0
     version: int = 0
 
@@ -113,7 +115,7 @@ class SceneStore:
 
     # ------------------------------------------------------------------------------------------------------------- scenes
 
-    def begin(self, values: Mapping[str, Any]) -> tuple[FrozenDict, bool]:
+    def begin(self, values: Mapping[str, Any]) -> tuple[SceneRow, bool]:
         """Store a scene that is asked for, with the next number of its conversation, and tell whether it is new.
 
         With an idempotency key that its owner used before, the scene of then is given back.
@@ -130,55 +132,55 @@ class SceneStore:
             if row.get("conversation_id") is not None:
                 row["number"] = self._next(connection, row["conversation_id"], now)
             made = self._insert(row).returning(character_scenes)
-            stored = connection.execute(made).mappings().first()
+            stored = first_row(connection.execute(made), SceneRow)
             if stored is None:
                 before = self._asked(connection, row)
                 assert before is not None  # noqa: S101 - only its key can be in conflict
                 return before, False
-            return self._admitted(frozen_row(stored)), True
+            return self._admitted(stored), True
 
-    def asked(self, key: str | None, sha256: str) -> FrozenDict | None:
+    def asked(self, key: str | None, sha256: str) -> SceneRow | None:
         """The scene with this idempotency key. Raises `ConflictError`: it was used for another request."""
         with self.db.reading() as connection:
             return self._asked(connection, {"idempotency_key": key, "request_sha256": sha256})
 
-    def given_to(self, scene_id: str, job_id: str, *, seed: int | None, tier: str) -> FrozenDict:
+    def given_to(self, scene_id: str, job_id: str, *, seed: int | None, tier: str) -> SceneRow:
         """Note which job makes a scene's picture, with which seed and in which tier. Raises `NotFoundError`."""
         changes = {"job_id": job_id, "seed": seed, "tier": tier, "updated_at": self.db.now()}
         values = checked(character_scenes, changes, whole=False)
         with self.db.transaction() as connection:
             mine = update(character_scenes).where(character_scenes.c.id == scene_id, self._mine)
-            row = first_row(connection.execute(mine.values(values).returning(character_scenes)))
+            row = first_row(connection.execute(mine.values(values).returning(character_scenes)), SceneRow)
         if row is None:
             raise _unknown("scene", scene_id)
         return row
 
-    def get(self, scene_id: str) -> FrozenDict:
+    def get(self, scene_id: str) -> SceneRow:
         """A scene. Raises `NotFoundError`, also for one of somebody else."""
         _require_id("scene", scene_id)
         query = select(character_scenes).where(character_scenes.c.id == scene_id, self._mine)
         with self.db.reading() as connection:
-            row = first_row(connection.execute(query))
+            row = first_row(connection.execute(query), SceneRow)
         if row is None:
             raise _unknown("scene", scene_id)
         return row
 
-    def list(self, *, conversation_id: str | None = None, limit: int = 50) -> tuple[FrozenDict, ...]:
+    def list(self, *, conversation_id: str | None = None, limit: int = 50) -> tuple[SceneRow, ...]:
         """The newest scenes, or those of one conversation, newest first."""
         here = [] if conversation_id is None else [character_scenes.c.conversation_id == conversation_id]
         newest = (character_scenes.c.created_at.desc(), character_scenes.c.number.desc(), character_scenes.c.id.desc())
         query = select(character_scenes).where(self._mine, *here).order_by(*newest).limit(limit)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), SceneRow)
 
-    def newest_with_image(self, conversation_id: str) -> FrozenDict | None:
+    def newest_with_image(self, conversation_id: str) -> SceneRow | None:
         """The newest scene of a conversation that has a picture."""
         here = (character_scenes.c.conversation_id == conversation_id, character_scenes.c.image_url.is_not(None))
         query = select(character_scenes).where(self._mine, *here).order_by(character_scenes.c.number.desc()).limit(1)
         with self.db.reading() as connection:
-            return first_row(connection.execute(query))
+            return first_row(connection.execute(query), SceneRow)
 
-    def with_image(self, image: str) -> FrozenDict | None:
+    def with_image(self, image: str) -> SceneRow | None:
         """The newest scene whose picture this is; also by the address of its job's result."""
         named = [character_scenes.c.image_url == image]
         if (address := _RESULT.fullmatch(image)) is not None:
@@ -188,7 +190,7 @@ class SceneStore:
         newest = (character_scenes.c.created_at.desc(), character_scenes.c.number.desc())
         query = select(character_scenes).where(self._mine, has_one, or_(*named)).order_by(*newest).limit(1)
         with self.db.reading() as connection:
-            return first_row(connection.execute(query))
+            return first_row(connection.execute(query), SceneRow)
 
     # -------------------------------------------------------------------------------------------------------------- state
 
@@ -197,12 +199,10 @@ class SceneStore:
         joined = conversations.outerjoin(scene_states, scene_states.c.conversation_id == conversations.c.id)
         query = select(scene_states.c.state, scene_states.c.seq, scene_states.c.version).select_from(joined)
         with self.db.reading() as connection:
-            row = first_row(connection.execute(query.where(*self._conversation(conversation_id))))
+            row = first_row(connection.execute(query.where(*self._conversation(conversation_id))), StoredSceneState)
         if row is None:
             raise _unknown("conversation", conversation_id)
-        return (
-            StoredSceneState() if row["version"] is None else StoredSceneState(row["state"], row["seq"], row["version"])
-        )
+        return row
 
     def put_state(
         self,
@@ -239,7 +239,7 @@ class SceneStore:
             here = self._conversation(conversation_id)
             if not connection.execute(update(conversations).where(*here).values(told)).rowcount:
                 raise _unknown("conversation", conversation_id)
-        return StoredSceneState(state, seq, version + 1)
+        return StoredSceneState(freeze(state), seq, version + 1)
 
     # ------------------------------------------------------------------------------------------------------ its own parts
 
@@ -265,20 +265,20 @@ class SceneStore:
         values = checked(scene_states, {"conversation_id": conversation_id, "created_at": now, "updated_at": now})
         connection.execute(dialect.insert(scene_states).values(values).on_conflict_do_nothing())
 
-    def _asked(self, connection: Connection, row: Mapping[str, Any]) -> FrozenDict | None:
+    def _asked(self, connection: Connection, row: Mapping[str, Any]) -> SceneRow | None:
         key = row.get("idempotency_key")
         if key is None:
             return None
         query = select(character_scenes).where(self._mine, character_scenes.c.idempotency_key == key)
-        found = first_row(connection.execute(query))
-        if found is not None and found["request_sha256"] != row.get("request_sha256", ""):
+        found = first_row(connection.execute(query), SceneRow)
+        if found is not None and found.request_sha256 != row.get("request_sha256", ""):
             raise ConflictError("the idempotency key was used for another request", hint="use a new key for it")
         return found
 
-    def _admitted(self, row: FrozenDict) -> FrozenDict:
-        texts = row_texts({name: row[name] for name in _TEXTS}, ())
-        resource, who = ("character_scenes", row["id"]), row["user_id"]
-        moderate(self.db, TextKind.SCENE, texts, row["tier"], resource=resource, who=who, gate=self._gate)
+    def _admitted(self, row: SceneRow) -> SceneRow:
+        texts = row_texts({name: getattr(row, name) for name in _TEXTS}, ())
+        resource, who = ("character_scenes", row.id), row.user_id
+        moderate(self.db, TextKind.SCENE, texts, row.tier, resource=resource, who=who, gate=self._gate)
         return row
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from sqlalchemy import delete, insert, select, update
 
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import audit_events
-from innkeeper.library.db.rows import by_priority, checked, first_row, frozen_rows, record
+from innkeeper.library.db.rows import by_priority, checked, first_row, record, typed_rows
 from innkeeper.library.db.tables import (
     api_model_defaults,
     api_models,
@@ -34,7 +34,10 @@ from innkeeper.library.errors import (
     with_near,
 )
 from innkeeper.library.models.definitions import check_definition
-from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.library.models.facts import TokenizerSpec
+from innkeeper.library.models.json_columns import ModelCapabilities, Pricing, RateLimits, check_json
+from innkeeper.library.rows import RoutePolicyRow, SecretRow, SettingRow, StoredRow, StoredTool
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
@@ -42,20 +45,24 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
-class RowStore:
-    """The rows of one table. Rows are frozen dicts with the columns' names."""
+R = TypeVar("R", bound=StoredRow)
+
+
+class RowStore(Generic[R]):
+    """The rows of one table, as its structs."""
 
     table: ClassVar[Table]
+    row: type[R]
     key: ClassVar[str] = "id"
     """The column by which a row is named."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset()
-    """Columns that are given to nobody and not recorded."""
+    json_columns: ClassVar[Mapping[str, Any]] = EMPTY
+    """What JSON columns hold, by their names, where that is known: a struct or another type."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
 
-    def add(self, values: Mapping[str, Any], *, who: str = "") -> FrozenDict:
+    def add(self, values: Mapping[str, Any], *, who: str = "") -> R:
         """Add a row; an ``id`` is made where none is given.
 
         Raises:
@@ -65,7 +72,7 @@ class RowStore:
         with self.db.publishing() as connection:
             return self._add(connection, values, who)
 
-    def put(self, values: Mapping[str, Any], *, who: str = "") -> FrozenDict:
+    def put(self, values: Mapping[str, Any], *, who: str = "") -> R:
         """Add a row, or change those columns of the row with the same key that ``values`` names. Raises `FieldError`."""
         with self.db.publishing() as connection:
             if self._find(connection, values.get(self.key)) is None:
@@ -74,31 +81,31 @@ class RowStore:
                 values[self.key], {n: v for n, v in values.items() if n not in {"id", self.key}}, who=who
             )
 
-    def update(self, key: str, changes: Mapping[str, Any], *, who: str = "") -> FrozenDict:
+    def update(self, key: str, changes: Mapping[str, Any], *, who: str = "") -> R:
         """Change some columns of a row and leave the others as whoever wrote them last. Raises `NotFoundError`, `FieldError`."""
         with self.db.publishing() as connection:
             before = self._get(connection, key)
-            values = checked(self.table, {**changes, **self._stamp()}, whole=False)
+            values = self._checked({**changes, **self._stamp()}, whole=False)
             connection.execute(update(self.table).where(self.table.c[self.key] == key).values(values))
             after = self._get(connection, values.get(self.key, key))
             self._admit(after, who)
             self._record(connection, "change", (before, after), who)
-        return self._shown(after)
+        return after
 
-    def remove(self, key: str, *, who: str = "") -> FrozenDict:
+    def remove(self, key: str, *, who: str = "") -> R:
         """Take a row out and return what it was. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             before = self._get(connection, key)
             connection.execute(delete(self.table).where(self.table.c[self.key] == key))
             self._record(connection, "remove", (before, None), who)
-        return self._shown(before)
+        return before
 
-    def get(self, key: str) -> FrozenDict:
+    def get(self, key: str) -> R:
         """The row with this key. Raises `NotFoundError`."""
         with self.db.reading() as connection:
-            return self._shown(self._get(connection, key))
+            return self._get(connection, key)
 
-    def list(self, **where: Any) -> tuple[FrozenDict, ...]:
+    def list(self, **where: Any) -> tuple[R, ...]:
         """The rows whose columns have these values, by priority where there is one, else by key."""
         conditions = [self.table.c[name] == value for name, value in checked(self.table, where, whole=False).items()]
         query = select(self.table).where(*conditions)
@@ -106,20 +113,27 @@ class RowStore:
             by_priority(query, self.table) if "priority" in self.table.c else query.order_by(self.table.c[self.key])
         )
         with self.db.reading() as connection:
-            return tuple(map(self._shown, frozen_rows(connection.execute(ordered))))
+            return typed_rows(connection.execute(ordered), self.row)
 
-    def _add(self, connection: Connection, values: Mapping[str, Any], who: str) -> FrozenDict:
+    def _add(self, connection: Connection, values: Mapping[str, Any], who: str) -> R:
         row = {**self._fresh_id(values), **self._stamp(new=True), **values}
         try:
-            connection.execute(insert(self.table), checked(self.table, row))
+            connection.execute(insert(self.table), self._checked(row))
         except Exception as error:
             raise self._taken(error, row) from error
         after = self._get(connection, row[self.key])
         self._admit(after, who)
         self._record(connection, "add", (None, after), who)
-        return self._shown(after)
+        return after
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
+    def _checked(self, values: Mapping[str, Any], *, whole: bool = True) -> dict[str, Any]:
+        row = checked(self.table, values, whole=whole)
+        for name, kind in self.json_columns.items():
+            if row.get(name) is not None:
+                check_json(self.table.name, name, row[name], kind)
+        return row
+
+    def _admit(self, row: R, who: str) -> None:
         """Raise where a row, as it would stand, may not be saved; the transaction is undone then."""
 
     def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
@@ -139,51 +153,44 @@ class RowStore:
         names = ("created_at", "updated_at") if new else ("updated_at",)
         return {name: now for name in names if name in self.table.c}
 
-    def _find(self, connection: Connection, key: Any) -> FrozenDict | None:
+    def _find(self, connection: Connection, key: Any) -> R | None:
         if key is None:
             return None
-        return first_row(connection.execute(select(self.table).where(self.table.c[self.key] == key)))
+        return first_row(connection.execute(select(self.table).where(self.table.c[self.key] == key)), self.row)
 
-    def _get(self, connection: Connection, key: Any) -> FrozenDict:
+    def _get(self, connection: Connection, key: Any) -> R:
         found = self._find(connection, key)
         if found is None:
             raise NotFoundError(f"{self.table.name} has no row {key!r}", where=Where(asset=self.table.name))
         return found
 
-    def _record(
-        self, connection: Connection, action: str, change: tuple[FrozenDict | None, FrozenDict | None], who: str
-    ) -> None:
-        told = tuple(None if row is None else self._shown(row) for row in change)
-        known: Mapping[str, Any] = change[1] or change[0] or {}
-        resource = (self.table.name, str(known.get(self.key)))
-        details = self._details(change[1])
-        record(connection, self.db.now(), who, f"{self.table.name}.{action}", resource, (told[0], told[1]), details)
+    def _record(self, connection: Connection, action: str, change: tuple[R | None, R | None], who: str) -> None:
+        before, after = (None if row is None else row.to_dict() for row in change)
+        resource = (self.table.name, str((after or before or EMPTY).get(self.key)))
+        details = EMPTY if change[1] is None else self._details(connection, change[1])
+        record(connection, self.db.now(), who, f"{self.table.name}.{action}", resource, (before, after), details)
 
-    def _details(self, _row: FrozenDict | None) -> Mapping[str, Any]:
-        """What is told of a change beside the row as it is shown."""
+    def _details(self, _connection: Connection, _row: R) -> Mapping[str, Any]:
+        """What the audit event of a change notes beside the row."""
         return EMPTY
 
-    def _shown(self, row: FrozenDict) -> FrozenDict:
-        return (
-            FrozenDict({name: value for name, value in row.items() if name not in self.hidden}) if self.hidden else row
-        )
 
-
-class NegativeStore(RowStore):
+class NegativeStore(RowStore[CatalogueNegative]):
     """Fragments of negative prompts."""
 
     table = negative_prompts
+    row = CatalogueNegative
 
     def pick(
         self, model_type: str, content_mode: str = "sfw", generation_mode: str = "txt2img"
-    ) -> tuple[FrozenDict, ...]:
+    ) -> tuple[CatalogueNegative, ...]:
         """The active fragments for a model family, tier and generation mode, in their order."""
         here = {"model_type": model_type, "content_mode": content_mode, "generation_mode": generation_mode}
         return self.list(**here, is_active=True)
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
+    def _admit(self, row: CatalogueNegative, who: str) -> None:
         super()._admit(row, who)
-        if not row["negative_prompt"].strip():
+        if not row.negative_prompt.strip():
             raise UsageError("a fragment must not be empty", hint="give it a text")
 
     def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
@@ -195,18 +202,20 @@ class NegativeStore(RowStore):
         return taken
 
 
-class ProviderStore(RowStore):
+class ProviderStore(RowStore[CatalogueProvider]):
     """Providers of models. ``secret_name`` names a secret of the vault, never its value."""
 
     table = api_providers
+    row = CatalogueProvider
     key = "name"
+    json_columns: ClassVar = {"rate_limits": RateLimits}
 
-    def remove(self, key: str, *, who: str = "") -> FrozenDict:
+    def remove(self, key: str, *, who: str = "") -> CatalogueProvider:
         """Take a provider out. Raises `NotFoundError`, and `ConflictError` for one that still has models."""
         with self.db.publishing():
-            models = ModelStore(self.db).list(provider_id=self.get(key)["id"])
+            models = ModelStore(self.db).list(provider_id=self.get(key).id)
             if models:
-                keys = ", ".join(row["model_key"] for row in models[:5])
+                keys = ", ".join(row.model_key for row in models[:5])
                 raise ConflictError(f"{key!r} has {len(models)} models: {keys}", hint="remove them first")
             return super().remove(key, who=who)
 
@@ -218,53 +227,56 @@ TASKS: Final = (
 """What a model may do, by the requirement document; ``chat`` is a modality."""
 
 
-class ModelStore(RowStore):
+class ModelStore(RowStore[CatalogueModel]):
     """Models by their key. A task has at most one default model, by construction."""
 
     table = api_models
+    row = CatalogueModel
     key = "model_key"
+    json_columns: ClassVar = {
+        "tasks": tuple[str, ...],
+        "capabilities": ModelCapabilities,
+        "pricing": Pricing,
+        "tokenizer": TokenizerSpec,
+    }
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
+    def _admit(self, row: CatalogueModel, who: str) -> None:
         super()._admit(row, who)
         where = Where(asset="api_models", path="tasks")
-        for task in row["tasks"]:
-            if not isinstance(task, str):
-                raise FieldError("tasks must be texts", where=where)
+        for task in row.tasks:
             if task not in TASKS:
                 error = FieldError(f"{task[:40]!r} is no task", where=where, hint=f"tasks: {', '.join(TASKS)}")
                 raise with_near(error, task, TASKS)
-        if row["context_window"] is not None and row["context_window"] < 1:
+        if row.context_window is not None and row.context_window < 1:
             raise FieldError("a context window is at least one token", where=Where("api_models", path="context_window"))
-        if not isinstance(row["tokenizer"], (Mapping, NoneType)):
-            raise FieldError("tokenizer must be an object", where=Where(asset="api_models", path="tokenizer"))
 
-    def for_task(self, task: str, *, modality: str | None = None) -> tuple[FrozenDict, ...]:
+    def for_task(self, task: str, *, modality: str | None = None) -> tuple[CatalogueModel, ...]:
         """The active models that do a task: its default first, then by priority."""
         query = by_priority(select(api_models).where(api_models.c.is_active), api_models)
         with self.db.reading() as connection:
-            rows = frozen_rows(connection.execute(query))
+            rows = typed_rows(connection.execute(query), CatalogueModel)
             first = self._default(connection, task)
-        fit = (row for row in rows if task in row["tasks"] and modality in {None, row["modality"]})
-        return tuple(sorted(fit, key=lambda row: row["id"] != first))
+        fit = (row for row in rows if task in row.tasks and modality in {None, row.modality})
+        return tuple(sorted(fit, key=lambda row: row.id != first))
 
-    def named(self, keys: Iterable[str | None]) -> tuple[FrozenDict, ...]:
+    def named(self, keys: Iterable[str | None]) -> tuple[CatalogueModel, ...]:
         """The models with these keys; those that there are not are left out."""
         wanted = sorted({key for key in keys if key})
         if not wanted:
             return ()
         query = select(api_models).where(api_models.c.model_key.in_(wanted)).order_by(api_models.c.model_key)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), CatalogueModel)
 
     def set_default(self, task: str, model_key: str) -> None:
         """Make a model the default for a task that it does. Raises `NotFoundError`, `FieldError`."""
         with self.db.publishing() as connection:
             model = self._get(connection, model_key)
-            if task not in model["tasks"]:
-                hint = f"its tasks: {', '.join(model['tasks']) or 'none'}"
+            if task not in model.tasks:
+                hint = f"its tasks: {', '.join(model.tasks) or 'none'}"
                 raise FieldError(f"{model_key!r} does not do {task!r}", where=Where(asset="api_models"), hint=hint)
             connection.execute(delete(api_model_defaults).where(api_model_defaults.c.task == task))
-            values = checked(api_model_defaults, {"task": task, "model_id": model["id"]})
+            values = checked(api_model_defaults, {"task": task, "model_id": model.id})
             connection.execute(insert(api_model_defaults), values)
 
     def defaults(self) -> dict[str, str]:
@@ -280,18 +292,20 @@ class ModelStore(RowStore):
         return found
 
 
-class RoutePolicyStore(RowStore):
+class RoutePolicyStore(RowStore[RoutePolicyRow]):
     """How requests are routed: in which order, how often, for how long and for how much. A null column is the default."""
 
     table = route_policies
+    row = RoutePolicyRow
+    json_columns: ClassVar = {"criteria": tuple[str, ...]}
     key = "name"
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
+    def _admit(self, row: RoutePolicyRow, who: str) -> None:
         super()._admit(row, who)
         where = Where(asset="route_policies", path="criteria")
-        if not {*row["criteria"]} <= {*CRITERIA} or len({*row["criteria"]}) < len(row["criteria"]):
+        if not {*row.criteria} <= {*CRITERIA} or len({*row.criteria}) < len(row.criteria):
             raise FieldError("criteria are an order", where=where, hint=f"each at most once: {', '.join(CRITERIA)}")
-        if any(row[name] is not None and row[name] <= 0 for name in _BOUNDS):
+        if any((bound := getattr(row, name)) is not None and bound <= 0 for name in _BOUNDS):
             raise FieldError("a bound is more than 0", where=where, hint=f"bounds: {', '.join(_BOUNDS)}")
 
 
@@ -301,35 +315,36 @@ CRITERIA: Final = ("busy", "price", "priority")
 _BOUNDS: Final = ("attempts", "strikes", "seconds", "first_seconds", "open_seconds", "money")
 
 
-class ToolStore(RowStore):
+class ToolStore(RowStore[StoredTool]):
     """Tools: what a model may call (``definition``), and who runs one: provider, model, secret, settings.
 
     ``secret_name`` names a secret of the vault, never its value.
     """
 
     table = tools
+    row = StoredTool
     key = "name"
 
-    def _admit(self, row: FrozenDict, who: str) -> None:
+    def _admit(self, row: StoredTool, who: str) -> None:
         super()._admit(row, who)
-        check_definition(row["definition"])
-        provider = row["provider"]
-        if provider is not None:
-            with near_names(provider, lambda: (one["name"] for one in ProviderStore(self.db).list())):
-                ProviderStore(self.db).get(provider)
+        check_definition(row.definition)
+        if row.provider is not None:
+            with near_names(row.provider, lambda: (each.name for each in ProviderStore(self.db).list())):
+                ProviderStore(self.db).get(row.provider)
 
 
-class SecretStore(RowStore):
+class SecretStore(RowStore[SecretRow]):
     """Encrypted secrets. What it lists and records is only that they exist; `ciphertext` is for the vault alone."""
 
     table = secrets
+    row = SecretRow
     key = "name"
-    hidden: ClassVar[frozenset[str]] = frozenset({"ciphertext"})
 
     def ciphertext(self, name: str) -> bytes:
         """The encrypted value, as it was stored. Raises `NotFoundError`."""
         with self.db.reading() as connection:
-            return bytes(self._get(connection, name)["ciphertext"])
+            self._get(connection, name)
+            return self._sealed(connection, name)
 
     def recorded_digest(self, name: str) -> str | None:
         """The SHA-256 of the ciphertext that was stored last, by the audit event of it; None where an event does not tell."""
@@ -340,14 +355,18 @@ class SecretStore(RowStore):
             details = connection.execute(query.order_by(audit_events.c.id.desc()).limit(1)).scalar()
         return details.get("ciphertext_sha256") if isinstance(details, Mapping) else None
 
-    def _details(self, row: FrozenDict | None) -> Mapping[str, Any]:
-        return EMPTY if row is None else {"ciphertext_sha256": sha256(bytes(row["ciphertext"])).hexdigest()}
+    def _details(self, connection: Connection, row: SecretRow) -> Mapping[str, Any]:
+        return {"ciphertext_sha256": sha256(self._sealed(connection, row.name)).hexdigest()}
+
+    def _sealed(self, connection: Connection, name: str) -> bytes:
+        return bytes(connection.execute(select(secrets.c.ciphertext).where(secrets.c.name == name)).scalar_one())
 
 
-class SettingsStore(RowStore):
+class SettingsStore(RowStore[SettingRow]):
     """Settings: a JSON value a key."""
 
     table = settings
+    row = SettingRow
     key = "key"
 
     def set(self, key: str, value: Any, *, who: str = "") -> None:
@@ -358,4 +377,4 @@ class SettingsStore(RowStore):
         """The value of a key, or ``default`` where it is not set."""
         with self.db.reading() as connection:
             found = self._find(connection, key)
-        return default if found is None else found["value"]
+        return default if found is None else found.value

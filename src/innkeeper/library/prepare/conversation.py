@@ -17,6 +17,7 @@ import msgspec
 
 from innkeeper.library.prepare.parts import PromptPart
 from innkeeper.library.prepare.request import PrepareRequest
+from innkeeper.library.rows import CharacterRow, MessageRow
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.message import Message
@@ -32,7 +33,7 @@ def conversation_request(  # noqa: PLR0913 - each may be known or not
     text: str,
     *,
     intent: str | None = None,
-    persona: Row | None = None,
+    persona: Person | None = None,
     scene: Row | None = None,
     owner: Owner | None = None,
     memories: Sequence[str] = (),
@@ -63,16 +64,16 @@ def conversation_request(  # noqa: PLR0913 - each may be known or not
 
     store, people = ConversationStore(db, owner=owner), CharacterStore(db)
     row = store.get(conversation_id)
-    character = None if row["character_id"] is None else people.seen_by(owner, row["character_id"])
-    if persona is None and row["user_character_id"] is not None:
-        persona = people.seen_by(owner, row["user_character_id"])
-    here = scene or ({"setting": row["current_location"]} if row["current_location"] else EMPTY)
+    character = None if row.character_id is None else people.seen_by(owner, row.character_id)
+    if persona is None and row.user_character_id is not None:
+        persona = people.seen_by(owner, row.user_character_id)
+    here = scene or ({"setting": row.current_location} if row.current_location else EMPTY)
     values = template_values(character, persona, here, userPrompt=text)
-    kind, has_character = row["conversation_type"], character is not None
+    kind, has_character = row.conversation_type, character is not None
     fields: dict[str, Any] = {
         "use_case": more.get("use_case") or use_case_for(kind, has_character=has_character, intent=intent),
         "history": more["history"] if "history" in more else history_of(store.turns(conversation_id)),
-        "user_id": row["user_id"],
+        "user_id": row.user_id,
         "conversation_id": conversation_id,
         "parts": parts_of(values, memories),
         **more,
@@ -81,15 +82,15 @@ def conversation_request(  # noqa: PLR0913 - each may be known or not
     return PrepareRequest(**{**fields, "text": text, "values": {**values, **more.get("values", EMPTY)}})
 
 
-def history_of(rows: Iterable[Row]) -> tuple[Message, ...]:
+def history_of(rows: Iterable[MessageRow]) -> tuple[Message, ...]:
     """Stored messages as a history. Which are pinned, and the ids of their clients, go with them."""
     return tuple([_message(row) for row in rows])
 
 
-def _message(row: Row) -> Message:
-    sent, pinned = row["client_msg_id"], row["pinned"]
-    metadata = {**({} if sent is None else {"client_msg_id": sent}), **({"pinned": True} if pinned else {})}
-    return Message(row["role"], row["content"], metadata=FrozenDict(metadata) if metadata else EMPTY)
+def _message(row: MessageRow) -> Message:
+    sent = {} if row.client_msg_id is None else {"client_msg_id": row.client_msg_id}
+    metadata = {**sent, **({"pinned": True} if row.pinned else {})}
+    return Message(row.role, row.content, metadata=FrozenDict(metadata) if metadata else EMPTY)
 
 
 def parts_of(values: Mapping[str, Any], memories: Sequence[str] = ()) -> tuple[PromptPart, ...]:
@@ -164,6 +165,9 @@ def use_case_for(
 # ----------------------------------------------------------------------------------------------------------------- values
 
 Row = Mapping[str, Any]
+Person = CharacterRow | Row
+"""A stored character, or its columns."""
+
 Pronouns = tuple[str, str, str]
 """Subject, object, possessive."""
 
@@ -186,19 +190,23 @@ def pronouns_of(gender: object) -> Pronouns:
 
 
 def template_values(
-    character: Row | None = None, persona: Row | None = None, scene: Row | None = None, **more: Any
+    character: Person | None = None, persona: Person | None = None, scene: Row | None = None, **more: Any
 ) -> dict[str, Any]:
     """A value for every name of `NAMES` that the rows say anything about; ``more`` are further values and come last.
 
     ``character`` speaks, ``persona`` is the one the human plays, ``scene`` is where they are.
     """
-    rows = {"character": character or EMPTY, "persona": persona or EMPTY, "scene": scene or EMPTY}
+    rows = {"character": _columns(character), "persona": _columns(persona), "scene": scene or EMPTY}
     found: dict[str, Any] = {}
     for name, (source, read) in _TABLE.items():
         value = read(rows[source]) if rows[source] or name in _ALWAYS else None
         if value is not None:
             found[name] = value
     return {**found, **{name: value for name, value in more.items() if value is not None}}
+
+
+def _columns(person: Person | None) -> Row:
+    return person.to_dict() if isinstance(person, CharacterRow) else person or EMPTY
 
 
 # ---------------------------------------------------------------------------------------------------------------- reading

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sqlalchemy import func, insert, select, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, first_row, frozen_rows, record
+from innkeeper.library.db.rows import checked, first_row, record, typed_rows
 from innkeeper.library.db.tables import detection_lists, tier_policies
 from innkeeper.library.errors import DatabaseCorruptError, NotFoundError
-from innkeeper.prompt.data import FrozenDict, to_json
+from innkeeper.library.rows import DocumentRow
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import Where
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class DocumentStore:
 
     def add(
         self, name: str, body: Any, *, who: str = "", author: str | None = None, note: str = "", activate: bool = False
-    ) -> FrozenDict:
+    ) -> DocumentRow:
         """Add a version, inactive unless asked for; returns its row. ``author`` is ``who`` unless it was somebody else.
 
         Raises `FieldError`, and `UsageError` for what is not data.
@@ -47,13 +48,13 @@ class DocumentStore:
             self._record(connection, "add", name, version, who)
             return self.activate(name, version, who=who) if activate else self._get(connection, name, version)
 
-    def all(self) -> tuple[FrozenDict, ...]:
+    def all(self) -> tuple[DocumentRow, ...]:
         """All versions of all names."""
         query = select(self.table).order_by(self.table.c.name, self.table.c.version)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), DocumentRow)
 
-    def activate(self, name: str, version: int, *, who: str = "", approved_by: str | None = None) -> FrozenDict:
+    def activate(self, name: str, version: int, *, who: str = "", approved_by: str | None = None) -> DocumentRow:
         """Make a version the active one of its name. Raises `NotFoundError`."""
         with self.db.publishing() as connection:
             self._get(connection, name, version)
@@ -72,12 +73,12 @@ class DocumentStore:
             connection.execute(update(self.table).where(here).values(is_active=False))
             self._record(connection, "deactivate", name, None, who)
 
-    def get(self, name: str, version: int | None = None) -> FrozenDict:
+    def get(self, name: str, version: int | None = None) -> DocumentRow:
         """A version; the latest where none is named. Raises `NotFoundError`."""
         with self.db.reading() as connection:
             return self._get(connection, name, version)
 
-    def active(self, name: str | None = None) -> tuple[FrozenDict, ...]:
+    def active(self, name: str | None = None) -> tuple[DocumentRow, ...]:
         """The active versions by name, or that of one name.
 
         Raises:
@@ -85,14 +86,15 @@ class DocumentStore:
         """
         query = select(self.table).where(self.table.c.is_active).order_by(self.table.c.name)
         with self.db.reading() as connection:
-            rows = frozen_rows(connection.execute(query if name is None else query.where(self.table.c.name == name)))
+            query = query if name is None else query.where(self.table.c.name == name)
+            rows = typed_rows(connection.execute(query), DocumentRow)
         return tuple(map(self._whole, rows))
 
-    def versions(self, name: str) -> tuple[FrozenDict, ...]:
+    def versions(self, name: str) -> tuple[DocumentRow, ...]:
         """All versions of a name, oldest first."""
         query = select(self.table).where(self.table.c.name == name).order_by(self.table.c.version)
         with self.db.reading() as connection:
-            return frozen_rows(connection.execute(query))
+            return typed_rows(connection.execute(query), DocumentRow)
 
     def _latest(self, connection: Connection, name: str) -> int | None:
         latest: int | None = connection.execute(
@@ -100,20 +102,20 @@ class DocumentStore:
         ).scalar()
         return latest
 
-    def _get(self, connection: Connection, name: str, version: int | None) -> FrozenDict:
+    def _get(self, connection: Connection, name: str, version: int | None) -> DocumentRow:
         latest = self._latest(connection, name)
         where = Where(asset=self.table.name, path=name)
         if latest is None:
             raise NotFoundError(f"{self.table.name} has nothing called {name!r}", where=where)
         here = (self.table.c.name == name) & (self.table.c.version == (version or latest))
-        row = first_row(connection.execute(select(self.table).where(here)))
+        row = first_row(connection.execute(select(self.table).where(here)), DocumentRow)
         if row is None:
             raise NotFoundError(f"{name!r} has no version {version}", where=where)
         return self._whole(row)
 
-    def _whole(self, row: FrozenDict) -> FrozenDict:
-        if row["content_sha256"] != _hash(row["body"]):
-            where = Where(asset=self.table.name, path=f"{row['name']}@{row['version']}")
+    def _whole(self, row: DocumentRow) -> DocumentRow:
+        if row.content_sha256 != _hash(row.body):
+            where = Where(asset=self.table.name, path=f"{row.name}@{row.version}")
             raise DatabaseCorruptError("a document is not what its checksum says", where=where)
         return row
 

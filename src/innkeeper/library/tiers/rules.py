@@ -71,7 +71,7 @@ def rules_of(
     with db.snapshot():
         lists = _lexicons(db, problems) if detector is None else ()
         rule = _policy(db, problems) if policy is None else policy
-        settings = {row["key"]: row["value"] for row in SettingsStore(db).list()}
+        settings = {row.key: row.value for row in SettingsStore(db).list()}
     if problems:
         rule = TierPolicy(version="unreadable")
     gate = TierGate(rule, detector or _detector(lists, before))
@@ -90,8 +90,8 @@ def _policy(db: Database, problems: list[str]) -> TierPolicy:
 
     try:
         for row in PolicyStore(db).active(POLICY_NAME):
-            policy = convert(thaw(row["body"]), TierPolicy)
-            return msgspec.structs.replace(policy, version=f"{row['name']}@{row['version']}")
+            policy = convert(thaw(row.body), TierPolicy)
+            return msgspec.structs.replace(policy, version=f"{row.name}@{row.version}")
     except _UNREADABLE:
         problems.append("policy_unreadable")
     return TierPolicy()
@@ -103,13 +103,13 @@ def _lexicons(db: Database, problems: list[str]) -> tuple[Lexicon, ...]:
 
     store = DetectionListStore(db)
     try:
-        return tuple(_lexicon(row["body"]) for row in store.active())
+        return tuple(_lexicon(row.body) for row in store.active())
     except _UNREADABLE:
         problems.append("detection_list_unreadable")
     lexicons = []
-    for name in sorted({row["name"] for row in store.all() if row["is_active"]}):
+    for name in sorted({row.name for row in store.all() if row.is_active}):
         with suppress(*_UNREADABLE):
-            lexicons += [_lexicon(row["body"]) for row in store.active(name)]
+            lexicons += [_lexicon(row.body) for row in store.active(name)]
     return tuple(lexicons)
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.tables import template_labels, template_versions, templates
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
+from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.rows import select_versions, version_of
 from innkeeper.library.templates.template import TemplateVersion
 from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
@@ -30,7 +31,7 @@ _LEFT_OUT: Final = frozenset({"id", "provider_id", "created_at", "updated_at"})
 def export_library(db: Database) -> Transfer:
     """Everything that an import takes, in a fixed order. Raises `DatabaseError`."""
     with db.snapshot():
-        providers = {row["id"]: row["name"] for row in ProviderStore(db).list()}
+        providers = {row.id: row.name for row in ProviderStore(db).list()}
         return Transfer(
             format=FORMAT,
             schema=SCHEMA,
@@ -41,7 +42,7 @@ def export_library(db: Database) -> Transfer:
             tools=[_row(row) for row in ToolStore(db).list()],
             tier_policies=_documents(PolicyStore(db)),
             detection_lists=_documents(DetectionListStore(db)),
-            settings={row["key"]: thaw(row["value"]) for row in SettingsStore(db).list()},
+            settings={row.key: thaw(row.value) for row in SettingsStore(db).list()},
         )
 
 
@@ -79,8 +80,8 @@ def _version(version: TemplateVersion) -> TransferredVersion:
     return TransferredVersion(**fields)
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: thaw(value) for name, value in row.items() if name not in _LEFT_OUT and value is not None}
+def _row(row: StoredRow) -> dict[str, Any]:
+    return {name: value for name, value in row.to_dict().items() if name not in _LEFT_OUT and value is not None}
 
 
 def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -91,8 +92,8 @@ def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
     rows = [
         {
             **_row(row),
-            "provider": providers[row["provider_id"]],
-            "default_for_tasks": defaults.get(row["model_key"], []),
+            "provider": providers[row.provider_id],
+            "default_for_tasks": defaults.get(row.model_key, []),
         }
         for row in store.list()
     ]
@@ -101,7 +102,9 @@ def _models(db: Database, providers: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _documents(store: DocumentStore) -> list[TransferredDocument]:
     names = ("name", "version", "note", "author", "is_active")
-    return [TransferredDocument(body=thaw(row["body"]), **{name: row[name] for name in names}) for row in store.all()]
+    return [
+        TransferredDocument(body=thaw(row.body), **{name: getattr(row, name) for name in names}) for row in store.all()
+    ]
 
 
 def _negative_order(row: Mapping[str, Any]) -> tuple[Any, ...]:

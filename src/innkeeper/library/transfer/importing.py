@@ -18,6 +18,7 @@ from innkeeper.library.db.rows import checked, insert_many, record
 from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, TransferError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
+from innkeeper.library.rows import DocumentRow
 from innkeeper.library.templates.rows import label_values, select_versions, version_of, version_values
 from innkeeper.library.templates.store import ANSWER, Validate, check_label, check_name
 from innkeeper.library.templates.template import TemplateDraft, TemplateVersion
@@ -292,15 +293,15 @@ class _Import:
         if store.key not in row:
             raise TransferError(f"{store.key} is needed")
         checked(store.table, row, whole=False)
-        there = {found[store.key]: found for found in store.list(**{store.key: row[store.key]})}.get(row[store.key])
-        if there is not None and all(there[name] == freeze(value) for name, value in row.items()):
+        there = next(iter(store.list(**{store.key: row[store.key]})), None)
+        if there is not None and all(getattr(there, name) == freeze(value) for name, value in row.items()):
             self._count(unchanged=1)
             return
         store.put(row, who=self.who)
         self._count(rows=1)
 
     def _models(self) -> None:
-        store, providers = ModelStore(self.db), {row["name"]: row["id"] for row in ProviderStore(self.db).list()}
+        store, providers = ModelStore(self.db), {row.name: row.id for row in ProviderStore(self.db).list()}
         for index, transferred in enumerate(self.transfer.models):
             row = dict(transferred)
             with self._at(("models", index)):
@@ -327,23 +328,23 @@ class _Import:
             self.progress(1)
 
     def _documents(self, name: str, documents: Iterable[TransferredDocument], store: DocumentStore) -> None:
-        there = {(row["name"], row["version"]): row for row in store.all()}
+        there = {(row.name, row.version): row for row in store.all()}
         for index, transferred in enumerate(documents):
             with self._at((name, index)):
                 row = there.get((transferred.name, transferred.version)) or self._document(store, transferred)
-                if row["body"] != freeze(transferred.body):
+                if row.body != freeze(transferred.body):
                     raise ConflictError(
                         f"version {transferred.version} of {transferred.name!r} is there already with another body"
                     )
-                if transferred.is_active and not row["is_active"]:
+                if transferred.is_active and not row.is_active:
                     store.activate(transferred.name, transferred.version, who=self.who)
             self.progress(1)
 
-    def _document(self, store: DocumentStore, transferred: TransferredDocument) -> Any:
+    def _document(self, store: DocumentStore, transferred: TransferredDocument) -> DocumentRow:
         row = store.add(
             transferred.name, transferred.body, who=self.who, author=transferred.author, note=transferred.note
         )
-        if row["version"] != transferred.version:
+        if row.version != transferred.version:
             raise TransferError(f"version {transferred.version} of {transferred.name!r} does not come after the latest")
         self._count(rows=1)
         return row

@@ -26,6 +26,7 @@ from innkeeper.library.errors import (
     with_near,
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
+from innkeeper.library.rows import SecretRow
 from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys, first_key
 from innkeeper.library.vault.sealing import seal, unseal
 from innkeeper.prompt.errors import Where
@@ -133,7 +134,7 @@ class Vault:
         with self.db.publishing():
             before = self.keys.load()
             for row in self._store.list():
-                self._open(row["name"], before)  # before a new key is made for nothing
+                self._open(row.name, before)  # before a new key is made for nothing
             ring = self._with_fresh(before)
             count = self._seal_all(ring, who)
         dropped = tuple(key.id for key in ring.keys[1:]) if drop_old else ()
@@ -154,7 +155,7 @@ class Vault:
     def _seal_all(self, ring: KeyRing, who: str) -> int:
         rows = self._store.list()
         for row in rows:
-            self._put(row["name"], self._open(row["name"], ring), ring.primary, who)
+            self._put(row.name, self._open(row.name, ring), ring.primary, who)
         return len(rows)
 
     def _put(self, name: str, secret: Secret, key: VaultKey, who: str) -> None:
@@ -177,9 +178,9 @@ class Vault:
 
     def _open(self, name: str, ring: KeyRing) -> Secret:
         row, sealed = self._store.get(name), self._store.ciphertext(name)
-        key = ring.get(row["key_id"])
+        key = ring.get(row.key_id)
         if key is None:
-            message = f"the secret was sealed with the key {row['key_id']}, which is not among those given"
+            message = f"the secret was sealed with the key {row.key_id}, which is not among those given"
             hint = "give the key it was sealed with beside the present one, or set the secret again"
             raise VaultKeyError(message, where=Where(asset="secrets", path=name), hint=hint)
         recorded = self._store.recorded_digest(name)
@@ -194,9 +195,9 @@ class Vault:
         """All secrets that are set or that a provider names, by name. Needs no key."""
         users: dict[str, list[str]] = {}
         for provider in ProviderStore(self.db).list():
-            if provider["secret_name"]:
-                users.setdefault(provider["secret_name"], []).append(provider["name"])
-        rows = {row["name"]: row for row in self._store.list()}
+            if provider.secret_name:
+                users.setdefault(provider.secret_name, []).append(provider.name)
+        rows = {row.name: row for row in self._store.list()}
         return tuple(_entry(name, rows.get(name), tuple(users.get(name, ()))) for name in sorted({*rows, *users}))
 
     def last_uses(self) -> dict[str, str]:
@@ -210,7 +211,7 @@ class Vault:
             ring = self.keys.load()
         except VaultError as error:
             problem = error.message
-        others = sum(ring is None or ring.get(row["key_id"]) is None for row in rows)
+        others = sum(ring is None or ring.get(row.key_id) is None for row in rows)
         ids = () if ring is None else ring.ids
         return VaultStatus(self.keys.place, ids[0] if ids else None, ids, len(rows), others, problem)
 
@@ -220,7 +221,7 @@ class Vault:
             ring = self.keys.load()
         except VaultError as error:
             return (VaultFinding(error.kind, "", error.message, hint=error.hint or ""), *self._unset())
-        opened = [self._examine(row["name"], row["key_id"], ring) for row in self._store.list()]
+        opened = [self._examine(row.name, row.key_id, ring) for row in self._store.list()]
         return (
             VaultFinding("key", "", f"the key {ring.primary.id} from {self.keys.place}", ok=True),
             *opened,
@@ -265,10 +266,10 @@ class _Known:
             raise with_near(missing, self._name, names) from None
 
 
-def _entry(name: str, row: object, providers: tuple[str, ...]) -> SecretEntry:
-    if not isinstance(row, dict):
+def _entry(name: str, row: SecretRow | None, providers: tuple[str, ...]) -> SecretEntry:
+    if row is None:
         return SecretEntry(name, is_set=False, providers=providers)
-    return SecretEntry(name, True, row["key_id"], row["updated_at"], row["updated_by"], providers)  # noqa: FBT003 - is_set
+    return SecretEntry(name, True, row.key_id, row.updated_at, row.updated_by, providers)  # noqa: FBT003 - is_set
 
 
 def _set_hint(name: str) -> str:

@@ -7,8 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-import msgspec
-
+from innkeeper.library.rows import StoredRow
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UsageError
@@ -66,7 +65,7 @@ TRANSITIONS: Final[Mapping[WorkerState, frozenset[WorkerState]]] = MappingProxyT
 """By state: those that may follow. A dead one lives again when it takes up its lease; an operator releases from quarantine."""
 
 
-class WorkerRow(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerRow(StoredRow, frozen=True, kw_only=True):
     """A row of ``workers`` without its token; ``lease_seconds`` is what is left of the lease, 0 where it is over."""
 
     id: str

@@ -112,7 +112,7 @@ class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
                 "applied": msgspec.to_builtins(self.changes.applied),
                 "ignored": msgspec.to_builtins(self.changes.ignored),
             },
-            "previous_scene_id": None if self.sources.before is None else self.sources.before["id"],
+            "previous_scene_id": None if self.sources.before is None else self.sources.before.id,
             **self.composition.to_dict(),
             "tier": tier_facts(self.tier),
             "degraded": bool(self.reasons),
@@ -147,9 +147,9 @@ class Composing:
         self.sources = msgspec.structs.replace(sources, state=self.changes.state)
         row = self.read.template
         self.environment = environment_of(
-            changed=None if sources.changed is None else sources.changed["image_url"],
-            before=None if sources.before is None else sources.before["image_url"],
-            template=self.request.scene_preview_image_url if row is None else row["preview_image_url"],
+            changed=None if sources.changed is None else sources.changed.image_url,
+            before=None if sources.before is None else sources.before.image_url,
+            template=self.request.scene_preview_image_url if row is None else row.preview_image_url,
             override=request.scene_prompt_override,
         )
 
@@ -204,7 +204,7 @@ class Composing:
         sources, ceilings = self.read, self.terms.ceilings
         character = Tier.lowest(sources.ceiling(), *(() if ceilings.character is None else (ceilings.character,)))
         row = sources.template
-        scene = ceilings.scene if row is None else Tier.of(row["content_rating"])
+        scene = ceilings.scene if row is None else row.content_rating
         return msgspec.structs.replace(ceilings, character=character, scene=scene)
 
     def _judged(self, texts: Mapping[str, str]) -> TierDecision:
@@ -214,10 +214,9 @@ class Composing:
     @property
     def style(self) -> SceneStyle:
         """Who is seen, and by whom: as it is asked for, else as the template has it."""
-        row = self.read.template or EMPTY
-        return self.request.scene_style or (
-            SceneStyle.POV if row.get("perspective_hint") == "pov" else SceneStyle.CHARACTER_ONLY
-        )
+        row = self.read.template
+        own = SceneStyle.POV if row is not None and row.perspective_hint == "pov" else SceneStyle.CHARACTER_ONLY
+        return self.request.scene_style or own
 
     def _analysed(self) -> tuple[SceneContext, list[StateChange]]:
         """What the moment that is shown tells, and the changes that messages propose which were not read before.
@@ -227,7 +226,7 @@ class Composing:
         sources, own = self.read, self.request.message
         messages = [("assistant", own, "", True)] if own.strip() else []
         rows = reversed(sources.messages)
-        messages += [(row["role"], row["content"], row["id"], row["seq"] > sources.stored.seq) for row in rows]
+        messages += [(row.role, row.content, row.id, row.seq > sources.stored.seq) for row in rows]
         shown = next((one for one in messages if one[0] == "assistant"), messages[0] if messages else None)
         changes: list[StateChange] = []
         moment, left = SceneContext(), MAX_SCENE_CHARS
@@ -245,19 +244,17 @@ class Composing:
     def _persons(self, role: str) -> tuple[Person, ...]:
         speaks = {"assistant": FigureRole.CHARACTER, "user": FigureRole.USER}.get(role)
         return tuple(
-            Person(str(row["name"]), "character" if one is FigureRole.CHARACTER else "user", speaks=one is speaks)
+            Person(row.name, "character" if one is FigureRole.CHARACTER else "user", speaks=one is speaks)
             for one, row in self.read.people
         )
 
     # ---------------------------------------------------------------------------------------------------------- what is sent
 
     def _consistency(self) -> Consistency:
-        asked = self.request.consistency_settings
-        row = self.sources.character or EMPTY
+        asked, row = self.request.consistency_settings, self.sources.character
         if asked is not None:
             return asked
-        method = row.get("consistency_method")
-        return Consistency(method=Method(method)) if method else Consistency()
+        return Consistency() if row is None else Consistency(method=Method(row.consistency_method))
 
     def _candidates(self) -> Iterator[FigureCandidate]:
         if self.environment.picture is not None:
@@ -265,10 +262,10 @@ class Composing:
         if self.environment.mode is SceneMode.MODIFICATION or not self._consistency().sends_reference:
             return
         for role, row in self.sources.people:
-            picture = row.get("reference_image_url") or row.get("image_url")
+            picture = row.reference_image_url or row.image_url
             seen = role is FigureRole.CHARACTER or self.style is SceneStyle.BOTH_CHARACTERS
             if picture and seen:
-                yield FigureCandidate(role, str(picture), str(row["name"]))
+                yield FigureCandidate(role, picture, row.name)
 
     def _pictures(self) -> tuple[MediaRequest, CatalogueModel, FigurePlan]:
         """Who makes it, and which pictures are sent there: as many as that model reads."""
@@ -297,41 +294,43 @@ class Composing:
 
     def _parts(self, text: SceneText, plan: FigurePlan) -> SceneParts:
         sources = self.sources
-        persona = sources.persona or EMPTY
+        template, persona = sources.template, sources.persona
         first = self.context.actions[0] if self.context.actions else ""
-        atmosphere = (sources.template or EMPTY).get("atmosphere") or EMPTY
+        mood = "" if template is None else template.atmosphere.get("mood")
         return SceneParts(
             text=text.tags.text,
             style=self.style,
             mode=self.environment.mode,
             plan=plan,
             people=people_of(self.style, [*self._members()]),
-            viewer=str(persona.get("name") or ""),
+            viewer="" if persona is None else persona.name,
             action=first,
-            mood=self.context.mood or str(atmosphere.get("mood") or ""),
+            mood=self.context.mood or str(mood or ""),
             state=self.changes.state,
             before=sources.state_before(),
         )
 
     def _members(self) -> Iterator[CastMember]:
-        request, row = self.request, self.sources.template or EMPTY
-        overrides = {**_worn(row.get("character_clothing_overrides")), **request.scene_clothing_overrides}
-        default = request.scene_default_clothing or str(row.get("default_clothing") or "")
+        request, row = self.request, self.sources.template
+        worn_there = {} if row is None else row.character_clothing_overrides
+        own = {who: worn for who, worn in worn_there.items() if isinstance(worn, str)}
+        overrides = {**own, **request.scene_clothing_overrides}
+        default = request.scene_default_clothing or (row and row.default_clothing) or ""
         for role, person in self.sources.people:
             member = CastMember(
-                name=str(person["name"]),
+                name=person.name,
                 role=role,
-                appearance=_tags(person.get("appearance_tags")),
-                id=str(person.get("id") or ""),
+                appearance=_written(person.appearance_tags),
+                id=person.id,
             )
-            worn = clothing_of(member, self.changes.state, overrides, default, _tags(person.get("clothing_tags")))
+            worn = clothing_of(member, self.changes.state, overrides, default, _written(person.clothing_tags))
             yield msgspec.structs.replace(member, clothing=worn)
 
     def _media(self, asked: MediaRequest, plan: FigurePlan, composition: Composition) -> MediaRequest:
         request, consistency = self.request, self._consistency()
         known = (
-            None if self.sources.character is None else self.sources.character.get("seed_locked"),
-            None if self.sources.before is None else self.sources.before["seed"],
+            None if self.sources.character is None else self.sources.character.seed_locked,
+            None if self.sources.before is None else self.sources.before.seed,
         )
         negative = ", ".join(part for part in (request.negative_prompt.strip(), composition.negative) if part)
         pictures = plan.pictures
@@ -359,18 +358,12 @@ class Composing:
         if any(one.reason == "model_limit" for one in composition.figures.dropped):
             yield "figure_not_sent"
         row = self.sources.template
-        if row is not None and not row["min_characters"] <= len(composition.people) <= row["max_characters"]:
+        if row is not None and not row.min_characters <= len(composition.people) <= row.max_characters:
             yield "persons_of_template"
 
 
 _LOST: Final = frozenset({"budget", "tail", "cut"})
 
 
-def _tags(value: Any) -> tuple[str, ...]:
-    return tuple(str(tag) for tag in value if str(tag).strip()) if isinstance(value, (list, tuple)) else ()
-
-
-def _worn(value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        return {}
-    return {str(who): worn for who, worn in value.items() if isinstance(worn, str)}
+def _written(tags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(tag for tag in tags if tag.strip())

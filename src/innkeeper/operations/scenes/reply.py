@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
+from innkeeper.library.rows import SceneRow, SceneTemplateRow
 from innkeeper.operations.scenes.composing import ComposedScene
 from innkeeper.operations.scenes.scenes import MadeScene
 from innkeeper.prompt.data import thaw
@@ -17,21 +17,22 @@ _FIELDS: Final = (
 )
 
 
-def scene_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+def scene_facts(row: SceneRow) -> dict[str, Any]:
     """A stored scene, JSON-ready. Its picture is named by the path that shows it."""
-    fields = {name: thaw(row[name]) for name in _FIELDS}
+    columns = row.to_dict()
+    fields = {name: columns[name] for name in _FIELDS}
     return {
         **fields,
         "object": "scene",
-        "image_url": None if row["image_url"] is None else f"/v1/scenes/{row['id']}/image",
-        "negative_prompt": row["request"].get("negative_prompt", ""),
+        "image_url": None if row.image_url is None else f"/v1/scenes/{row.id}/image",
+        "negative_prompt": row.request.get("negative_prompt", ""),
     }
 
 
-def template_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+def template_facts(row: SceneTemplateRow) -> dict[str, Any]:
     """A template, JSON-ready."""
     hidden = {"tenant", "user_id"}
-    return {**{name: thaw(value) for name, value in row.items() if name not in hidden}, "object": "scene_template"}
+    return {**{name: value for name, value in row.to_dict().items() if name not in hidden}, "object": "scene_template"}
 
 
 def composed_reply(scene: ComposedScene) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def made_reply(made: MadeScene) -> dict[str, Any]:
         **metadata,
         "object": "scene",
         "success": job.error_kind is None,
-        "scene_id": row["id"],
+        "scene_id": row.id,
         "scene_context": context,
         "jobId": job.id,
         "job_id": job.id,
@@ -63,7 +64,7 @@ def made_reply(made: MadeScene) -> dict[str, Any]:
         "degraded": bool(metadata.get("reasons")),
         "route_trace": job.to_dict()["route_trace"],
         "error": job.error_message,
-        "statusUrl": f"/v1/scenes/{row['id']}",
+        "statusUrl": f"/v1/scenes/{row.id}",
         "message": f"the scene's job is {job.state}",
     }
 

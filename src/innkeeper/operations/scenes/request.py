@@ -14,6 +14,7 @@ import msgspec
 
 from innkeeper.library.errors import FieldError, is_storable, need_texts
 from innkeeper.library.limits import ADULT_AGE
+from innkeeper.library.rows import CharacterRow
 from innkeeper.operations.scenes.composition import SceneStyle
 from innkeeper.operations.scenes.limits import MAX_SCENE_CHARS, MAX_SCENE_ITEMS
 from innkeeper.operations.scenes.modes import Consistency
@@ -84,7 +85,7 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("character", "user_character"):
             person: InlinePerson | None = getattr(self, name)
             if person is not None:
-                texts[name] = "\n".join(person_texts(msgspec.structs.asdict(person)))
+                texts[name] = "\n".join(person_texts(person))
         return texts
 
     @property
@@ -107,14 +108,12 @@ _LONGEST_SIDE: Final = 16_384
 _OLDEST: Final = 99_999
 
 
-def person_texts(row: Mapping[str, Any]) -> list[str]:
+def person_texts(person: InlinePerson | CharacterRow) -> list[str]:
     """The texts of a person, its age in words where that is below adulthood."""
-    names = ("name", "description", "gender", "mood")
-    listed = [str(row[name]) for name in names if row.get(name)]
-    listed += [str(tag) for name in ("appearance_tags", "clothing_tags") for tag in row.get(name) or ()]
-    age = row.get("declared_age")
-    young = isinstance(age, int) and age < ADULT_AGE
-    return [*listed, *([f"{age} years old"] if young else [])]
+    texts = (person.name, person.description, person.gender, person.mood)
+    listed = [*(text for text in texts if text), *person.appearance_tags, *person.clothing_tags]
+    age = person.declared_age
+    return [*listed, *([f"{age} years old"] if age is not None and age < ADULT_AGE else [])]
 
 
 def scene_request(body: Mapping[str, Any]) -> SceneRequest:

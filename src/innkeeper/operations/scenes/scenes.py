@@ -16,10 +16,10 @@ from innkeeper.jobs.job import SCENE_KEY, Job
 from innkeeper.jobs.media_jobs import Terms
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
+from innkeeper.library.rows import SceneRow
 from innkeeper.operations.scenes.request import SceneRequest
 from innkeeper.operations.scenes.state import apply_changes, read_state
 from innkeeper.operations.scenes.text import scene_text
-from innkeeper.prompt.data import EMPTY, FrozenDict
 
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs
@@ -32,7 +32,7 @@ from innkeeper.operations.scenes.composing import ComposedScene, Composing, Scen
 class MadeScene(msgspec.Struct, frozen=True, kw_only=True):
     """A scene that is stored, and its job. ``composed`` is None where the request was a repeat of an earlier one."""
 
-    scene: FrozenDict
+    scene: SceneRow
     job: Job
     composed: ComposedScene | None = None
 
@@ -71,13 +71,14 @@ class Scenes:
         """
         store = SceneStore(self.library.db, terms.owner)
         before = await asyncio.to_thread(store.asked, terms.idempotency_key, request.sha256)
-        if before is not None and before["job_id"] is not None:
-            return MadeScene(scene=before, job=await asyncio.to_thread(self._job, before, terms))
+        if before is not None and before.job_id is not None:
+            return MadeScene(scene=before, job=await asyncio.to_thread(self._job, before.job_id, terms))
         composed = await self.compose(request, terms)
         return await asyncio.to_thread(self._made, store, composed, terms)
 
-    def _job(self, scene: FrozenDict, terms: SceneTerms) -> Job:
-        return self.jobs.get(scene["job_id"], tenant=terms.owner.tenant, owner=terms.owner.user)
+    def _job(self, job_id: str | None, terms: SceneTerms) -> Job:
+        """The job that makes a scene's picture. Raises `NotFoundError`."""
+        return self.jobs.get(job_id or "", tenant=terms.owner.tenant, owner=terms.owner.user)
 
     def _made(self, store: SceneStore, composed: ComposedScene, terms: SceneTerms) -> MadeScene:
         """The scene and its job, stored together, and then what the scene tells of the conversation."""
@@ -91,17 +92,17 @@ class Scenes:
                     owner=terms.owner.user,
                     tier=composed.tier.effective.value,
                     ceilings=composed.ceilings,
-                    idempotency_key=f"{SCENE_KEY}{scene['id']}",
+                    idempotency_key=f"{SCENE_KEY}{scene.id}",
                     callback_url=terms.callback_url,
                     max_cost=None if money is None else max(0.0, money - spent),
                 )
                 job = self.jobs.submit(composed.media, asked)
-                scene = store.given_to(scene["id"], job.id, seed=job.request.get("seed"), tier=job.tier)
+                scene = store.given_to(scene.id, job.id, seed=job.request.get("seed"), tier=job.tier)
         if not new:
-            return MadeScene(scene=scene, job=self._job(scene, terms))
+            return MadeScene(scene=scene, job=self._job(scene.job_id, terms))
         self.jobs.added()  # it is there for other connections from here on
         if composed.sources.template is not None:
-            SceneTemplateStore(self.library.db).used(composed.sources.template["id"])
+            SceneTemplateStore(self.library.db).used(composed.sources.template.id)
         self._tell(store, composed)
         return MadeScene(scene=scene, job=job, composed=composed)
 
@@ -110,8 +111,8 @@ class Scenes:
         sources = composed.sources
         if sources.conversation is None:
             return
-        here, seen, after = sources.conversation["id"], sources.stored, composed.changes
-        seq = max([seen.seq, *(row["seq"] for row in sources.messages)])
+        here, seen, after = sources.conversation.id, sources.stored, composed.changes
+        seq = max([seen.seq, *(row.seq for row in sources.messages)])
         for _ in range(_TRIES):
             moved = any(change.field == "location" for change in after.applied)
             location = after.state.location if moved else None
@@ -134,7 +135,7 @@ _TRIES: Final = 8
 def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
     """The columns of a scene: what is stored is what is sent."""
     sources, media = composed.sources, composed.media
-    conversation, character, persona = sources.conversation, sources.character or EMPTY, sources.persona or EMPTY
+    conversation, character, persona = sources.conversation, sources.character, sources.persona
     facts = composed.to_dict()
     stored = (
         "tokens",
@@ -150,10 +151,10 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
         "narrative",
     )
     return {
-        "conversation_id": None if conversation is None else conversation["id"],
-        "character_id": character.get("id"),
-        "user_character_id": persona.get("id"),
-        "template_id": None if sources.template is None else sources.template["id"],
+        "conversation_id": None if conversation is None else conversation.id,
+        "character_id": None if character is None else character.id or None,
+        "user_character_id": None if persona is None else persona.id or None,
+        "template_id": None if sources.template is None else sources.template.id,
         "idempotency_key": terms.idempotency_key,
         "request_sha256": composed.request.sha256,
         "scene_name": composed.name,
@@ -165,7 +166,7 @@ def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
         "scene_mode": composed.environment.mode.value,
         "generation_mode": media.mode.value,
         "previous_scene_id": facts["previous_scene_id"],
-        "previous_scene_image_url": None if sources.before is None else sources.before["image_url"],
+        "previous_scene_image_url": None if sources.before is None else sources.before.image_url,
         "seed": media.seed,
         "tier": composed.tier.effective.value,
         "state": composed.state.to_dict(),

@@ -16,13 +16,13 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.log.conversations import CharacterStore, card_texts
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore, StoredSceneState
+from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow, SceneRow, SceneTemplateRow
 from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.gate import TextKind, character_ceiling
 from innkeeper.library.tiers.moderation import row_texts
 from innkeeper.operations.scenes.figures import FigureRole
 from innkeeper.operations.scenes.request import InlinePerson, SceneRequest, person_texts
 from innkeeper.operations.scenes.state import Fact, FactOrigin, SceneState, read_state
-from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
@@ -38,31 +38,31 @@ class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
     """What is known. Rows are as their tables have them; ``reasons`` are why less is known than was asked for."""
 
     owner: Owner
-    conversation: FrozenDict | None = None
-    character: Mapping[str, Any] | None = None
-    persona: Mapping[str, Any] | None = None
-    template: FrozenDict | None = None
-    messages: tuple[FrozenDict, ...] = ()
-    before: FrozenDict | None = None
-    changed: FrozenDict | None = None
+    conversation: ConversationRow | None = None
+    character: CharacterRow | None = None
+    persona: CharacterRow | None = None
+    template: SceneTemplateRow | None = None
+    messages: tuple[MessageRow, ...] = ()
+    before: SceneRow | None = None
+    changed: SceneRow | None = None
     stored: StoredSceneState = StoredSceneState()
     state: SceneState = SceneState()
     reasons: tuple[str, ...] = ()
 
     @property
-    def people(self) -> tuple[tuple[FigureRole, Mapping[str, Any]], ...]:
+    def people(self) -> tuple[tuple[FigureRole, CharacterRow], ...]:
         """Who may be seen, by role."""
         figures = ((FigureRole.CHARACTER, self.character), (FigureRole.USER, self.persona))
         return tuple((role, row) for role, row in figures if row is not None)
 
     def ceiling(self) -> Tier:
         """The highest tier for which all persons may be shown."""
-        rated = [character_ceiling(row.get("content_rating"), row.get("declared_age")) for _, row in self.people]
+        rated = [character_ceiling(row.content_rating, row.declared_age) for _, row in self.people]
         return Tier.lowest(*rated) if rated else Tier.SFW
 
     def state_before(self) -> SceneState | None:
         """The state that the scene before was made with."""
-        return None if self.before is None else _state_of(self.before["state"])
+        return None if self.before is None else _state_of(self.before.state)
 
 
 def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner: Owner) -> SceneSources:
@@ -77,7 +77,7 @@ def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner
     if request.conversation_id is not None:
         conversation = library.conversations_of(owner).get(request.conversation_id)
     before, reasons = _before(scenes, jobs, request)
-    stored = StoredSceneState() if conversation is None else scenes.state(conversation["id"])
+    stored = StoredSceneState() if conversation is None else scenes.state(conversation.id)
     template = None if request.scene_template_id is None else templates.seen_by(owner, request.scene_template_id)
     return SceneSources(
         owner=owner,
@@ -87,7 +87,7 @@ def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner
             library, owner, request.user_character_id, request.user_character, conversation, "user_character_id"
         ),
         template=template,
-        messages=() if conversation is None else library.conversations_of(owner).newest(conversation["id"], _MESSAGES),
+        messages=() if conversation is None else library.conversations_of(owner).newest(conversation.id, _MESSAGES),
         before=before,
         changed=_changed(scenes, jobs, request),
         stored=stored,
@@ -101,33 +101,33 @@ def _person(
     owner: Owner,
     named: str | None,
     inline: InlinePerson | None,
-    conversation: FrozenDict | None,
+    conversation: ConversationRow | None,
     column: str,
-) -> Mapping[str, Any] | None:
+) -> CharacterRow | None:
     """Who is named, else who is told, else who is in the conversation. A person who is only told is of the general tier."""
     if named is None and inline is not None:
-        return FrozenDict(msgspec.to_builtins(inline))
-    key = named if named is not None else None if conversation is None else conversation[column]
+        return CharacterRow(**msgspec.structs.asdict(inline))
+    key = named if named is not None else None if conversation is None else getattr(conversation, column)
     return None if key is None else CharacterStore(library.db).seen_by(owner, key)
 
 
-def _before(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> tuple[FrozenDict | None, tuple[str, ...]]:
+def _before(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> tuple[SceneRow | None, tuple[str, ...]]:
     """The scene to go on from: the one that is named, or the newest of the conversation that has a picture."""
     here = request.conversation_id
     if not request.scene_continuity_enabled:
         return None, ()
     if request.previous_scene_id is not None:
         row = scenes.get(request.previous_scene_id)
-        if here is not None and row["conversation_id"] != here:
+        if here is not None and row.conversation_id != here:
             raise NotFoundError(f"there is no scene {request.previous_scene_id!r:.100} in this conversation")
         return _with_picture(jobs, row), ()
     newest = None if here is None else scenes.newest_with_image(here)
-    if newest is None:
+    if newest is None or newest.image_url is None:
         return None, ()
-    return (newest, ()) if _is_there(jobs, newest["image_url"]) else (None, ("previous_picture_missing",))
+    return (newest, ()) if _is_there(jobs, newest.image_url) else (None, ("previous_picture_missing",))
 
 
-def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> FrozenDict | None:
+def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> SceneRow | None:
     """The scene whose picture is to be changed. Raises `NotFoundError` for a picture that is none of the caller's scenes."""
     if request.current_scene_id is not None:
         return _with_picture(jobs, scenes.get(request.current_scene_id))
@@ -143,14 +143,12 @@ def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> Froz
     return _with_picture(jobs, row)
 
 
-def _with_picture(jobs: MediaJobs, row: FrozenDict) -> FrozenDict:
-    if row["image_url"] is None:
-        made = "is not made yet" if row["status"] == "pending" else f"was not made: its job has {row['status']}"
-        raise ConflictError(
-            f"the picture of the scene {row['id']} {made}", hint="wait for its job, or name another scene"
-        )
-    if not _is_there(jobs, row["image_url"]):
-        raise ConflictError(f"the picture of the scene {row['id']} is gone", hint="name another scene")
+def _with_picture(jobs: MediaJobs, row: SceneRow) -> SceneRow:
+    if row.image_url is None:
+        made = "is not made yet" if row.status == "pending" else f"was not made: its job has {row.status}"
+        raise ConflictError(f"the picture of the scene {row.id} {made}", hint="wait for its job, or name another scene")
+    if not _is_there(jobs, row.image_url):
+        raise ConflictError(f"the picture of the scene {row.id} is gone", hint="name another scene")
     return row
 
 
@@ -168,23 +166,23 @@ def _state_of(stored: Mapping[str, Any]) -> SceneState:
     return read_state(stored) if stored else SceneState()
 
 
-def _known(state: SceneState, conversation: FrozenDict | None, template: FrozenDict | None) -> SceneState:
+def _known(state: SceneState, conversation: ConversationRow | None, template: SceneTemplateRow | None) -> SceneState:
     """The state with what conversation and template tell, where it says nothing of it itself.
 
     A location of the conversation's that is another than the state's was written there by hand, and counts.
     """
-    location = None if conversation is None else conversation["current_location"]
+    location = None if conversation is None else conversation.current_location
     here = state.location
     if location and here is not None and not here.pinned and here.value != location:
         state = msgspec.structs.replace(state, location=None)
-    row = EMPTY if template is None else template
-    facts: tuple[tuple[str, Any, FactOrigin], ...] = (
-        ("location", location, FactOrigin.CONVERSATION),
-        ("location", row.get("setting"), FactOrigin.TEMPLATE),
-        ("time", row.get("time_of_day"), FactOrigin.TEMPLATE),
-    )
+    facts = [("location", location, FactOrigin.CONVERSATION)]
+    if template is not None:
+        facts += [
+            ("location", template.setting, FactOrigin.TEMPLATE),
+            ("time", template.time_of_day, FactOrigin.TEMPLATE),
+        ]
     for name, value, origin in facts:
-        if isinstance(value, str) and value.strip() and getattr(state, name) is None:
+        if value is not None and value.strip() and getattr(state, name) is None:
             fact = Fact(value=" ".join(value.split())[:_LONGEST], origin=origin)
             state = msgspec.structs.replace(state, **{name: fact})
     return state
@@ -206,16 +204,16 @@ def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
     """Every text that may come to be seen, by where it enters: the request's, cards', the template's, what was said before."""
     texts_by_kind = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
     for role, row in sources.people:
-        person = card_texts(row, _NO_TEXTS) if "id" in row else {"inline": "\n".join(person_texts(row))}
+        person = card_texts(row, _NO_TEXTS) if row.id else {"inline": "\n".join(person_texts(row))}
         texts_by_kind |= {f"{TextKind.CARD}:{role}.{name}": text for name, text in person.items()}
     if sources.template is not None:
-        texts = row_texts(sources.template, _NO_TEXTS)
+        texts = row_texts(sources.template.to_dict(), _NO_TEXTS)
         texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
     if sources.before is not None:
-        texts_by_kind[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before["scene_prompt"]
+        texts_by_kind[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before.scene_prompt
     state = row_texts({"state": [fact.value for fact in _facts(sources.state)]}, ())
     texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
-    texts_by_kind[TextKind.HISTORY.value] = "\n".join(row["content"] for row in sources.messages)
+    texts_by_kind[TextKind.HISTORY.value] = "\n".join(row.content for row in sources.messages)
     return {name: text for name, text in texts_by_kind.items() if text.strip()}
 
 

@@ -104,7 +104,7 @@ async def scene_text(
 
 def max_words(sources: SceneSources) -> int:
     """How many words a narrative may have: as many as the template's row allows."""
-    return _WORDS if sources.template is None else int(sources.template["max_words"])
+    return _WORDS if sources.template is None else int(sources.template.max_words)
 
 
 def _said(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> SceneText | None:
@@ -112,13 +112,13 @@ def _said(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> Scen
     if request.scene_prompt_override.strip():
         return SceneText(tags=taken_tags(request.scene_prompt_override), source="override")
     row = sources.template
-    context = request.scene_context if row is None else str(row["scene_prompt"])
+    context = request.scene_context if row is None else str(row.scene_prompt)
     if not context.strip() or sources.before is not None or mode is SceneMode.CONTINUATION:
         return None
     tags = taken_tags(context)
     if row is not None:
         tags = msgspec.structs.replace(
-            tags, name=tags.name or row["name"], description=tags.description or row["description"]
+            tags, name=tags.name or row.name, description=tags.description or row.description
         )
     return SceneText(tags=tags, source="template")
 
@@ -135,7 +135,7 @@ def _composed(state: SceneState, context: SceneContext) -> SceneText | None:
 
 def _known(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -> SceneText:
     """What is known of place and persons alone. Raises `UsageError` where that is nothing."""
-    names = [str(row["name"]) for _, row in sources.people]
+    names = [str(row.name) for _, row in sources.people]
     location = None if state.location is None else state.location.value
     text = ", ".join(part for part in (" and ".join(names[:1]), location) if part)
     if not text:
@@ -244,7 +244,7 @@ def _prompt(
     context: SceneContext,
     words: int,
 ) -> PrepareRequest:
-    lines = [f"{row['role']}: {row['content']}" for row in sources.messages[-_LINES:]]
+    lines = [f"{row.role}: {row.content}" for row in sources.messages[-_LINES:]]
     if request.message:
         lines.append(request.message)
     scene = {
@@ -252,7 +252,7 @@ def _prompt(
         "actions": list(context.actions),
         "positioning": list(context.positioning),
         "conversation_context": "\n".join(lines)[-_LONGEST_LINES:],
-        "scene_context": None if sources.before is None else sources.before["scene_text"],
+        "scene_context": None if sources.before is None else sources.before.scene_text,
     }
     values = template_values(sources.character, sources.persona, scene)
     values = {"character_name": "somebody", **values, **({"mood": context.mood} if context.mood else {})}
@@ -265,5 +265,5 @@ def _prompt(
         ceilings=ceilings,
         values=FrozenDict(values),
         user_id=sources.owner.user,
-        conversation_id=None if conversation is None else conversation["id"],
+        conversation_id=None if conversation is None else conversation.id,
     )

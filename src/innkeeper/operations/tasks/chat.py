@@ -28,12 +28,12 @@ def playground_reply(turn: TurnAnswer, *, took_ms: float, cache_read: str | None
     answer, row = turn.answer, turn.conversation
     template = None if answer is None else answer.prepared.resolution.template
     context = "general" if answer is None else answer.prepared.request.use_case
-    tier = turn.reply["tier"] or Tier.SFW.value
+    tier = turn.reply.tier or Tier.SFW.value
     character = turn.character
     return {
         "success": True,
         "response": turn.text,
-        "conversation_id": row["id"],
+        "conversation_id": row.id,
         "generation_time": round(took_ms, 3),
         "context_type": context,
         "content_tier": tier,
@@ -44,13 +44,13 @@ def playground_reply(turn: TurnAnswer, *, took_ms: float, cache_read: str | None
             "content_tier": tier,
             "template_key": None if template is None else str(template.key),
             "cache_refreshed_at": cache_read,
-            "character_id": row["character_id"],
-            "character_name": None if character is None else character["name"],
+            "character_id": row.character_id,
+            "character_name": None if character is None else character.name,
         },
         "prompt_template_name": None if template is None else template.name,
         "enforcement_diagnostics": diagnostics(turn),
         "model_provider": provider_of(turn),
-        "model_used": turn.reply["model_key"] or "",
+        "model_used": turn.reply.model_key or "",
         **turn_facts(turn),
     }
 
@@ -84,11 +84,11 @@ def turn_facts(turn: TurnAnswer) -> dict[str, Any]:
     if turn.profile is not None:
         facts = {"profile": turn.profile.name, "plan": turn.profile.plan, "tier": dict(turn.profile.tier)}
     return {
-        "message_id": turn.reply["id"],
-        "seq": turn.reply["seq"],
-        "user_message_id": None if said is None else said["id"],
+        "message_id": turn.reply.id,
+        "seq": turn.reply.seq,
+        "user_message_id": None if said is None else said.id,
         "replayed": turn.replayed,
-        "finish_reason": turn.reply["finish_reason"],
+        "finish_reason": turn.reply.finish_reason,
         "memory": turn.memory,
         "context": turn.context,
         "post_processing": post_processing(turn),
@@ -99,7 +99,7 @@ def turn_facts(turn: TurnAnswer) -> dict[str, Any]:
 def post_processing(turn: TurnAnswer) -> dict[str, Any]:
     """What became of what the model wrote, step by step."""
     if turn.processed is None:
-        return {"changed": turn.reply["original"] is not None, "steps": turn.reply["post_processing"] or []}
+        return {"changed": turn.reply.original is not None, "steps": turn.reply.post_processing or []}
     import msgspec
 
     return {"changed": turn.processed.changed, "steps": msgspec.to_builtins(turn.processed.steps)}

@@ -15,6 +15,7 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.errors import ConflictError, FieldError, NotFoundError, need_texts
 from innkeeper.library.memory import SCOPES
 from innkeeper.library.prepare.conversation import use_case_for
+from innkeeper.library.rows import ConversationRow
 from innkeeper.prompt.data import FrozenDict, to_json
 from innkeeper.prompt.errors import UsageError, Where
 
@@ -48,7 +49,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
             raise FieldError("memory_tier is no tier of memory", where=Where(path="memory_tier"), hint=hint)
 
 
-def opened(library: Library, owner: Owner, opening: Opening) -> FrozenDict:
+def opened(library: Library, owner: Owner, opening: Opening) -> ConversationRow:
     """The conversation. Waits for the database.
 
     Raises:
@@ -71,11 +72,11 @@ def opened(library: Library, owner: Owner, opening: Opening) -> FrozenDict:
         row = store.create({**said, **made, "conversation_type": kind or usual})
     else:
         row = store.get(opening.conversation_id)
-    if (character := said.get("character_id")) is not None and row["character_id"] not in {None, character}:
+    if (character := said.get("character_id")) is not None and row.character_id not in {None, character}:
         hint = "begin a conversation with this one"
         raise ConflictError("the conversation is with another character", where=Where(path="character_id"), hint=hint)
-    changes = {name: value for name, value in said.items() if row[name] != value and name in _CHANGING}
-    return store.update(row["id"], changes) if changes else row
+    changes = {name: value for name, value in said.items() if getattr(row, name) != value and name in _CHANGING}
+    return store.update(row.id, changes) if changes else row
 
 
 OPERATORS: Final = frozenset({"id", "user_id", "tenant", "moderation_status", "created_at", "updated_at"})
@@ -98,7 +99,7 @@ def _stored(library: Library, owner: Owner, told: FrozenDict) -> str:
         row = library.characters.owned(owner, key)
     except NotFoundError:
         row = library.characters.put({"id": key, **columns, **owner.columns()}, who=owner.user)
-    return str(row["id"])
+    return str(row.id)
 
 
 _CHANGING = frozenset({"character_id", "user_character_id", "memory_tier"})

@@ -85,7 +85,7 @@ def _generation(turn: Turn, profile: str) -> GenerationRequest:
         model=profile,
         messages=(*system, *prompt.history, Message("user", prompt.text)),
         options=FrozenDict(options),
-        metadata=FrozenDict(conversation=turn.conversation["id"]),
+        metadata=FrozenDict(conversation=turn.conversation.id),
     )
 
 

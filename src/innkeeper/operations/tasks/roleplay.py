@@ -21,11 +21,11 @@ def roleplay_reply(turn: TurnAnswer, *, took_ms: float) -> dict[str, Any]:
     template = None if answer is None else answer.prepared.resolution.template
     steps = [] if answer is None or answer.route_trace is None else answer.route_trace["steps"]
     fell_back = len(steps) > 1
-    model = turn.reply["model_key"] or ""
+    model = turn.reply.model_key or ""
     return {
         "success": True,
         "response": turn.text,
-        "conversation_id": turn.conversation["id"],
+        "conversation_id": turn.conversation.id,
         "model_used": ":".join(part for part in (provider_of(turn), model) if part),
         "memory_updated": bool(turn.remembered),
         "scene_generated": False,
@@ -34,9 +34,9 @@ def roleplay_reply(turn: TurnAnswer, *, took_ms: float) -> dict[str, Any]:
         "processing_time": round(took_ms, 3),
         "usedFallback": fell_back,
         "fallbackModel": model if fell_back else None,
-        "prompt_template_id": turn.reply["template_id"],
+        "prompt_template_id": turn.reply.template_id,
         "prompt_template_name": None if template is None else template.name,
-        "content_tier": turn.reply["tier"],
+        "content_tier": turn.reply.tier,
         **turn_facts(turn),
     }
 

@@ -9,6 +9,7 @@ import msgspec
 
 from innkeeper.library.errors import FieldError, need_texts
 from innkeeper.library.memory import MemoryRow, NewMemory
+from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
 from innkeeper.library.templates.postprocessing import Cast, Processed
 from innkeeper.library.tier import Ceilings
 from innkeeper.operations.tasks.answer import TaskAnswer
@@ -87,16 +88,16 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     text: str
-    conversation: FrozenDict
-    reply: FrozenDict
-    said: FrozenDict | None = None
+    conversation: ConversationRow
+    reply: MessageRow
+    said: MessageRow | None = None
     answer: TaskAnswer | None = None
     profile: ProfileFacts | None = None
     processed: Processed | None = None
     memories: int = 0
     remembered: tuple[MemoryRow, ...] = ()
     above_tier: int = 0
-    character: FrozenDict | None = None
+    character: CharacterRow | None = None
 
     @property
     def replayed(self) -> bool:
@@ -117,7 +118,7 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def memory(self) -> dict[str, Any]:
         """What was remembered for the turn, and what is from now on."""
-        tier, new = self.conversation["memory_tier"], [row.id for row in self.remembered]
+        tier, new = self.conversation.memory_tier, [row.id for row in self.remembered]
         return {"tier": tier, "recalled": self.memories, "remembered": new}
 
 
@@ -125,11 +126,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is prepared: the task, and what is kept already."""
 
     request: TurnRequest
-    conversation: FrozenDict
+    conversation: ConversationRow
     task: TextTask
     cast: Cast
-    said: FrozenDict | None
+    said: MessageRow | None
     memories: int
     remembered: tuple[MemoryRow, ...]
     above_tier: int
-    character: FrozenDict | None = None
+    character: CharacterRow | None = None

@@ -19,6 +19,7 @@ from innkeeper.library.errors import ConflictError, TemplateNotFoundError, TierB
 from innkeeper.library.memory import MemoryRow, remembered
 from innkeeper.library.prepare.conversation import conversation_request, history_of
 from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_facts
+from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
 from innkeeper.library.templates.postprocessing import Cast, PostProcessing, Processed
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Tier
@@ -27,7 +28,6 @@ from innkeeper.operations.tasks.answer import TaskAnswer
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.operations.tasks.turn import CONTINUE, KICKOFF, ProfileFacts, Turn, TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.written import Written
-from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
 
@@ -87,14 +87,14 @@ class Turns:
         """
         store = self.library.conversations_of(self.owner)
         row = store.get(request.conversation_id)
-        known = None if request.client_msg_id is None else store.sent(row["id"], request.client_msg_id)
+        known = None if request.client_msg_id is None else store.sent(row.id, request.client_msg_id)
         if (before := self._answered(request, row, known)) is not None:
             return before
-        newest = store.newest(row["id"], 1)
+        newest = store.newest(row.id, 1)
         text = _text_of(request, begun=bool(newest))
         granted = self._granted(request, row)
         facts = self.library.memories_of(self.owner).recall(row, granted) if request.memory else ()
-        rows = store.turns(row["id"], before=None if known is None else known["seq"])
+        rows = store.turns(row.id, before=None if known is None else known.seq)
         prompt = self._prompt(request, row, text, facts, rows, granted)
         self.library.tier_check(
             texts_of(prompt), request.content_mode, self.library.ceilings(prompt), actor=self.owner.user
@@ -103,7 +103,7 @@ class Turns:
             new = self.library.memories_of(self.owner).add(row, request.remember, granted) if request.remember else ()
             said = self._said(request, row, granted)
         if said is not None and known is None:
-            rows = store.turns(row["id"], before=said["seq"])
+            rows = store.turns(row.id, before=said.seq)
         if new or (said is not None and known is None):
             facts = (*new, *(one for one in facts if one.id not in {each.id for each in new}))
             prompt = self._prompt(request, row, text, facts if request.memory else (), rows, granted)
@@ -123,18 +123,18 @@ class Turns:
         """Keep an answer; where somebody else has kept one meanwhile, that one. Waits for the database."""
         said, changed = turn.said, processed.changed
         reply = self.library.conversations_of(self.owner).append(
-            turn.conversation["id"],
+            turn.conversation.id,
             "assistant",
             processed.text,
             client_msg_id=turn.request.client_msg_id if said is None else None,
-            reply_to=None if said is None else said["id"],
+            reply_to=None if said is None else said.id,
             message_type=turn.request.message_type,
             **_provenance(answer),
             original=processed.original if changed else None,
             post_processing=msgspec.to_builtins(processed.steps) if changed else None,
         )
         return TurnAnswer(
-            text=reply["content"],
+            text=reply.content,
             conversation=turn.conversation,
             reply=reply,
             said=said,
@@ -149,12 +149,12 @@ class Turns:
 
     # ------------------------------------------------------------------------------------------------------------- for these
 
-    def _answered(self, request: TurnRequest, row: FrozenDict, known: FrozenDict | None) -> TurnAnswer | None:
+    def _answered(self, request: TurnRequest, row: ConversationRow, known: MessageRow | None) -> TurnAnswer | None:
         """The answer that a turn has already. Raises `ConflictError` where the id is that of another turn."""
         if known is None:
             return None
-        spoken = known["role"] == "user"
-        if spoken is not (request.kind == "message") or (spoken and known["content"] != request.message):
+        spoken = known.role == "user"
+        if spoken is not (request.kind == "message") or (spoken and known.content != request.message):
             hint = "send another turn under another client_msg_id"
             raise ConflictError("another turn was asked for under this client_msg_id", hint=hint)
         said = known if spoken else None
@@ -162,18 +162,18 @@ class Turns:
         if reply is None:
             return None
         character = self._character(row)
-        return TurnAnswer(text=reply["content"], conversation=row, reply=reply, said=said, character=character)
+        return TurnAnswer(text=reply.content, conversation=row, reply=reply, said=said, character=character)
 
-    def _granted(self, request: TurnRequest, row: FrozenDict) -> Tier:
+    def _granted(self, request: TurnRequest, row: ConversationRow) -> Tier:
         asked = PrepareRequest(
             use_case="chat", content_mode=request.content_mode, ceilings=self._ceilings(request, row)
         )
         return self.library.granted(asked).effective
 
-    def _ceilings(self, request: TurnRequest, row: FrozenDict) -> Ceilings:
+    def _ceilings(self, request: TurnRequest, row: ConversationRow) -> Ceilings:
         """The caller's ceilings, with those of the character, of who the user plays, and of the scene."""
         people = (self._character(row), self._character(row, "user_character_id"))
-        rated = [character_ceiling(one["content_rating"], one["declared_age"]) for one in people if one is not None]
+        rated = [character_ceiling(one.content_rating, one.declared_age) for one in people if one is not None]
         rated += [] if request.ceilings.character is None else [request.ceilings.character]
         scene = request.ceilings.scene
         if (rating := request.scene.get("content_rating")) is not None:
@@ -181,22 +181,22 @@ class Turns:
         ceiling = Tier.lowest(*rated) if rated else None
         return msgspec.structs.replace(request.ceilings, character=ceiling, scene=scene)
 
-    def _character(self, row: FrozenDict, name: str = "character_id") -> FrozenDict | None:
-        key = row[name]
+    def _character(self, row: ConversationRow, name: str = "character_id") -> CharacterRow | None:
+        key: str | None = getattr(row, name)
         return None if key is None else self.library.characters.seen_by(self.owner, key)
 
     def _prompt(
         self,
         request: TurnRequest,
-        row: FrozenDict,
+        row: ConversationRow,
         text: str,
         facts: Sequence[MemoryRow],
-        rows: Iterable[FrozenDict],
+        rows: Iterable[MessageRow],
         granted: Tier,
     ) -> PrepareRequest:
         prompt = conversation_request(
             self.library.db,
-            row["id"],
+            row.id,
             text,
             intent=request.intent,
             scene=dict(request.scene) or None,
@@ -234,11 +234,11 @@ class Turns:
             strict=request.strict,
         )
 
-    def _said(self, request: TurnRequest, row: FrozenDict, granted: Tier) -> FrozenDict | None:
+    def _said(self, request: TurnRequest, row: ConversationRow, granted: Tier) -> MessageRow | None:
         if request.kind != "message":
             return None
         return self.library.conversations_of(self.owner).append(
-            row["id"],
+            row.id,
             "user",
             request.message,
             client_msg_id=request.client_msg_id,
@@ -249,7 +249,7 @@ class Turns:
     def take_back(self, turn: Turn) -> None:
         """Take out what the user said, since together with what was said before it does not pass."""
         if turn.said is not None:
-            self.library.conversations_of(self.owner).delete_message(turn.said["id"])
+            self.library.conversations_of(self.owner).delete_message(turn.said.id)
 
 
 def _provenance(answer: TaskAnswer | ProfileFacts) -> dict[str, Any]:
@@ -298,9 +298,9 @@ def _text_of(request: TurnRequest, *, begun: bool) -> str:
     return KICKOFF if request.kind == "kickoff" and not begun else CONTINUE
 
 
-def _is_above(row: Mapping[str, Any], granted: Tier) -> bool:
+def _is_above(row: MessageRow, granted: Tier) -> bool:
     """Whether a message is of a higher tier than a turn has: it is left out, as after an account's verification has expired."""
-    return row["tier"] is not None and Tier.of(row["tier"]).rank > granted.rank
+    return row.tier is not None and row.tier.rank > granted.rank
 
 
 def _cast(prompt: PrepareRequest) -> Cast:

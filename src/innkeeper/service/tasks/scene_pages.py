@@ -49,7 +49,7 @@ async def made(call: TaskCall) -> Mapping[str, Any]:
     job = await waited(jobs, scene.job, seconds_to_wait(call.headers))
     if job is not scene.job:
         store = SceneStore(call.tasks.library.db, _owner(call))
-        row = await asyncio.to_thread(store.get, scene.scene["id"])
+        row = await asyncio.to_thread(store.get, scene.scene.id)
         scene = msgspec.structs.replace(scene, scene=row, job=job)
     return made_reply(scene)
 
@@ -156,20 +156,20 @@ def _add_template(jobs: MediaJobs, owner: Owner, _web: WebRequest, body: Mapping
 def _change_template(jobs: MediaJobs, owner: Owner, web: WebRequest, body: Mapping[str, Any]) -> dict[str, Any]:
     """A template of the caller's, changed."""
     store = SceneTemplateStore(jobs.library.db)
-    key = store.owned(owner, web.path_params["template_id"])["id"]
+    key = store.owned(owner, web.path_params["template_id"]).id
     return template_facts(store.update(key, _own(body), who=owner.user))
 
 
 def _remove_template(jobs: MediaJobs, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
     """A template of the caller's, taken out."""
     store = SceneTemplateStore(jobs.library.db)
-    key = store.owned(owner, web.path_params["template_id"])["id"]
-    return {"id": store.remove(key, who=owner.user)["id"], "deleted": True}
+    key = store.owned(owner, web.path_params["template_id"]).id
+    return {"id": store.remove(key, who=owner.user).id, "deleted": True}
 
 
 def picture(jobs: MediaJobs, owner: Owner, scene_id: str) -> tuple[bytes, str]:
     """A scene's picture and its media type. Raises `NotFoundError`, also while there is none."""
-    name = SceneStore(jobs.library.db, owner).get(scene_id)["image_url"]
+    name = SceneStore(jobs.library.db, owner).get(scene_id).image_url
     if name is None:
         raise NotFoundError("the scene has no picture yet", hint="its status says whether there will be one")
     data = jobs.assets.get(name.removeprefix(ASSET))

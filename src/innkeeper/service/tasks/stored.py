@@ -7,17 +7,17 @@ Everything is the caller's own: an id of somebody else's is not found, in the sa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.views.chat import envelope
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.memory import MemoryRow, NewMemory
+from innkeeper.library.memory import NewMemory
+from innkeeper.library.rows import StoredRow
 from innkeeper.operations.tasks.opening import Opening, card_columns, opened
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
@@ -73,14 +73,13 @@ def stored_routes(tasks: Opened) -> list[BaseRoute]:
     ]
 
 
-def _rows(rows: Any) -> dict[str, Any]:
+def _rows(rows: Iterable[StoredRow]) -> dict[str, Any]:
     return {"object": "list", "data": [_shown(row) for row in rows]}
 
 
-def _shown(row: Mapping[str, Any] | MemoryRow) -> dict[str, Any]:
+def _shown(row: StoredRow) -> dict[str, Any]:
     """A row without the name of its tenant, which is the operator's."""
-    columns = msgspec.structs.asdict(row) if isinstance(row, MemoryRow) else row
-    return {name: value for name, value in columns.items() if name not in _HIDDEN}
+    return {name: value for name, value in row.to_dict().items() if name not in _HIDDEN}
 
 
 _HIDDEN: Final = frozenset({"tenant", "content_sha256"})
@@ -129,7 +128,7 @@ def _change(library: Library, owner: Owner, web: WebRequest, body: Mapping[str, 
 
 def _remove(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
     row = library.conversations_of(owner).remove(web.path_params["conversation_id"])
-    return {"id": row["id"], "deleted": True}
+    return {"id": row.id, "deleted": True}
 
 
 def _messages(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +150,7 @@ def _pin_message(library: Library, owner: Owner, web: WebRequest, body: Mapping[
 def _delete_message(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
     _own_message(library, owner, web)
     row = library.conversations_of(owner).delete_message(web.path_params["message_id"])
-    return {"id": row["id"], "deleted_at": row["deleted_at"]}
+    return {"id": row.id, "deleted_at": row.deleted_at}
 
 
 def _own_message(library: Library, owner: Owner, web: WebRequest) -> None:
@@ -203,12 +202,12 @@ def _character(library: Library, owner: Owner, web: WebRequest, _body: Mapping[s
 
 def _change_character(library: Library, owner: Owner, web: WebRequest, body: Mapping[str, Any]) -> dict[str, Any]:
     """A character that is changed waits for approval again before others see it."""
-    key = library.characters.owned(owner, web.path_params["character_id"])["id"]
+    key = library.characters.owned(owner, web.path_params["character_id"]).id
     return _shown(
         library.characters.update(key, {**card_columns(body), "moderation_status": "pending"}, who=owner.user)
     )
 
 
 def _remove_character(library: Library, owner: Owner, web: WebRequest, _body: Mapping[str, Any]) -> dict[str, Any]:
-    key = library.characters.owned(owner, web.path_params["character_id"])["id"]
-    return {"id": library.characters.remove(key, who=owner.user)["id"], "deleted": True}
+    key = library.characters.owned(owner, web.path_params["character_id"]).id
+    return {"id": library.characters.remove(key, who=owner.user).id, "deleted": True}

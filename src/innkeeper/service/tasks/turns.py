@@ -222,7 +222,7 @@ async def _asked(call: TaskCall) -> tuple[Turns, TurnRequest]:
     row = await asyncio.to_thread(opened, call.tasks.library, turns.owner, opening)
     fields["model"] = _model_key(call, fields["model"])
     terms = {**call.terms(), "ceilings": call.ceilings, "request_id": call.number or None}
-    return turns, TurnRequest(conversation_id=row["id"], **fields, **terms)
+    return turns, TurnRequest(conversation_id=row.id, **fields, **terms)
 
 
 # ------------------------------------------------------------------------------------------------------------------- reading

@@ -61,7 +61,7 @@ def _catalogue(library: Library) -> None:
     provider = ProviderStore(library.db).put(
         {"name": "lantern", "base_url": "https://lantern.test", "secret_name": KEY}
     )
-    model = {"model_key": "lantern-7b", "provider_id": provider["id"], "modality": "chat", "tasks": ["roleplay"]}
+    model = {"model_key": "lantern-7b", "provider_id": provider.id, "modality": "chat", "tasks": ["roleplay"]}
     ModelStore(library.db).put({**model, "model_family": "lantern", "context_window": 4096})
     ModelStore(library.db).set_default("roleplay", "lantern-7b")
     ToolStore(library.db).put({"name": "roll", "definition": {"name": "roll", "parameters": {"type": "object"}}})

@@ -85,7 +85,7 @@ def test_the_vault_shows_names_alone(path: Path, browser: Browser) -> None:
     assert name["last_used"]
     with Library.open(path, read_only="traceless", create=False, watch=False) as library:
         sealed = library.vault._store.ciphertext(KEY)
-        key = library.vault._store.get(KEY)["key_id"]
+        key = library.vault._store.get(KEY).key_id
     calls = ("library", "library/vault", "library/providers", "library/tools", "library/log", "library/metrics")
     told = "\n".join(browser.get(f"/v1/inspector/{call}").text for call in calls)
     digests = (sha256(SECRET.encode()).hexdigest(), sha256(sealed).hexdigest())
@@ -106,5 +106,5 @@ def test_pages_of_the_log(path: Path) -> None:
     """Those before an id, newest first."""
     with Library.open(path, read_only="traceless", create=False, watch=False) as library:
         store = LogStore(library.db)
-        newest = [row["id"] for row in store.newest()]
-        assert [row["id"] for row in store.newest(before=newest[1])] == newest[2:]
+        newest = [row.id for row in store.newest()]
+        assert [row.id for row in store.newest(before=newest[1])] == newest[2:]

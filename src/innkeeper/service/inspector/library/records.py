@@ -10,6 +10,7 @@ from innkeeper.library.db.columns import moment_text
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.log.metrics import nearest_rank
 from innkeeper.library.models.stores import SecretStore
+from innkeeper.library.rows import EnhancementRow
 from innkeeper.service.inspector.library.shelf import Shelf, StoredShelf
 from innkeeper.service.inspector.views.records import (
     LogPage,
@@ -43,25 +44,25 @@ def log_page(shelf: Shelf, before: int | None, where: Mapping[str, str]) -> LogP
     return LogPage(shown, shown[-1].id if len(rows) > LOG_PAGE else None)
 
 
-def _row(row: Mapping[str, Any]) -> LogRow:
+def _row(row: EnhancementRow) -> LogRow:
     return LogRow(
-        id=row["id"],
-        when=row["created_at"],
-        request=row["request_id"],
-        use_case=row["use_case"],
-        template=row["template_name"],
-        version=row["template_version"],
-        level=row["resolution_level"],
-        source=row["template_source"],
-        tier=row["effective_tier"],
-        target=row["target_model"],
-        enhancer=row["enhancer_model"],
-        input_tokens=row["input_tokens"],
-        output_tokens=row["output_tokens"],
-        milliseconds=row["execution_time_ms"],
-        cost=row["cost_usd"],
-        status=row["status"],
-        error=row["error_code"],
+        id=row.id,
+        when=row.created_at,
+        request=row.request_id,
+        use_case=row.use_case,
+        template=row.template_name,
+        version=row.template_version,
+        level=row.resolution_level,
+        source=row.template_source,
+        tier=None if row.effective_tier is None else row.effective_tier.value,
+        target=row.target_model,
+        enhancer=row.enhancer_model,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        milliseconds=row.execution_time_ms,
+        cost=row.cost_usd,
+        status=row.status,
+        error=row.error_code,
     )
 
 
@@ -137,7 +138,7 @@ def vault_names(shelf: Shelf) -> VaultNames:
     if not isinstance(shelf, StoredShelf):
         return VaultNames(())
     vault, db = shelf.library.vault, shelf.library.db
-    created, uses = {row["name"]: row["created_at"] for row in SecretStore(db).list()}, vault.last_uses()
+    created, uses = {row.name: row.created_at for row in SecretStore(db).list()}, vault.last_uses()
     return VaultNames(
         tuple(
             VaultName(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 
+from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.templates.partials import compose
 from innkeeper.library.templates.publish import worst_case
 from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
@@ -28,8 +28,6 @@ from innkeeper.service.inspector.views.library import (
 )
 from innkeeper.service.inspector.views.workspace import problem_of
 from innkeeper.tokens import default_counter
-
-Row = Mapping[str, Any]
 
 
 def overview(shelf: Shelf, *, admin: bool) -> LibraryView:
@@ -68,12 +66,11 @@ def _published(shelf: Shelf, ceiling: Tier) -> tuple[TemplateVersion, ...]:
 
 def models(shelf: Shelf, ceiling: Tier) -> tuple[ModelRow, ...]:
     """The models in their order."""
-    providers = {row["id"]: row["name"] for row in shelf.rows("ProviderStore")}
+    tables = shelf.tables()
+    providers = {row.id: row.name for row in tables.providers}
     defaults = _defaults(shelf)
     published = _published(shelf, ceiling)
-    return tuple(
-        _model(row, providers.get(row["provider_id"]), defaults, published) for row in shelf.rows("ModelStore")
-    )
+    return tuple(_model(row, providers.get(row.provider_id), defaults, published) for row in tables.models)
 
 
 def _defaults(shelf: Shelf) -> Mapping[str, str]:
@@ -85,22 +82,22 @@ def _defaults(shelf: Shelf) -> Mapping[str, str]:
 
 
 def _model(
-    row: Row, provider: str | None, defaults: Mapping[str, str], published: tuple[TemplateVersion, ...]
+    row: CatalogueModel, provider: str | None, defaults: Mapping[str, str], published: tuple[TemplateVersion, ...]
 ) -> ModelRow:
-    names = {row["model_key"], row["model_family"]} - {None}
+    names = {row.model_key, row.model_family} - {None}
     return ModelRow(
-        key=row["model_key"],
-        title=row["display_name"] or "",
+        key=row.model_key,
+        title=row.display_name,
         provider=provider,
-        modality=row["modality"],
-        family=row["model_family"],
-        tasks=tuple(row["tasks"]),
-        default_for=tuple(task for task, key in defaults.items() if key == row["model_key"]),
-        window=row["context_window"],
-        priority=row["priority"],
-        ceiling=row["tier_ceiling"],
-        active=bool(row.get("is_active", True)),
-        replaced_by=row.get("replaced_by"),
+        modality=row.modality,
+        family=row.model_family,
+        tasks=row.tasks,
+        default_for=tuple(task for task, key in defaults.items() if key == row.model_key),
+        window=row.context_window,
+        priority=row.priority,
+        ceiling=None if row.tier_ceiling is None else row.tier_ceiling.value,
+        active=row.is_active,
+        replaced_by=row.replaced_by,
         used_by=tuple(sorted(one.name for one in published if names & {one.key.target_model, one.key.enhancer_model})),
     )
 
@@ -108,20 +105,21 @@ def _model(
 def providers(shelf: Shelf, *, admin: bool) -> tuple[ProviderRow, ...]:
     """The providers by name; their addresses and the names of their secrets are for an administrator."""
     users: dict[str, list[str]] = {}
-    for row in shelf.rows("ModelStore"):
-        users.setdefault(row["provider_id"], []).append(row["model_key"])
+    tables = shelf.tables()
+    for row in tables.models:
+        users.setdefault(row.provider_id, []).append(row.model_key)
     return tuple(
         ProviderRow(
-            name=row["name"],
-            title=row["display_name"] or "",
-            address=row["base_url"] if admin else None,
-            auth=row["auth_scheme"] or "",
-            secret=row["secret_name"] if admin else None,
-            ceiling=row["tier_ceiling"],
-            active=bool(row.get("is_active", True)),
-            used_by=tuple(sorted(users.get(row["id"], ()))),
+            name=row.name,
+            title=row.display_name,
+            address=row.base_url if admin else None,
+            auth=row.auth_scheme,
+            secret=row.secret_name if admin else None,
+            ceiling=None if row.tier_ceiling is None else row.tier_ceiling.value,
+            active=row.is_active,
+            used_by=tuple(sorted(users.get(row.id, ()))),
         )
-        for row in shelf.rows("ProviderStore")
+        for row in tables.providers
     )
 
 
@@ -129,36 +127,37 @@ def tools(shelf: Shelf) -> tuple[ToolRow, ...]:
     """The tools by name."""
     return tuple(
         ToolRow(
-            name=row["name"],
-            description=row["description"] or "",
-            provider=row["provider"],
-            model=row["model"],
-            active=row["is_active"],
-            changed=row["updated_at"],
-            definition=thaw(row["definition"]),
+            name=row.name,
+            description=row.description,
+            provider=row.provider,
+            model=row.model,
+            active=row.is_active,
+            changed=row.updated_at,
+            definition=thaw(row.definition),
         )
-        for row in shelf.rows("ToolStore")
+        for row in shelf.tables().tools
     )
 
 
 def negatives(shelf: Shelf, ceiling: Tier) -> tuple[NegativeRow, ...]:
     """The fragments of negative prompts in their order."""
     users: dict[str, list[str]] = {}
-    for row in shelf.rows("ModelStore"):
-        users.setdefault(row["model_family"] or "", []).append(row["model_key"])
+    tables = shelf.tables()
+    for row in tables.models:
+        users.setdefault(row.model_family or "", []).append(row.model_key)
     return tuple(
         NegativeRow(
-            id=row["id"],
-            family=row["model_type"],
-            tier=row["content_mode"],
-            mode=row["generation_mode"],
-            priority=row["priority"],
-            active=bool(row.get("is_active", True)),
-            text=row["negative_prompt"],
-            used_by=tuple(sorted(users.get(row["model_type"], ()))),
+            id=row.id,
+            family=row.model_type,
+            tier=row.content_mode.value,
+            mode=row.generation_mode,
+            priority=row.priority,
+            active=row.is_active,
+            text=row.negative_prompt,
+            used_by=tuple(sorted(users.get(row.model_type, ()))),
         )
-        for row in shelf.rows("NegativeStore")
-        if Tier.of(row["content_mode"]).rank <= ceiling.rank
+        for row in tables.negatives
+        if row.content_mode.rank <= ceiling.rank
     )
 
 

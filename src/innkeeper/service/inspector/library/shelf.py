@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.errors import NotFoundError, near_names
+from innkeeper.library.rows import StoredTool
 from innkeeper.library.templates.publish import TemplateProblem, problems_of
 from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tiers.rules import OperatorRules
@@ -31,6 +31,15 @@ class ShelfEntry(NamedTuple):
     latest: int
     labels: Mapping[str, int]
     shown: TemplateVersion
+
+
+class ShelfTables(NamedTuple):
+    """The rows beside the templates."""
+
+    models: tuple[CatalogueModel, ...]
+    providers: tuple[CatalogueProvider, ...]
+    negatives: tuple[CatalogueNegative, ...]
+    tools: tuple[StoredTool, ...] = ()
 
 
 class Shelf(Protocol):
@@ -93,8 +102,8 @@ class Shelf(Protocol):
         """The rows of its tables, by the tables' names."""
         ...
 
-    def rows(self, store: str, **where: Any) -> tuple[Mapping[str, Any], ...]:
-        """The rows of a store of `innkeeper.library.models.stores`, in their order; none where only a snapshot is there."""
+    def tables(self) -> ShelfTables:
+        """Its models, providers, negative prompts and tools; of a snapshot no tools."""
         ...
 
 
@@ -158,7 +167,7 @@ class StoredShelf:
         """The context window of a model, in tokens."""
         from innkeeper.library.models.stores import ModelStore
 
-        return next((row["context_window"] for row in ModelStore(self.library.db).named((model,))), None)
+        return next((row.context_window for row in ModelStore(self.library.db).named((model,))), None)
 
     def counts(self) -> Mapping[str, int]:
         """The rows of its tables, by the tables' names."""
@@ -166,15 +175,14 @@ class StoredShelf:
 
         return status_of(self.library.db).rows
 
-    def rows(self, store: str, **where: Any) -> tuple[Mapping[str, Any], ...]:
-        """The rows of a store, in their order."""
-        from innkeeper.library.models import stores
+    def tables(self) -> ShelfTables:
+        """Its rows, each kind in its order."""
+        from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, ToolStore
 
-        found: tuple[Mapping[str, Any], ...] = getattr(stores, store)(self.library.db).list(**where)
-        return found
-
-
-_TABLES = {"NegativeStore": "negatives", "ModelStore": "models", "ProviderStore": "providers"}
+        db = self.library.db
+        return ShelfTables(
+            ModelStore(db).list(), ProviderStore(db).list(), NegativeStore(db).list(), ToolStore(db).list()
+        )
 
 
 class KeptShelf:
@@ -256,10 +264,9 @@ class KeptShelf:
         facts = {"api_models": kept.models, "api_providers": kept.providers, "negative_prompts": kept.negatives}
         return {"templates": len(self._versions), **{name: len(rows) for name, rows in facts.items()}}
 
-    def rows(self, store: str, **_: Any) -> tuple[Mapping[str, Any], ...]:
+    def tables(self) -> ShelfTables:
         """The rows that the catalogue holds."""
-        rows = getattr(self._catalogue, _TABLES[store]) if store in _TABLES else ()
-        return tuple(msgspec.structs.asdict(row) for row in rows)
+        return ShelfTables(self._catalogue.models, self._catalogue.providers, self._catalogue.negatives)
 
 
 def _title(description: str, shown: TemplateVersion) -> str:

@@ -1,0 +1,74 @@
+"""What the JSON columns of models and providers hold: a struct a column, strict where it is saved, tolerant where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from innkeeper.library.errors import FieldError, with_near
+from innkeeper.prompt.data import thaw
+from innkeeper.prompt.errors import Where
+from innkeeper.prompt.once import convert
+
+Amount = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Pricing(msgspec.Struct, frozen=True, kw_only=True):
+    """``api_models.pricing``: money for a million tokens, a picture, a second of video, or a call under one of three names."""
+
+    input: Amount | None = None
+    output: Amount | None = None
+    call: Amount | None = None
+    per_image: Amount | None = None
+    per_second: Amount | None = None
+    per_generation: Amount | None = None
+    cost_per_use: Amount | None = None
+    currency: str | None = None
+
+
+class RateLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """``api_providers.rate_limits``. Only ``concurrent_requests`` is kept to: it is how many slots a deployment has."""
+
+    concurrent_requests: Count | None = None
+    requests_per_minute: Count | None = None
+    requests_per_hour: Count | None = None
+
+
+class ModelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """``api_models.capabilities``. Further names with a truth value are abilities, such as ``tools`` or ``supports_vision``."""
+
+    char_limit: Count | None = None
+    negative_prompt: bool = True
+    input_schema: dict[str, Any] | None = None
+    input_ranges: dict[str, Any] | None = None
+    input_key_mappings: dict[str, str] | None = None
+    safety_checker_param: str | None = None
+    safety_checker_may_be_off: bool = False
+    sync: bool = False
+    workflow: dict[str, Any] | None = None
+    inputs: dict[str, Any] | None = None
+
+
+OPEN: Final = frozenset({ModelCapabilities})
+"""Structs beside whose fields there may be others, if they are truth values."""
+
+
+def check_json(table: str, column: str, value: Any, kind: Any) -> None:
+    """Refuse a value that its JSON column does not hold: `FieldError`, which names the nearest key for an unknown one."""
+    where = Where(asset=table, path=column)
+    if isinstance(value, Mapping) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        known = kind.__struct_fields__
+        for name, item in value.items():
+            if name not in known and not (kind in OPEN and isinstance(item, bool)):
+                raise with_near(
+                    FieldError(f"unknown key {str(name)[:40]!r}", where=where, hint=f"keys: {', '.join(known)}"),
+                    str(name),
+                    known,
+                )
+    try:
+        convert(thaw(value), kind)
+    except msgspec.ValidationError as problem:
+        raise FieldError(str(problem), where=where) from problem
