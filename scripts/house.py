@@ -21,6 +21,9 @@ SOURCE: Final = Path(__file__).parents[1] / "src" / "innkeeper"
 VAGUE: Final = frozenset({"found", "place", "places", "told", "said", "kept", "given", "wanted", "thing", "things"})
 """Words that name anything: a name made of one of them cannot be searched for."""
 
+MEMORIES: Final = frozenset({"Row", "Store"})
+"""What is named for the table ``memories``: what is remembered, not where it is stored."""
+
 SHORT_HELPER: Final = 3
 """Lines of a private helper that, used once, could as well stand where it is called."""
 
@@ -97,7 +100,7 @@ def twin_stores(modules: Sequence[Module]) -> Hits:
         for node in module.nodes:
             if isinstance(node, ast.ClassDef) and (match := re.fullmatch(r"Memory(\w+)|(\w+)InMemory", node.name)):
                 kind = match[1] or match[2]
-                if classes & {f"Database{kind}", f"Library{kind}", f"Conversation{kind}"}:
+                if kind not in MEMORIES and classes & {f"Database{kind}", f"Library{kind}", f"Conversation{kind}"}:
                     yield module.path, node.lineno, node.name
 
 

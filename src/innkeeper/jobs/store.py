@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from sqlalchemy import and_, case, delete, func, insert, not_, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.jobs.assets import ASSET
 from innkeeper.jobs.job import ENDED, NEXT, SCENE_KEY, Job, JobChangedError, JobEvent, JobMissingError, JobState
@@ -22,7 +21,7 @@ from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.group_commit import GroupCommit
 from innkeeper.library.db.job_tables import DUE, job_deliveries, job_events, jobs, webhook_receipts
-from innkeeper.library.db.rows import checked, frozen_row, insert_many
+from innkeeper.library.db.rows import checked, frozen_row, insert_into, insert_many, insert_new
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.prompt.data import EMPTY, freeze, to_json
@@ -69,8 +68,7 @@ class JobStore:
 
     def __init__(self, db: Database) -> None:
         self.db = db
-        insert_into = (sqlite.insert if db.dialect == "sqlite" else postgresql.insert)(jobs)
-        self._insert = insert_into.on_conflict_do_nothing().returning(jobs.c.id)
+        self._insert = insert_into(db.dialect, jobs).on_conflict_do_nothing().returning(jobs.c.id)
         self._log = LogStore(db)
         self._added = GroupCommit(self._add_all)
 
@@ -223,10 +221,8 @@ class JobStore:
     def take_receipt(self, backend: str, delivery: str) -> bool:
         """Note that a webhook is taken; tells whether it is the first time. In the transaction of what it changes."""
         values = {"backend": backend, "delivery": delivery, "received_at": self.db.now()}
-        insert_into = (sqlite.insert if self.db.dialect == "sqlite" else postgresql.insert)(webhook_receipts)
-        taken = insert_into.values(values).on_conflict_do_nothing().returning(webhook_receipts.c.delivery)
         with self.db.transaction() as connection:
-            return connection.execute(taken).first() is not None
+            return insert_new(connection, webhook_receipts, values)
 
     def forget_receipts(self, before: str) -> None:
         """Let go of webhooks that were taken before a moment: a repeat is refused by its time."""

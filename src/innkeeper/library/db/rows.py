@@ -69,12 +69,27 @@ def insert_many(connection: Connection, table: Table, rows: list[dict[str, Any]]
         connection.execute(insert(table).returning(*table.primary_key), rows)
 
 
-def insert_new(connection: Connection, table: Table, row: Mapping[str, Any], *key: str) -> bool:
-    """Insert a row unless there is one with the same ``key`` columns; whether it was inserted."""
+def insert_into(dialect: str, table: Table) -> Any:
+    """An insert of this dialect, which may say what becomes of a row that is there already."""
     from sqlalchemy.dialects import postgresql, sqlite
 
-    into = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table).values(dict(row))
-    return bool(connection.execute(into.on_conflict_do_nothing(index_elements=key)).rowcount)
+    return (sqlite if dialect == "sqlite" else postgresql).insert(table)
+
+
+def insert_new(connection: Connection, table: Table, row: Mapping[str, Any], *key: str) -> bool:
+    """Insert a row unless there is one with the same ``key`` columns (without: any conflict); whether it was inserted."""
+    into = insert_into(connection.dialect.name, table).values(dict(row))
+    return bool(connection.execute(into.on_conflict_do_nothing(index_elements=key or None)).rowcount)
+
+
+def upsert(
+    connection: Connection, table: Table, row: Mapping[str, Any], changes: Mapping[str, Any] | None = None
+) -> None:
+    """Insert a row, or change the one with its primary key: by ``changes``, else to what the row says beside its key."""
+    key = [column.name for column in table.primary_key]
+    changes = changes or {name: value for name, value in row.items() if name not in key}
+    into = insert_into(connection.dialect.name, table).values(dict(row))
+    connection.execute(into.on_conflict_do_update(index_elements=key, set_=dict(changes)))
 
 
 def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.conversation.state import StoredState
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversation_states as states
+from innkeeper.library.db.rows import upsert
 
 MAX_STATES_KEPT: Final = 64
 """States of one conversation that are kept (no error: older ones are forgotten)."""
@@ -66,7 +66,7 @@ class ConversationStates:
                 "number": number,
                 "updated_at": self.db.now(),
             }
-            connection.execute(self._upsert({"scope": scope, "chat": stored.key, **values}, values))
+            upsert(connection, states, {"scope": scope, "chat": stored.key, **values})
             old = number - MAX_STATES_KEPT
             connection.execute(delete(states).where(states.c.scope == scope, states.c.number <= old))
         self._puts += 1
@@ -82,7 +82,3 @@ class ConversationStates:
         since = moment_text(self.db.outside.now().now - timedelta(days=days))
         with self.db.transaction() as connection:
             return connection.execute(delete(states).where(states.c.updated_at < since)).rowcount
-
-    def _upsert(self, row: dict[str, Any], changes: dict[str, Any]) -> Any:
-        insert = (sqlite if self.db.dialect == "sqlite" else postgresql).insert(states).values(row)
-        return insert.on_conflict_do_update(index_elements=["scope", "chat"], set_=changes)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from sqlalchemy import or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversations
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.db.rows import checked, first_row, typed_rows
+from innkeeper.library.db.rows import checked, first_row, insert_into, insert_new, typed_rows
 from innkeeper.library.db.scene_tables import character_scenes, scene_states, scenes
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.models.stores import RowStore
@@ -131,7 +130,8 @@ class SceneStore:
                 return before, False
             if row.get("conversation_id") is not None:
                 row["number"] = self._next(connection, row["conversation_id"], now)
-            made = self._insert(row).returning(character_scenes)
+            made = insert_into(self.db.dialect, character_scenes).values(checked(character_scenes, row))
+            made = made.on_conflict_do_nothing().returning(character_scenes)
             stored = first_row(connection.execute(made), SceneRow)
             if stored is None:
                 before = self._asked(connection, row)
@@ -248,10 +248,6 @@ class SceneStore:
         _require_id("conversation", conversation_id)
         return conversations.c.id == conversation_id, self.owner.owns(conversations)
 
-    def _insert(self, row: Mapping[str, Any]) -> Any:
-        dialect = sqlite if self.db.dialect == "sqlite" else postgresql
-        return dialect.insert(character_scenes).values(checked(character_scenes, row)).on_conflict_do_nothing()
-
     def _next(self, connection: Connection, conversation_id: str, now: str) -> int:
         """The next number of a conversation's scenes. Whoever asks holds the conversation's scenes to the transaction's end."""
         self._make_state(connection, conversation_id, now)
@@ -261,9 +257,8 @@ class SceneStore:
         return int(connection.execute(counted).scalar_one())
 
     def _make_state(self, connection: Connection, conversation_id: str, now: str) -> None:
-        dialect = sqlite if self.db.dialect == "sqlite" else postgresql
-        values = checked(scene_states, {"conversation_id": conversation_id, "created_at": now, "updated_at": now})
-        connection.execute(dialect.insert(scene_states).values(values).on_conflict_do_nothing())
+        values = {"conversation_id": conversation_id, "created_at": now, "updated_at": now}
+        insert_new(connection, scene_states, checked(scene_states, values))
 
     def _asked(self, connection: Connection, row: Mapping[str, Any]) -> SceneRow | None:
         key = row.get("idempotency_key")

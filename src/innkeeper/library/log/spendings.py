@@ -6,15 +6,11 @@ since, in one statement, so that nobody's sum is lost.
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from sqlalchemy import case, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import spendings as rows
-
-_KEY: Final = ["tenant", "owner"]
+from innkeeper.library.db.rows import upsert
 
 
 class Spendings:
@@ -40,7 +36,7 @@ class Spendings:
             "at": case((rows.c.at < now, now), else_=rows.c.at),
         }
         with self.db.transaction() as connection:
-            connection.execute(self._upsert({"tenant": tenant, "owner": owner, "spent": cost, "at": now}, changes))
+            upsert(connection, rows, {"tenant": tenant, "owner": owner, "spent": cost, "at": now}, changes)
 
     def close(self) -> None:
         """Close the database."""
@@ -49,7 +45,3 @@ class Spendings:
     def _now(self) -> float:
         """The time in seconds."""
         return self.db.outside.now().epoch_ms / 1000
-
-    def _upsert(self, row: dict[str, Any], changes: dict[str, Any]) -> Any:
-        insert = (sqlite if self.db.dialect == "sqlite" else postgresql).insert(rows).values(row)
-        return insert.on_conflict_do_update(index_elements=_KEY, set_=changes)

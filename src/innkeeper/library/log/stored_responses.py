@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import stored_responses as rows
+from innkeeper.library.db.rows import upsert
 
 DAYS: Final = 30
 """Days after which a response is forgotten."""
@@ -29,7 +29,7 @@ class StoredResponses:
         """Keep a response; now and then, old ones are forgotten."""
         row = {"owner": owner, "id": response_id, "content": content, "created_at": self.db.now()}
         with self.db.transaction() as connection:
-            connection.execute(self._upsert(row))
+            upsert(connection, rows, row, {"content": content})
         self._puts += 1
         if self._puts % _EACH == 1:
             self.forget()
@@ -56,7 +56,3 @@ class StoredResponses:
         since = moment_text(self.db.outside.now().now - timedelta(days=days))
         with self.db.transaction() as connection:
             return connection.execute(delete(rows).where(rows.c.created_at < since)).rowcount
-
-    def _upsert(self, row: dict[str, Any]) -> Any:
-        insert = (sqlite if self.db.dialect == "sqlite" else postgresql).insert(rows).values(row)
-        return insert.on_conflict_do_update(index_elements=["owner", "id"], set_={"content": row["content"]})

@@ -16,7 +16,7 @@ Amount = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Pricing(msgspec.Struct, frozen=True, kw_only=True):
+class ModelPricing(msgspec.Struct, frozen=True, kw_only=True):
     """``api_models.pricing``: money for a million tokens, a picture, a second of video, or a call under one of three names."""
 
     input: Amount | None = None

@@ -35,7 +35,7 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.models.definitions import check_definition
 from innkeeper.library.models.facts import TokenizerSpec
-from innkeeper.library.models.json_columns import ModelCapabilities, Pricing, RateLimits, check_json
+from innkeeper.library.models.json_columns import ModelCapabilities, ModelPricing, RateLimits, check_json
 from innkeeper.library.rows import RoutePolicyRow, SecretRow, SettingRow, StoredRow, StoredTool
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where
@@ -236,7 +236,7 @@ class ModelStore(RowStore[CatalogueModel]):
     json_columns: ClassVar = {
         "tasks": tuple[str, ...],
         "capabilities": ModelCapabilities,
-        "pricing": Pricing,
+        "pricing": ModelPricing,
         "tokenizer": TokenizerSpec,
     }
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from sqlalchemy import delete, insert, or_, select, text, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, record
+from innkeeper.library.db.rows import checked, record, upsert
 from innkeeper.library.db.tables import label_events, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, FieldError, NotFoundError
 from innkeeper.library.templates.rows import (
@@ -152,7 +151,7 @@ class TemplateStore:
             self.db.wait_for_publishers(connection)
             before = self._free_label(connection, target, label)
             values = label_values(target, label, who=who, at=self.db.now())
-            connection.execute(_put_label(self.db.dialect, checked(template_labels, values)))
+            upsert(connection, template_labels, checked(template_labels, values))
             return self._remember(connection, target, label, (before, version), (who, why))
 
     def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
@@ -439,12 +438,6 @@ def _template_values(version: TemplateVersion, description: str) -> dict[str, An
 def _template_id(connection: Connection, name: str) -> str | None:
     template_id: str | None = connection.execute(select(templates.c.id).where(templates.c.name == name)).scalar()
     return template_id
-
-
-def _put_label(dialect: str, values: dict[str, Any]) -> Any:
-    put = (sqlite if dialect == "sqlite" else postgresql).insert(template_labels).values(values)
-    moved = {name: value for name, value in values.items() if name not in {"template_id", "label"}}
-    return put.on_conflict_do_update(index_elements=["template_id", "label"], set_=moved)
 
 
 def _shown() -> Any:
