@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from innkeeper.cli.app.root import main
 from innkeeper.inference import EchoServer
 from innkeeper.inference.prompts.prompt_service import PromptService
-from innkeeper.inference.prompts.tool_config import DatabaseTools, MemoryVault
+from innkeeper.inference.prompts.tool_config import Secrets, Tools
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
 from innkeeper.prompt import BuildRequest, ReplayBundle
@@ -41,7 +41,7 @@ class Everywhere:
         """As a program calls it."""
         from innkeeper.inference.response.views import legacy
 
-        with Database.open(self._database) as db, PromptService(DatabaseTools(db), MemoryVault()) as service:
+        with Database.open(self._database) as db, PromptService(Tools(db=db), Secrets()) as service:
             return legacy.whole(service.run(CASE).response)
 
     def command(self, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

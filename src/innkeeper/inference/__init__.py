@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from innkeeper.inference.output_tags import OutputTagsConfig as OutputTagsConfig
     from innkeeper.inference.output_tags import transform_tags as transform_tags
     from innkeeper.inference.prompts.prompt_service import PromptService as PromptService
-    from innkeeper.inference.prompts.tool_config import MemoryTools as MemoryTools
-    from innkeeper.inference.prompts.tool_config import MemoryVault as MemoryVault
+    from innkeeper.inference.prompts.tool_config import Secrets as Secrets
     from innkeeper.inference.prompts.tool_config import ToolConfig as ToolConfig
+    from innkeeper.inference.prompts.tool_config import Tools as Tools
     from innkeeper.inference.response.fold import response_of as response_of
     from innkeeper.inference.routing.deployment import Deployment as Deployment
     from innkeeper.inference.routing.deployment import Price as Price
@@ -84,8 +84,6 @@ _HOMES: Final = {
     "FakeReply": "fake.script",
     "Fault": "fake.script",
     "FunctionTool": "tools.functions",
-    "MemoryTools": "prompts.tool_config",
-    "MemoryVault": "prompts.tool_config",
     "ModelClient": "client.model_clients",
     "ModelRequest": "adapters.generation",
     "OutputTagsConfig": "output_tags",
@@ -102,9 +100,11 @@ _HOMES: Final = {
     "RouteRequest": "routing.router",
     "Router": "routing.router",
     "RunnerConfig": "run.config",
+    "Secrets": "prompts.tool_config",
     "StreamCutError": "errors",
     "StructuredOutput": "run.directives",
     "ToolConfig": "prompts.tool_config",
+    "Tools": "prompts.tool_config",
     "ToolDefinition": "tools.definition",
     "ToolLoopResult": "run.tool_run",
     "ToolLoopRunner": "run.tool_loop",

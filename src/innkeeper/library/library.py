@@ -188,9 +188,6 @@ class Library:
 
         return Authoring(self)
 
-    shelving = authoring
-    """What `authoring` was called before."""
-
     @property
     def conversations(self) -> ConversationStore:
         """Stored conversations and their messages. Raises `DatabaseError`."""

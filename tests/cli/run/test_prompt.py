@@ -9,7 +9,7 @@ import pytest
 from innkeeper.cli.run import prompt as command
 from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import PromptService
-from innkeeper.inference.prompts.tool_config import MemoryTools, MemoryVault, ToolConfig
+from innkeeper.inference.prompts.tool_config import Secrets, ToolConfig, Tools
 from innkeeper.library.library import Library
 from tests.cli.running import Run
 from tests.inference.prompts.providers import Provider
@@ -25,8 +25,8 @@ def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Provider:
     made = Provider()
 
     def service_of(_library: Library) -> PromptService:
-        tools = MemoryTools(ToolConfig.of("t", TOOL))
-        return PromptService(tools, MemoryVault(), LLMFactory(transport=made.transport))
+        tools = Tools(ToolConfig.of("t", TOOL))
+        return PromptService(tools, Secrets(), LLMFactory(transport=made.transport))
 
     monkeypatch.setattr(command, "service_of", service_of)
     monkeypatch.setenv("INNKEEPER_DATABASE_URL", str(tmp_path / "library.db"))

@@ -10,9 +10,9 @@ import pytest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.local import model
-from innkeeper.inference.local.shared import LOCAL, LocalModels
+from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.prompts.llm_factory import LLMFactory
-from innkeeper.inference.prompts.tool_config import BUILTIN, ToolConfig
+from innkeeper.inference.prompts.tool_config import LOCAL_TOOL, ToolConfig
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, UsageError
@@ -68,7 +68,7 @@ class FakeModel:
 def test_a_local_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """By whoever comes first, and let go by whoever had it loaded."""
     monkeypatch.setattr(model, "LocalModel", FakeModel)
-    shared, config = LocalModels(), BUILTIN.get_tool_by_name(LOCAL)
+    shared, config = LocalModels(), LOCAL_TOOL
     for factory in (LLMFactory(), LLMFactory(local=shared), LLMFactory(local=shared)):
         with ThreadPoolExecutor(8) as pool:
             made: list[Any] = list(pool.map(factory.new_llm, [config] * 8))

@@ -10,7 +10,7 @@ from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError, HttpError
 from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService, event_of
-from innkeeper.inference.prompts.tool_config import MemoryTools, MemoryVault, ToolConfig, ToolNotFoundError
+from innkeeper.inference.prompts.tool_config import Secrets, ToolConfig, ToolNotFoundError, Tools
 from innkeeper.inference.response.views import legacy
 from innkeeper.library.errors import NotFoundError
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, UnknownNameError
@@ -20,11 +20,11 @@ SUM = {"type": "function", "name": "sum", "parameters": {"type": "object"}}
 TOOL = {"provider": "openai", "model": "gpt", "api_key_secret": "k", "temperature": 0.5, "max_output_tokens": 9}
 
 
-def ports(provider: Provider, **tools: dict[str, Any]) -> tuple[MemoryTools, MemoryVault, LLMFactory]:
+def ports(provider: Provider, **tools: dict[str, Any]) -> tuple[Tools, Secrets, LLMFactory]:
     """What a service is made of; the tool ``t`` is `TOOL`."""
     configs = [ToolConfig.of(name, settings) for name, settings in {"t": TOOL, **tools}.items()]
-    vault = MemoryVault({"k": "sesame"})
-    return MemoryTools(*configs), vault, LLMFactory(transport=provider.transport)
+    vault = Secrets({"k": "sesame"})
+    return Tools(*configs), vault, LLMFactory(transport=provider.transport)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.prompts.tool_config import (
-    DatabaseTools,
-    LibraryVault,
-    MemoryTools,
-    MemoryVault,
+    Secrets,
     ToolConfig,
     ToolDAO,
     ToolNotFoundError,
+    Tools,
 )
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import NotFoundError
@@ -77,12 +75,12 @@ def test_a_setting_of_the_wrong_type(field: str, value: Any) -> None:
 def tools(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ToolDAO]:
     """Tools in memory and in a database."""
     if request.param == "memory":
-        yield MemoryTools(ToolConfig.of("gemma", SETTINGS))
+        yield Tools(ToolConfig.of("gemma", SETTINGS))
         return
     with Database.open(tmp_path / "library.db") as db:
         ToolStore(db).put({"name": "gemma", "settings": SETTINGS})
         ToolStore(db).put({"name": "asleep", "settings": SETTINGS, "is_active": False})
-        yield DatabaseTools(db)
+        yield Tools(db=db)
 
 
 def test_found(tools: ToolDAO) -> None:
@@ -105,10 +103,10 @@ def test_secrets(tmp_path: Path) -> None:
         vault = Vault(db, FileKeys(tmp_path / "key"))
         vault.init()
         vault.set("gemma", "open sesame")
-        for where in (LibraryVault(vault), MemoryVault({"gemma": "open sesame"})):
+        for where in (Secrets(vault), Secrets({"gemma": "open sesame"})):
             assert where.get_secret("gemma").reveal() == "open sesame"
             assert "sesame" not in repr(where.get_secret("gemma"))
             with pytest.raises(NotFoundError):
                 where.get_secret("other")
     with pytest.raises(UnavailableError):
-        LibraryVault(None).get_secret("gemma")
+        Secrets(None).get_secret("gemma")

@@ -16,7 +16,7 @@ from innkeeper.inference import (
 )
 from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptService
-from innkeeper.inference.prompts.tool_config import MemoryTools, MemoryVault, ToolConfig
+from innkeeper.inference.prompts.tool_config import Secrets, ToolConfig, Tools
 from innkeeper.inference.tools.toolbox import Toolbox
 from innkeeper.library.rows import StoredTool
 from innkeeper.prompt import UsageError
@@ -83,11 +83,11 @@ ROWS = [
 ]
 
 
-def ports(provider: Provider) -> tuple[MemoryTools, MemoryVault, LLMFactory]:
+def ports(provider: Provider) -> tuple[Tools, Secrets, LLMFactory]:
     """What a prompt service is made of."""
     known = {"provider": "openai", "model": "small", "api_key_secret": "k"}
     tools = [ToolConfig.of(name, {**known, "tools": own}) for name, own in {"look": [], "find": [SUM]}.items()]
-    return MemoryTools(*tools), MemoryVault({"k": "sesame"}), LLMFactory(transport=provider.transport)
+    return Tools(*tools), Secrets({"k": "sesame"}), LLMFactory(transport=provider.transport)
 
 
 def test_rows_of_a_library() -> None:

@@ -388,7 +388,7 @@ def test_targets(tmp_path: Path) -> None:
     plain = find_target("postgresql://u:secret@host/db")
     assert plain.url == "postgresql+pg8000://u:secret@host/db"
     assert "secret" not in plain.place
-    assert not plain.is_sqlite
+    assert plain.path is None
     assert find_target("postgres://u@/db?host=/run/pg&port=5433").url.endswith("?unix_sock=%2Frun%2Fpg%2F.s.PGSQL.5433")
     assert find_target("postgresql+psycopg://u@host/db").url == "postgresql+psycopg://u@host/db"
 

@@ -55,12 +55,12 @@ def test_deleted_messages_keep_their_number(store: ConversationStore) -> None:
 
 
 def test_update_and_list(store: ConversationStore) -> None:
-    """A user's conversations come with the one used last first."""
+    """Conversations come with the one used last first."""
     one, two = store.create({"user_id": "u"}), store.create({"user_id": "u"})
     store.update(one.id, {"title": "Named"})
-    assert [row.id for row in store.of_user("u")] == [one.id, two.id]
+    assert [row.id for row in store.list()] == [one.id, two.id]
     store.append(two.id, "user", "x")
-    assert store.of_user("u", limit=1)[0].id == two.id
+    assert store.list(limit=1)[0].id == two.id
     assert store.get(one.id).title == "Named"
 
 

@@ -8,6 +8,7 @@ import pytest
 from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.owner import Owner
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, NotFoundError
@@ -65,7 +66,7 @@ def test_an_adult_character_needs_a_declared_age(db: Database) -> None:
             store.add({"name": "A", "content_rating": "nsfw", "declared_age": age})
     assert store.add({"name": "A", "content_rating": "nsfw", "declared_age": 40, "user_id": "u"}).declared_age == 40
     store.add({"name": "0", "user_id": "u"})
-    assert [row.name for row in store.of_user("u")] == ["0", "A"]
+    assert [row.name for row in store.of_owner(Owner("u"))] == ["0", "A"]
 
 
 def test_the_same_fragment_in_both_generation_modes(db: Database) -> None:

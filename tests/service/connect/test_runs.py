@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from innkeeper.inference import EchoServer
-from innkeeper.inference.prompts.tool_config import BUILTIN
+from innkeeper.inference.prompts.tool_config import LOCAL_TOOL
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
 from innkeeper.prompt.errors import ConfigError
@@ -100,5 +100,5 @@ def test_without_a_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path))
     monkeypatch.delenv("INNKEEPER_DATABASE_URL", raising=False)
     tools, _ = Runs(Settings())._ports()
-    assert tools is BUILTIN
+    assert tools.get_tool_by_name("local") is LOCAL_TOOL
     assert not list(tmp_path.iterdir())

@@ -111,9 +111,9 @@ def _run_here(library: Library, request: Mapping[str, Any]) -> dict[str, Any]:
 def service_of(library: Library) -> PromptService:
     """The prompt service over a library's tools and vault, and the tool ``local``, which is always there."""
     from innkeeper.inference.prompts.prompt_service import PromptService
-    from innkeeper.inference.prompts.tool_config import BUILTIN, DatabaseTools, LibraryVault, ToolChain
+    from innkeeper.inference.prompts.tool_config import LOCAL_TOOL, Secrets, Tools
 
-    return PromptService(ToolChain(DatabaseTools(library.db), BUILTIN), LibraryVault(library.vault))
+    return PromptService(Tools(LOCAL_TOOL, db=library.db), Secrets(library.vault))
 
 
 def asked(addr: str, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """ToolConfig: how a tool is run, by which provider, model and key, and where that is looked up.
 
 Two ports, as the document has them (5-prompt-sequence-flow, *Key Components*): a `ToolDAO` gives a tool's configuration, a
-`VaultDAO` the secret that it names. Each has an adapter over the library's database, and one in memory. A tool that there is not
+`VaultDAO` the secret that it names. `Tools` and `Secrets` look in a library, or among given values. A tool that there is not
 is `ToolNotFoundError` wherever it was looked for.
 """
 
@@ -114,83 +114,59 @@ class VaultDAO(Protocol):
         ...
 
 
-class MemoryTools:
-    """Tools that are given as values, for tests and for those who have no database."""
+class Tools:
+    """Tools of a library's database, the table ``tools``, where there is one; else those that are given as values."""
 
-    def __init__(self, *tools: ToolConfig) -> None:
+    def __init__(self, *tools: ToolConfig, db: Database | None = None) -> None:
         self._tools = {tool.name: tool for tool in tools}
-
-    def get_tool_by_name(self, name: str) -> ToolConfig:
-        """The tool. Raises `ToolNotFoundError`."""
-        with near_names(name, lambda: self._tools):
-            if name not in self._tools:
-                raise ToolNotFoundError(name)
-        return self._tools[name]
-
-
-class MemoryVault:
-    """Secrets that are given as values."""
-
-    def __init__(self, secrets: Mapping[str, Secret | str] = EMPTY) -> None:
-        self._secrets = {name: Secret(one) if isinstance(one, str) else one for name, one in secrets.items()}
-
-    def get_secret(self, name: str) -> Secret:
-        """The secret. Raises `NotFoundError`."""
-        if name not in self._secrets:
-            raise NotFoundError(f"secret {name!r} not found", where=Where(asset="secrets", path=name))
-        return self._secrets[name]
-
-
-BUILTIN: Final = MemoryTools(ToolConfig(name="local", provider="local", model="local"))
-"""The tools that are there without a database: the model on this machine."""
-
-
-class ToolChain:
-    """Tools of several places, asked in order."""
-
-    def __init__(self, *places: ToolDAO) -> None:
-        self._places = places
-
-    def get_tool_by_name(self, name: str) -> ToolConfig:
-        """The first place's that has the tool. Raises the first place's `ToolNotFoundError` where none has."""
-        missing: list[ToolNotFoundError] = []
-        for place in self._places:
-            try:
-                return place.get_tool_by_name(name)
-            except ToolNotFoundError as error:
-                missing.append(error)
-        raise missing[0] if missing else ToolNotFoundError(name)
-
-
-class DatabaseTools:
-    """Tools of a library's database: the table ``tools``."""
-
-    def __init__(self, db: Database) -> None:
         self._db = db
 
     def get_tool_by_name(self, name: str) -> ToolConfig:
         """The tool. Raises `ToolNotFoundError`, `ConfigError`, `DatabaseError`."""
+        if self._db is None:
+            with near_names(name, lambda: self._tools):
+                if name not in self._tools:
+                    raise ToolNotFoundError(name)
+            return self._tools[name]
+        try:
+            return self._stored(self._db, name)
+        except ToolNotFoundError:
+            if name not in self._tools:
+                raise
+            return self._tools[name]
+
+    @staticmethod
+    def _stored(db: Database, name: str) -> ToolConfig:
         from innkeeper.library.models.stores import ToolStore
 
-        store = ToolStore(self._db)
+        store = ToolStore(db)
         try:
             row = store.get(name)
         except NotFoundError as error:
-            with near_names(name, lambda: (one.name for one in store.list())):
+            with near_names(name, lambda: (each.name for each in store.list())):
                 raise ToolNotFoundError(name) from error
         if not row.is_active:
             raise ToolNotFoundError(name, hint=f"it is switched off: `innkeeper library tool set {name} --active`")
         return ToolConfig.of_row(row)
 
 
-class LibraryVault:
-    """Secrets of a library's vault; each use is an audit event that says ``who``. A library that has none has no secrets."""
+LOCAL_TOOL: Final = ToolConfig(name="local", provider="local", model="local")
+"""The tool that is there without a database: the model on this machine."""
 
-    def __init__(self, vault: Vault | None, who: str = "prompt") -> None:
-        self._vault, self._who = vault, who
+
+class Secrets:
+    """Secrets of a library's vault, whose uses are audit events that say ``who``, or secrets that are given as values."""
+
+    def __init__(self, source: Vault | Mapping[str, Secret | str] | None = EMPTY, who: str = "prompt") -> None:
+        self._source, self._who = source, who
 
     def get_secret(self, name: str) -> Secret:
-        """The secret. Raises `NotFoundError`, `VaultError`."""
-        if self._vault is None:
+        """The secret. Raises `NotFoundError`, `VaultError`, and `UnavailableError` for a library that has no vault."""
+        if self._source is None:
             raise UnavailableError("there is no vault to look a secret up in", hint="open a library")
-        return self._vault.reveal(name, who=self._who, why="prompt run")
+        if not isinstance(self._source, Mapping):
+            return self._source.reveal(name, who=self._who, why="prompt run")
+        if name not in self._source:
+            raise NotFoundError(f"secret {name!r} not found", where=Where(asset="secrets", path=name))
+        secret = self._source[name]
+        return Secret(secret) if isinstance(secret, str) else secret

@@ -63,11 +63,6 @@ class DatabaseTarget(msgspec.Struct, frozen=True):
     place: str
     path: Path | None = None
 
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether it is a file."""
-        return self.path is not None
-
 
 def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str, str] = os.environ) -> DatabaseTarget:
     """The database that ``url`` (or a plain path) names; else ``$INNKEEPER_DATABASE_URL``; else a file in `home`.

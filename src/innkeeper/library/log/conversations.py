@@ -53,10 +53,6 @@ class CharacterStore(RowStore[CharacterRow]):
         texts, resource = card_texts(row, _NO_TEXTS), (self.table.name, row.id)
         moderate(self.db, TextKind.CARD, texts, row.content_rating, resource=resource, who=who, gate=self._gate)
 
-    def of_user(self, user_id: str) -> tuple[CharacterRow, ...]:
-        """A user's own characters by name."""
-        return tuple(sorted(self.list(user_id=user_id), key=lambda row: (row.name, row.id)))
-
     def of_owner(self, owner: Owner) -> tuple[CharacterRow, ...]:
         """An owner's own characters by name."""
         return tuple(sorted(self.list(**owner.columns()), key=lambda row: (row.name, row.id)))
@@ -152,13 +148,12 @@ class ConversationStore:
         with self.db.reading() as connection:
             return self._get(connection, conversation_id)
 
-    def of_user(self, user_id: str, limit: int = 100) -> tuple[ConversationRow, ...]:
-        """A user's conversations, the one that was used last first."""
-        return self._listed(conversations.c.user_id == user_id, limit)
-
     def list(self, limit: int = 100) -> tuple[ConversationRow, ...]:
         """The conversations that this store knows, the one that was used last first."""
-        return self._listed(true(), limit)
+        query = select(conversations).where(self._known())
+        newest = query.order_by(conversations.c.updated_at.desc(), conversations.c.id).limit(limit)
+        with self.db.reading() as connection:
+            return typed_rows(connection.execute(newest), ConversationRow)
 
     def append(
         self,
@@ -268,12 +263,6 @@ class ConversationStore:
             for name in ("character_id", "user_character_id"):
                 if values.get(name) is not None:
                     CharacterStore(self.db, self._gate).seen_by(self.owner, values[name])
-
-    def _listed(self, condition: ColumnElement[bool], limit: int) -> tuple[ConversationRow, ...]:
-        here = select(conversations).where(condition, self._known())
-        query = here.order_by(conversations.c.updated_at.desc(), conversations.c.id).limit(limit)
-        with self.db.reading() as connection:
-            return typed_rows(connection.execute(query), ConversationRow)
 
     def _known(self) -> ColumnElement[bool]:
         return true() if self.owner is None else self.owner.owns(conversations)

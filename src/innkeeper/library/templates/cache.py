@@ -134,14 +134,6 @@ class RenderedCache:
             while len(self._kept) > self._entries or self._size > self._chars:
                 self._drop(next(iter(self._kept)))
 
-    def get_or_render(self, key: RenderedKey, render: Callable[[], RenderedTemplate]) -> RenderedTemplate:
-        """The text under a key; where there is none it is rendered and kept. Raises what ``render`` raises."""
-        cached = self.get(key)
-        if cached is None:
-            cached = render()
-            self.put(key, cached)
-        return cached
-
     def forget(
         self, *, template_version_id: str | None = None, character: str | None = None, persona: str | None = None
     ) -> int:

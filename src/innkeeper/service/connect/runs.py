@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from innkeeper.inference.prompts.llm_factory import LLMFactory
 from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
-from innkeeper.inference.prompts.tool_config import (
-    BUILTIN,
-    DatabaseTools,
-    LibraryVault,
-    MemoryVault,
-    ToolChain,
-    ToolDAO,
-    VaultDAO,
-)
+from innkeeper.inference.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, Tools, VaultDAO
 from innkeeper.inference.response.views import legacy
 from innkeeper.prompt.once import once
 from innkeeper.service.guard.work import current_ticket
@@ -72,11 +64,11 @@ class Runs:
         """The tools and the vault of the library; without the extra, or without a database, the tool of the model here."""
         database = self._settings.database
         if find_spec("sqlalchemy") is None or not (database or _has_database()):
-            return BUILTIN, MemoryVault()
+            return Tools(LOCAL_TOOL), Secrets()
         from innkeeper.library.library import Library
 
         self._library = Library.open(database, watch=False)
-        return ToolChain(DatabaseTools(self._library.db), BUILTIN), LibraryVault(self._library.vault)
+        return Tools(LOCAL_TOOL, db=self._library.db), Secrets(self._library.vault)
 
 
 def _answered(ran: PromptRun) -> None:
