@@ -11,10 +11,11 @@ from innkeeper.cli import main
 from innkeeper.cli.prompt.assets import AssetFiles
 from innkeeper.cli.talk import answering
 from innkeeper.cli.talk.answering import ModelHandle
-from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.demo import demo_request
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
+from innkeeper.conversation.conversation import Conversation
 from innkeeper.prompt import BuildRequest, Plan
 from innkeeper.taverns import build
 from innkeeper.tokens import default_counter
@@ -72,5 +73,7 @@ def test_demo_builds_as_everybody_does() -> None:
     again = assets.request({name: getattr(request, name) for name in named})
     plans = [build(request), build(again), build(BuildRequest.from_json(request.to_json()))]
     chat = load_chat(EXAMPLES / "wenna.chat.jsonl")
-    plans.append(Conversation(request, chat, ModelHandle(FakeModel(), "m")).preview(request.message))
+    plans.append(
+        TerminalChat(Conversation(base=request, chat=chat), ModelHandle(FakeModel(), "m")).preview(request.message)
+    )
     assert all(facts(plan) == facts(plans[0]) for plan in plans)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.conversation.conversation import Conversation as Conversation
+    from innkeeper.conversation.conversation import ConversationTurn as ConversationTurn
     from innkeeper.conversation.reply import Reply as Reply
     from innkeeper.conversation.reply import ReplyRules as ReplyRules
     from innkeeper.conversation.reply import finished_reply as finished_reply
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from innkeeper.conversation.turn import profile_turn as profile_turn
 
 _HOMES: Final = {
+    "Conversation": "conversation",
     "ConversationState": "state",
+    "ConversationTurn": "conversation",
     "ProfileTurn": "turn",
     "Reply": "reply",
     "ReplyRules": "reply",

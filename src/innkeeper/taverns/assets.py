@@ -380,17 +380,6 @@ def rewrites_replies(request: BuildRequest) -> bool:
     if request.tavern != "silly":
         return False
     assets = Assets(request)
-    cards = [member.card for member in assets.members] or [card for card in (assets.character,) if card is not None]
-    sources = [request.settings.get("regex"), *(card.raw for card in cards), getattr(assets.preset, "raw", None)]
-    return any(_has_scripts(source) for source in sources)
-
-
-def _has_scripts(source: Any) -> bool:
-    """Return whether a card, a preset or a list holds regex scripts."""
-    if isinstance(source, (list, tuple)):
-        return bool(source)
-    if not isinstance(source, Mapping):
-        return False
-    inner = source.get("data") if isinstance(source.get("data"), Mapping) else source
-    extensions = inner.get("extensions") if isinstance(inner, Mapping) else None
-    return isinstance(extensions, Mapping) and bool(extensions.get("regex_scripts"))
+    cards = [member.card for member in assets.members] if assets.members else [assets.character]
+    sources = [source.regex_scripts for source in (*cards, assets.preset) if source is not None]
+    return any((assets.regex_scripts, *sources))

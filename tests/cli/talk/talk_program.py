@@ -8,9 +8,10 @@ from collections.abc import Generator
 from pathlib import Path
 
 from innkeeper.cli.talk.answering import ModelHandle
-from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
+from innkeeper.conversation.conversation import Conversation
 from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from tests.cli.fakes import FakeModel
@@ -33,4 +34,11 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # The first terminal that a session's leader opens is its own: only then does Ctrl-C reach it.
     os.close(os.open(os.ttyname(0), os.O_RDWR))
-    Shell(Conversation(BASE, Chat(header={}), ModelHandle(SlowModel("Yes."), "m"), build, path=Path(sys.argv[1]))).run()
+    Shell(
+        TerminalChat(
+            Conversation(base=BASE, chat=Chat(header={})),
+            ModelHandle(SlowModel("Yes."), "m"),
+            build,
+            path=Path(sys.argv[1]),
+        )
+    ).run()

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.talk.answering import ModelHandle, open_model
-from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
+from innkeeper.conversation.conversation import Conversation, Kind
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local import model as local
@@ -45,14 +46,18 @@ class FakeBuild:
         return Plan(blocks=blocks, request=request, model="m", variables=variables, carry=carry, dialects=DIALECTS)  # type: ignore[arg-type]
 
 
-def talk(model: FakeModel, build: FakeBuild | None = None, path: Path | None = None) -> Conversation:
+def talk(model: FakeModel, build: FakeBuild | None = None, path: Path | None = None) -> TerminalChat:
     """An empty chat."""
-    return Conversation(
-        BASE, Chat(header=HEADER), ModelHandle(model, "m"), build or FakeBuild(), path=path, now=lambda: NOW
+    return TerminalChat(
+        Conversation(base=BASE, chat=Chat(header=HEADER)),
+        ModelHandle(model, "m"),
+        build or FakeBuild(),
+        path=path,
+        now=lambda: NOW,
     )
 
 
-def texts(chat: Conversation) -> list[tuple[str, str]]:
+def texts(chat: TerminalChat) -> list[tuple[str, str]]:
     """Who said what."""
     return [(message.role, message.text) for message in chat.chat.messages]
 
@@ -71,9 +76,9 @@ def test_turns() -> None:
     model, heard = FakeModel("Good evening, Ansel.", "Two."), list[str]()
     chat = talk(model)
     chat.greet(["Come in."])
-    assert chat.say("Hello", heard.append) == "Good evening, Ansel."
+    assert chat.take("normal", heard.append, "Hello") == "Good evening, Ansel."
     assert "".join(heard) == "Good evening, Ansel."
-    chat.say("How many?", hear)
+    chat.take("normal", hear, "How many?")
     assert texts(chat) == [
         ("assistant", "Come in."),
         ("user", "Hello"),
@@ -94,7 +99,7 @@ def test_turns() -> None:
 def test_reply_is_bounded_by_the_reserve() -> None:
     """The reply may be as long as what was reserved for it; options of the plan go before."""
     model = FakeModel()
-    talk(model).say("Hello", hear)
+    talk(model).take("normal", hear, "Hello")
     assert model.asked[0]["max_tokens"] == 50
     plan = Plan(request=BASE, options={"max_tokens": 7, "temperature": 0.1}, model="m", dialects=DIALECTS)  # type: ignore[arg-type]
     body = ModelHandle(model, "m").request(plan).body
@@ -107,7 +112,7 @@ def test_variables_carry_over(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     chat = talk(FakeModel(), FakeBuild(counts=True), path)
     for turn in ("1", "2"):
-        chat.say("on", hear)
+        chat.take("normal", hear, "on")
         assert chat.base.variables == {"local": {"turns": turn}}
         lasting = {"carry": {"timed": {"sticky": {"3": 5}}}}
         assert stored(path)[0]["chat_metadata"] == {"variables": {"turns": turn}, "innkeeper": lasting}
@@ -126,7 +131,7 @@ def test_file_grows(tmp_path: Path) -> None:
     path.parent.mkdir()
     chat = talk(FakeModel("Yes."), path=path)
     chat.greet(["Come in.", "Mind the step."])
-    chat.say("Hello", hear)
+    chat.take("normal", hear, "Hello")
     lines = stored(path)
     assert lines[0] == HEADER
     assert [(line["name"], line["is_user"], line["mes"]) for line in lines[1:]] == [
@@ -143,12 +148,16 @@ def test_file_goes_on(tmp_path: Path) -> None:
     """A chat that is opened again keeps its lines byte for byte."""
     path = tmp_path / "old.jsonl"
     first = talk(FakeModel("Yes."), path=path)
-    first.say("Hello", hear)
+    first.take("normal", hear, "Hello")
     before = path.read_bytes()
-    second = Conversation(
-        BASE, load_chat(path), ModelHandle(FakeModel("No."), "m"), FakeBuild(), path=path, now=lambda: NOW
+    second = TerminalChat(
+        Conversation(base=BASE, chat=load_chat(path)),
+        ModelHandle(FakeModel("No."), "m"),
+        FakeBuild(),
+        path=path,
+        now=lambda: NOW,
     )
-    second.say("Again", hear)
+    second.take("normal", hear, "Again")
     assert path.read_bytes().startswith(before)
     assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Yes.", "Again", "No."]
 
@@ -159,35 +168,34 @@ def test_retry(tmp_path: Path, *, saved: bool) -> None:
     path = tmp_path / "c.jsonl" if saved else None
     model = FakeModel("One.", "Two.")
     chat = talk(model, path=path)
-    chat.say("Hello", hear)
-    chat.retry(hear)
+    chat.take("normal", hear, "Hello")
+    chat.take("regenerate", hear)
     assert texts(chat) == [("user", "Hello"), ("assistant", "Two.")]
     assert model.asked[0]["messages"] == model.asked[1]["messages"]
     if path:
         assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Two."]
 
 
-@pytest.mark.parametrize("act", ["retry", "swipe"])
+@pytest.mark.parametrize("act", ["regenerate", "swipe"])
 @pytest.mark.parametrize(
     ("tavern", "history", "message", "generation"),
     [("vibe", ["a"], "Hello", "normal"), ("silly", ["a", "Hello", "One."], "", None)],
 )
-def test_again(act: str, tavern: str, history: list[str], message: str, generation: str | None) -> None:
+def test_again(act: Kind, tavern: str, history: list[str], message: str, generation: str | None) -> None:
     """A tavern that knows what another reply is gets the whole chat; for the others the old reply is left out."""
     build = FakeBuild()
-    chat = Conversation(
-        BASE.with_(tavern=tavern),
-        Chat(header=HEADER),
+    chat = TerminalChat(
+        Conversation(base=BASE.with_(tavern=tavern), chat=Chat(header=HEADER)),
         ModelHandle(FakeModel("One.", "Two."), "m"),
         build,
         now=lambda: NOW,
     )
     chat.greet(["a"])
-    chat.say("Hello", hear)
-    getattr(chat, act)(hear)
+    chat.take("normal", hear, "Hello")
+    chat.take(act, hear)
     request = build.requests[-1]
     assert ([m.content for m in request.history], request.message) == (history, message)
-    assert request.generation == (generation or {"retry": "regenerate"}.get(act, act))
+    assert request.generation == (generation or act)
 
 
 def test_swipes(tmp_path: Path) -> None:
@@ -195,14 +203,15 @@ def test_swipes(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     model = FakeModel("One.", "Two.", "Three.", "On.")
     chat = talk(model, path=path)
-    chat.say("Hello", hear)
-    chat.swipe(hear)
-    chat.swipe(hear)
-    assert (chat.alternatives, chat.shown) == (("One.", "Two.", "Three."), 3)
-    assert chat.choose(1) == "One."
+    chat.take("normal", hear, "Hello")
+    chat.take("swipe", hear)
+    chat.take("swipe", hear)
+    assert (chat.conversation.alternatives, chat.conversation.shown) == (("One.", "Two.", "Three."), 3)
+    chat.keep(chat.conversation.with_alternative(1))
+    assert texts(chat)[-1] == ("assistant", "One.")
     last = stored(path)[-1]
     assert (last["mes"], last["swipe_id"], last["swipes"]) == ("One.", 0, ["One.", "Two.", "Three."])
-    chat.say("Go on", hear)
+    chat.take("normal", hear, "Go on")
     assert [m["content"] for m in model.asked[-1]["messages"]] == ["Hello", "One.", "Go on"]
 
 
@@ -212,29 +221,29 @@ def test_swipe_that_is_not_there(number: int) -> None:
     chat = talk(FakeModel())
     chat.greet(["a", "b", "c"])
     with pytest.raises(UsageError, match="no alternative"):
-        chat.choose(number)
+        chat.conversation.with_alternative(number)
 
 
 def test_greetings_are_alternatives() -> None:
     """Until the user speaks, the greetings can be leafed through."""
     chat = talk(FakeModel())
     chat.greet(["a", "b"], shown=1)
-    assert (texts(chat), chat.is_greeting, chat.shown) == ([("assistant", "b")], True, 2)
-    chat.choose(1)
-    chat.say("Hello", hear)
-    assert not chat.is_greeting
+    assert (texts(chat), chat.conversation.is_greeting, chat.conversation.shown) == ([("assistant", "b")], True, 2)
+    chat.keep(chat.conversation.with_alternative(1))
+    chat.take("normal", hear, "Hello")
+    assert not chat.conversation.is_greeting
     assert texts(chat)[0] == ("assistant", "a")
 
 
-@pytest.mark.parametrize("act", ["retry", "swipe"])
-def test_nothing_to_answer(act: str) -> None:
+@pytest.mark.parametrize("act", ["regenerate", "swipe"])
+def test_nothing_to_answer(act: Kind) -> None:
     """Before the user has spoken there is nothing to ask again, and the error says so."""
     chat = talk(FakeModel())
     with pytest.raises(UsageError):
-        getattr(chat, act)(hear)
+        chat.take(act, hear)
     chat.greet(["a"])
     with pytest.raises(UsageError):
-        getattr(chat, act)(hear)
+        chat.take(act, hear)
 
 
 def test_failed_reply(tmp_path: Path) -> None:
@@ -242,9 +251,9 @@ def test_failed_reply(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     chat = talk(FakeModel(ProviderError("down"), "Yes."), path=path)
     with pytest.raises(ProviderError):
-        chat.say("Hello", hear)
+        chat.take("normal", hear, "Hello")
     assert texts(chat) == [("user", "Hello")]
-    chat.retry(hear)
+    chat.take("regenerate", hear)
     assert texts(chat) == [("user", "Hello"), ("assistant", "Yes.")]
     assert [line["mes"] for line in stored(path)[1:]] == ["Hello", "Yes."]
 
@@ -252,9 +261,9 @@ def test_failed_reply(tmp_path: Path) -> None:
 def test_failed_retry_keeps_the_old_reply() -> None:
     """When a retry fails, the reply that was there stays."""
     chat = talk(FakeModel("One.", ProviderError("down")))
-    chat.say("Hello", hear)
+    chat.take("normal", hear, "Hello")
     with pytest.raises(ProviderError):
-        chat.retry(hear)
+        chat.take("regenerate", hear)
     assert texts(chat) == [("user", "Hello"), ("assistant", "One.")]
 
 
@@ -263,7 +272,7 @@ def test_failed_build_keeps_nothing(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     chat = talk(FakeModel(), FakeBuild(UsageError("no")), path)
     with pytest.raises(UsageError):
-        chat.say("Hello", hear)
+        chat.take("normal", hear, "Hello")
     assert texts(chat) == []
     assert not path.exists()
 
@@ -271,20 +280,20 @@ def test_failed_build_keeps_nothing(tmp_path: Path) -> None:
 def test_interrupted() -> None:
     """Ctrl-C keeps what was said so far; before the first word it comes through."""
     chat = talk(FakeModel(KeyboardInterrupt(), before=2))
-    assert chat.say("Hello", hear) == "word0 word1"
+    assert chat.take("normal", hear, "Hello") == "word0 word1"
     assert texts(chat)[-1] == ("assistant", "word0 word1")
     chat = talk(FakeModel(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        chat.say("Hello", hear)
+        chat.take("normal", hear, "Hello")
     assert texts(chat) == [("user", "Hello")]
 
 
 def test_save_elsewhere(tmp_path: Path) -> None:
     """A chat without a file can be given one; it is never an existing one."""
     chat = talk(FakeModel("Yes.", "No."))
-    chat.say("Hello", hear)
+    chat.take("normal", hear, "Hello")
     chat.save(tmp_path / "c.jsonl")
-    chat.say("More", hear)
+    chat.take("normal", hear, "More")
     assert [line["mes"] for line in stored(tmp_path / "c.jsonl")[1:]] == ["Hello", "Yes.", "More", "No."]
     with pytest.raises(UsageError, match="exists"):
         chat.save(tmp_path / "c.jsonl")
@@ -351,10 +360,12 @@ def test_scripts_for_what_is_stored() -> None:
     script = {"findRegex": "/cat/g", "replaceString": "{{incvar::n}}", "trimStrings": [], "placement": [1, 2]}
     asked = {"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50}
     base = BuildRequest.of({**asked, "settings": {"regex": [script]}})
-    chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel("cat!"), "m"), now=lambda: NOW)
-    assert chat.say("a cat", hear) == "2!"
+    chat = TerminalChat(
+        Conversation(base=base, chat=Chat(header=HEADER)), ModelHandle(FakeModel("cat!"), "m"), now=lambda: NOW
+    )
+    assert chat.take("normal", hear, "a cat") == "2!"
     assert texts(chat) == [("user", "a 1"), ("assistant", "2!")]
-    chat.say("cat", hear)
+    chat.take("normal", hear, "cat")
     assert chat.plan is not None
     assert chat.plan.variables["local"]["n"] == 3
 
@@ -365,10 +376,12 @@ def test_what_was_typed_is_rewritten_once(replies: tuple[str | BaseException, ..
     script = {"findRegex": "/a/g", "replaceString": "aa{{incvar::n}}", "trimStrings": [], "placement": [1]}
     asked = {"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50}
     base = BuildRequest.of({**asked, "settings": {"regex": [script]}})
-    chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel(*replies), "m"), now=lambda: NOW)
+    chat = TerminalChat(
+        Conversation(base=base, chat=Chat(header=HEADER)), ModelHandle(FakeModel(*replies), "m"), now=lambda: NOW
+    )
     with suppress(ProviderError):
-        chat.say("a", hear)
-    chat.retry(hear)
+        chat.take("normal", hear, "a")
+    chat.take("regenerate", hear)
     assert texts(chat) == [("user", "aa1"), ("assistant", str(replies[-1]))]
     assert chat.plan is not None
     assert chat.plan.sent_blocks()[-1].content == "aa1"
@@ -378,9 +391,11 @@ def test_how_a_reply_is_asked_to_begin_is_kept(tmp_path: Path) -> None:
     """It stands beside the message in the file, where SillyTavern looks for it when it makes the reply anew."""
     base = BuildRequest.of({"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50})
     path = tmp_path / "c.jsonl"
-    chat = Conversation(base, Chat(header=HEADER), ModelHandle(FakeModel(), "m"), path=path, now=lambda: NOW)
-    chat.say('Go on. {{bias "Well,"}}', hear)
+    chat = TerminalChat(
+        Conversation(base=base, chat=Chat(header=HEADER)), ModelHandle(FakeModel(), "m"), path=path, now=lambda: NOW
+    )
+    chat.take("normal", hear, 'Go on. {{bias "Well,"}}')
     assert (stored(path)[1]["mes"], stored(path)[1]["extra"]) == ("Go on.", {"bias": " Well,"})
-    chat.say('{{bias "So,"}}', hear)
+    chat.take("normal", hear, '{{bias "So,"}}')
     alone = stored(path)[3]
     assert (alone["mes"], alone["is_system"], alone["extra"]) == (" ", True, {"bias": " So,"})

@@ -10,10 +10,11 @@ import pytest
 
 from innkeeper.cli.app.render import console
 from innkeeper.cli.talk.answering import ModelHandle
-from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell, offered
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
+from innkeeper.conversation.conversation import Conversation
 from innkeeper.dialects import DIALECTS
 from innkeeper.lore import Reason, Verdict
 from innkeeper.prompt import Block, BuildRequest, Message, Plan, Ports, ProviderError
@@ -48,8 +49,11 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     def piped(*lines: str, speaker: FakeModel | None = None, chat: Chat | None = None, path: Path | None = None) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
         out = io.StringIO()
-        talk = Conversation(
-            BASE, chat or Chat(header={}), ModelHandle(speaker or FakeModel("Tea first."), "m"), build, path=path
+        talk = TerminalChat(
+            Conversation(base=BASE, chat=chat or Chat(header={})),
+            ModelHandle(speaker or FakeModel("Tea first."), "m"),
+            build,
+            path=path,
         )
         Shell(talk, console=console(out)).run()
         return out.getvalue()
@@ -76,7 +80,10 @@ def test_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last line that has no line end is a message like others."""
     speaker = FakeModel()
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello"))
-    Shell(Conversation(BASE, Chat(), ModelHandle(speaker, "m"), build), console=console(io.StringIO())).run()
+    Shell(
+        TerminalChat(Conversation(base=BASE, chat=Chat()), ModelHandle(speaker, "m"), build),
+        console=console(io.StringIO()),
+    ).run()
     assert speaker.said() == ["Hello"]
 
 
@@ -288,7 +295,7 @@ def test_model(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = FakeModel("One."), FakeModel("Two.")
     monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\n/model\n/model big\nAgain\n"))
     out = io.StringIO()
-    talk = Conversation(BASE, Chat(header={}), ModelHandle(first, "small", 1000), build)
+    talk = TerminalChat(Conversation(base=BASE, chat=Chat(header={})), ModelHandle(first, "small", 1000), build)
     opened: list[str] = []
 
     def open_model(name: str) -> ModelHandle:
@@ -311,7 +318,7 @@ def test_model(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_completion(line: str, offer: str | None) -> None:
     """Commands are completed, and what stands behind them; talk is not."""
-    talk = Conversation(BASE, Chat(header={}), ModelHandle(FakeModel(), "m"), build)
+    talk = TerminalChat(Conversation(base=BASE, chat=Chat(header={})), ModelHandle(FakeModel(), "m"), build)
     talk.plan = talk.preview("Hello")
     words = list(offered(Shell(talk, console=console(io.StringIO())), line))
     assert (offer in words) if offer is not None else not words

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.talk.answering import ModelHandle
-from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.tools import load_function
 from innkeeper.content.chat import Chat
+from innkeeper.conversation.conversation import Conversation
 from innkeeper.inference import EchoServer, FakeClient, FakeReply, Fault, Toolbox
 from innkeeper.inference.client.route_client import RouteClient
 from innkeeper.inference.routing.route import Route
@@ -153,7 +154,7 @@ def handle(client: FakeClient) -> ModelHandle:
     return ModelHandle(RouteClient(route, transport=client._client._transport), "m", 4000, route=route)
 
 
-def talk(*replies: Any, tavern: str = "silly") -> tuple[Conversation, FakeClient]:
+def talk(*replies: Any, tavern: str = "silly") -> tuple[TerminalChat, FakeClient]:
     """A conversation with a model that says these things, and a tool."""
     client = FakeClient(*replies)
     base = BuildRequest(
@@ -163,7 +164,7 @@ def talk(*replies: Any, tavern: str = "silly") -> tuple[Conversation, FakeClient
         reserved_tokens=200,
         model="m",
     )
-    conversation = Conversation(base, Chat(header={}), handle(client))
+    conversation = TerminalChat(Conversation(base=base, chat=Chat(header={})), handle(client))
     conversation.tools = Toolbox.of(tide)
     return conversation, client
 
@@ -177,7 +178,7 @@ def test_the_first_request_is_the_plan() -> None:
     """What is asked first are the messages of the plan, tools counted; it is explained and kept like any other."""
     conversation, client = talk("Hello.")
     conversation.greet(["Come in."])
-    conversation.say("When?", NOTHING)
+    conversation.take("normal", NOTHING, "When?")
     assert conversation.plan is not None
     assert client.requests[0]["messages"] == conversation.plan.to_messages("openai")
     body = conversation.handle.request(conversation.plan, stream=False).body
@@ -194,16 +195,16 @@ def test_the_chat_keeps_the_answer(tavern: str) -> None:
     uses = call("tide", harbour="Skerrow")
     conversation, client = talk(uses, "At nine.", uses, "At ten.", uses, "At eleven.", "More.", tavern=tavern)
     heard: list[str] = []
-    assert conversation.say("When?", heard.append) == "At nine."
-    assert conversation.retry(heard.append) == "At ten."
-    assert conversation.swipe(heard.append) == "At eleven."
+    assert conversation.take("normal", heard.append, "When?") == "At nine."
+    assert conversation.take("regenerate", heard.append) == "At ten."
+    assert conversation.take("swipe", heard.append) == "At eleven."
     assert "".join(heard) == "At nine.At ten.At eleven."
     assert [message.text for message in conversation.chat.messages] == ["When?", "At eleven."]
     for number in (3, 5):
         said = [str(one["content"]) for one in client.requests[number]["messages"]]
         assert not any("At nine." in text or "At ten." in text for text in said)
         assert [one["role"] for one in client.requests[number]["messages"]].count("tool") == 1
-    conversation.say("And then?", heard.append)
+    conversation.take("normal", heard.append, "And then?")
     assert any("At eleven." in str(one["content"]) for one in client.requests[-1]["messages"])
     assert not any(one["role"] == "tool" for one in client.requests[-1]["messages"])
 
@@ -217,11 +218,11 @@ def test_in_a_group_the_speaker_stays() -> None:
     )
     base = conversation.base.with_(character=None, group={"members": members})
     client = FakeClient(call("tide", harbour="Skerrow"), "Nine.", call("tide", harbour="Skerrow"), "Ten.")
-    conversation = Conversation(base, Chat(header={}), handle(client))
+    conversation = TerminalChat(Conversation(base=base, chat=Chat(header={})), handle(client))
     conversation.tools = Toolbox.of(tide)
-    conversation.say("Tobin, when?", NOTHING)
-    assert conversation.character_name == "Tobin"
-    conversation.turn(NOTHING, "Wenna")
+    conversation.take("normal", NOTHING, "Tobin, when?")
+    assert conversation.conversation.character_name == "Tobin"
+    conversation.take("normal", NOTHING, member="Wenna")
     for number, own in ((0, "Rows"), (1, "Rows"), (2, "Keeps"), (3, "Keeps")):
         said = [str(one["content"]) for one in client.requests[number]["messages"]]
         assert any(own in text for text in said), number
@@ -231,9 +232,9 @@ def test_in_a_group_the_speaker_stays() -> None:
 def test_words_that_go_on_use_no_tools() -> None:
     """A continuation and words in the user's place are asked for without tools."""
     conversation, client = talk("At", " nine.", "I see.")
-    conversation.say("When?", NOTHING)
-    conversation.carry_on(NOTHING)
-    conversation.impersonate(NOTHING)
+    conversation.take("normal", NOTHING, "When?")
+    conversation.take("continue", NOTHING)
+    conversation.take("impersonate", NOTHING)
     assert ["tools" in request for request in client.requests] == [True, False, False]
 
 
@@ -241,7 +242,7 @@ def test_what_is_said_before_a_call_is_heard() -> None:
     """While it comes, on a line of its own; the chat keeps what is said last."""
     conversation, _ = talk(FakeReply(content="Let me see.", tool_calls=(("tide", {"harbour": "Skerrow"}),)), "At nine.")
     heard: list[str] = []
-    assert conversation.say("When?", heard.append) == "At nine."
+    assert conversation.take("normal", heard.append, "When?") == "At nine."
     assert "".join(heard) == "Let me see.\nAt nine."
     assert len(heard) > 3
     assert conversation.chat.messages[-1].text == "At nine."

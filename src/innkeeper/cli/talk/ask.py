@@ -15,7 +15,7 @@ from innkeeper.cli.settings.completion import cards
 from innkeeper.cli.talk.options import log_options, talk_options, tool_options
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.opening import Opening
     from innkeeper.cli.talk.recorder import RecordedTurn
 
@@ -63,10 +63,10 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     with opened_tools(options) as tools, closing(opening.conversation()) as talk:
         talk.tools = tools
         on_delta = (lambda _: None) if as_json else _write
-        talk.say(said, on_delta)
-        while talk.waiting:
+        talk.take("normal", on_delta, said)
+        while talk.conversation.waiting:
             on_delta("\n\n")
-            talk.turn(on_delta)
+            talk.take("normal", on_delta)
         turn = talk.last
         if as_json and turn is not None:
             click.echo(json.dumps(_facts(talk, turn), ensure_ascii=False))
@@ -102,7 +102,7 @@ def _write(piece: str) -> None:
     sys.stdout.flush()
 
 
-def _facts(talk: Conversation, turn: RecordedTurn) -> dict[str, Any]:
+def _facts(talk: TerminalChat, turn: RecordedTurn) -> dict[str, Any]:
     kept, figures = talk.listener, talk.figures(turn.plan)
     return {
         "reply": turn.reply,
@@ -122,7 +122,7 @@ def _facts(talk: Conversation, turn: RecordedTurn) -> dict[str, Any]:
     }
 
 
-def _show(talk: Conversation, said: str, opening: Opening) -> None:
+def _show(talk: TerminalChat, said: str, opening: Opening) -> None:
     """The request that would go out, with the address but without the key, and where the settings come from."""
     request = talk.handle.request(talk.preview(said))
     facts = {

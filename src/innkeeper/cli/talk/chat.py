@@ -15,9 +15,9 @@ from innkeeper.cli.talk.options import log_options, talk_options, tool_options
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
-    from innkeeper.cli.talk.conversation import Builder, Conversation
+    from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.content.chat import Chat
-    from innkeeper.prompt import BuildRequest, Note, Plan, Ports
+    from innkeeper.prompt import BuildRequest, Note
 
 
 RESERVE: Final = 256
@@ -77,14 +77,15 @@ def conversation(
     known: Chat | None = None,
     notes: tuple[Note, ...] = (),
     alone: bool = False,
-) -> Conversation:
+) -> TerminalChat:
     """The conversation of a request with what answers it; a new one begins with a greeting of the character.
 
     With ``greeting`` None it begins without one. ``known`` is the chat that goes on, where it is not in the file ``path``.
     ``notes`` come first in each plan. With ``alone`` a greeting has no alternatives beside it, which are a build each.
     """
-    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.content.chat import Chat
+    from innkeeper.conversation.conversation import Conversation
     from innkeeper.prompt import utc_now
     from innkeeper.taverns.participants import greetings_of, name_of
 
@@ -99,10 +100,11 @@ def conversation(
         base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
     names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
     fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
-    talk = Conversation(base, known or fresh, handle, _noting(notes), path=path)
+    begun = Conversation(base=base, chat=known or fresh)
+    talk = TerminalChat(begun, handle, path=path, notes=notes)
     if known is not None or greeting is None:
         return talk
-    if talk.members:
+    if talk.conversation.members:
         _greet_by_all(talk)
     elif base.character is not None:
         greetings = greetings_of(base, handle.ports, greeting, alone=alone)
@@ -110,24 +112,15 @@ def conversation(
     return talk
 
 
-def _greet_by_all(talk: Conversation) -> None:
+def _greet_by_all(talk: TerminalChat) -> None:
     """A new group begins with a greeting of each member."""
+    import msgspec
+
     from innkeeper.taverns.participants import cards_of, greetings_of
 
     for place, card in enumerate(cards_of(talk.base.group)):
-        talk.speaker = place
+        talk.conversation = msgspec.structs.replace(talk.conversation, speaker=place)
         talk.greet(greetings_of(talk.base.with_(group=None, character=card), talk.handle.ports, 0, alone=True))
-
-
-def _noting(notes: tuple[Note, ...]) -> Builder:
-    """What makes plans that begin with these notes."""
-    from innkeeper.taverns import build
-
-    def noted(request: BuildRequest, ports: Ports) -> Plan:
-        plan = build(request, ports)
-        return plan.with_(notes=(*notes, *plan.notes))
-
-    return noted if notes else build
 
 
 def _stored(path: Path | None) -> Any:

@@ -21,7 +21,7 @@ from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameEr
 from innkeeper.prompt.machine import home, utc_now
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.recorder import RecordedTurn
     from innkeeper.prompt import BuildRequest, ReplayBundle
 
@@ -102,16 +102,17 @@ class TalkLog:
 
     # ---------------------------------------------------------------------------------------------------------- keeping
 
-    def begin(self, kind: str, talk: Conversation) -> int:
+    def begin(self, kind: str, talk: TerminalChat) -> int:
         """A new conversation; returns its number."""
         now = _now()
-        row = (now, now, kind, talk.character_name, talk.user_name, talk.handle.model, talk.handle.address)
+        names = talk.conversation.character_name, talk.conversation.user_name
+        row = (now, now, kind, *names, talk.handle.model, talk.handle.address)
         with self._open(write=True) as db:
             values = (*row, *self._state(db, talk))
             query = "INSERT INTO chats (begun, updated, kind, character, user, model, address, path, base, messages)"
             return int(db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid or 0)
 
-    def keep(self, chat: int, talk: Conversation, turn: RecordedTurn) -> int:
+    def keep(self, chat: int, talk: TerminalChat, turn: RecordedTurn) -> int:
         """One more line of a conversation; returns its number."""
         from innkeeper.version import VERSION
 
@@ -137,7 +138,7 @@ class TalkLog:
             row = (*told, request, plan.fingerprint(dialect), dialect, VERSION)
             return int(db.execute(f"{query} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0)
 
-    def update(self, chat: int, talk: Conversation) -> None:
+    def update(self, chat: int, talk: TerminalChat) -> None:
         """What a conversation goes on from is this now."""
         with self._open(write=True) as db:
             values = (_now(), talk.handle.model, talk.handle.address, *self._state(db, talk), chat)
@@ -146,7 +147,7 @@ class TalkLog:
                 values,
             )
 
-    def _state(self, db: sqlite3.Connection, talk: Conversation) -> tuple[str | None, bytes, bytes]:
+    def _state(self, db: sqlite3.Connection, talk: TerminalChat) -> tuple[str | None, bytes, bytes]:
         path = None if talk.path is None else str(talk.path.absolute())
         return path, _put_request(db, talk.base), zlib.compress(talk.chat.to_jsonl())
 

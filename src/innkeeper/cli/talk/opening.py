@@ -18,7 +18,7 @@ from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
-    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.log import Kept
     from innkeeper.content.chat import Chat
     from innkeeper.inference.adapters.generation import ModelRequest
@@ -78,7 +78,7 @@ class Opening:
             assets.fields["request"] = self.kept.base
         return assets.request(request_fields(self.options), self.options["settings"])
 
-    def conversation(self) -> Conversation:
+    def conversation(self) -> TerminalChat:
         """The conversation, with what answers it; close it. Raises what opening a model and a chat do."""
         from innkeeper.cli.talk.answering import open_choice
         from innkeeper.cli.talk.recorder import recorder
@@ -98,7 +98,7 @@ class Opening:
         choice = named._replace(address=named.address or (None if named.is_local else place))
         return open_choice(choice, self.settings, self.options["context_window"])
 
-    def dry(self) -> Conversation:
+    def dry(self) -> TerminalChat:
         """The conversation with nobody to answer it."""
         from innkeeper.cli.talk.answering import ModelHandle, Nobody
 
@@ -107,7 +107,7 @@ class Opening:
             ModelHandle(Nobody(), name, window, route=None if self.choice.is_local else self.choice.route)
         )
 
-    def _talk(self, handle: ModelHandle) -> Conversation:
+    def _talk(self, handle: ModelHandle) -> TerminalChat:
         from innkeeper.cli.talk.chat import conversation
 
         greeting = self._greeting()
@@ -139,7 +139,7 @@ class Opening:
         kept = self.kind == "chat" and named != STDIN
         return (Path(named), None) if kept else (None, self.assets.fields["history"])
 
-    def _gone_on(self, handle: ModelHandle) -> Conversation:
+    def _gone_on(self, handle: ModelHandle) -> TerminalChat:
         """A conversation of the log: in its file, where it has one that is still there, else by what the log has of it.
 
         A file that is named now gets the whole chat. Raises `OutputExistsError`.

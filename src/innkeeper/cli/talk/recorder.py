@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,7 +15,7 @@ from innkeeper.prompt.errors import InnkeeperError
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import UserSettings
-    from innkeeper.cli.talk.conversation import Conversation
+    from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.log import TalkLog
     from innkeeper.prompt import Plan
 
@@ -34,18 +34,6 @@ class RecordedTurn(NamedTuple):
     speaker: str
 
 
-class Listener(Protocol):
-    """Who is told of a conversation: the log."""
-
-    def turn(self, talk: Conversation, turn: RecordedTurn) -> None:
-        """A model was asked."""
-        ...
-
-    def changed(self, talk: Conversation) -> None:
-        """The chat is another one than before."""
-        ...
-
-
 class TurnRecorder:
     """Keeps turns, and what the conversation goes on from. A conversation is in the log from its first turn on."""
 
@@ -62,7 +50,7 @@ class TurnRecorder:
 
         return TalkLog()
 
-    def turn(self, talk: Conversation, turn: RecordedTurn) -> None:
+    def turn(self, talk: TerminalChat, turn: RecordedTurn) -> None:
         """Keep a turn."""
         if self._failed:
             return
@@ -73,7 +61,7 @@ class TurnRecorder:
         except InnkeeperError as error:
             self._give_up(error)
 
-    def changed(self, talk: Conversation) -> None:
+    def changed(self, talk: TerminalChat) -> None:
         """Keep what the conversation goes on from, once it is in the log."""
         if self._failed or self.chat is None:
             return

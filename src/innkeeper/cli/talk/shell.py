@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from innkeeper.cli.app.render import console as new_console
 from innkeeper.cli.app.render import explain_entries, explain_part, explain_plan, verdicts_of
-from innkeeper.cli.talk.conversation import Conversation
+from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.lines import FENCE, Lines
 from innkeeper.prompt import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.text import printable, shorten
@@ -42,7 +42,7 @@ class Shell:
 
     def __init__(
         self,
-        talk: Conversation,
+        talk: TerminalChat,
         open_model: Callable[[str], ModelHandle] | None = None,
         *,
         console: Console | None = None,
@@ -79,7 +79,7 @@ class Shell:
         """The next line, or None at the end of the input."""
         draft, self.draft = (self.draft, "") if self._lines.live else ("", self.draft)
         try:
-            line = self._lines.read(f"{printable(self.talk.user_name)}> ", draft)
+            line = self._lines.read(f"{printable(self.talk.conversation.user_name)}> ", draft)
         except KeyboardInterrupt:
             self._print()
             self._say("/quit or Ctrl-D leaves")
@@ -113,9 +113,9 @@ class Shell:
         command.run(self, rest.strip())
 
     def _said(self, text: str) -> None:
-        self._reply(lambda hear: self.talk.say(text, hear))
-        while self.talk.waiting:
-            self._reply(self.talk.turn)
+        self._reply(lambda hear: self.talk.take("normal", hear, text))
+        while self.talk.conversation.waiting:
+            self._reply(lambda hear: self.talk.take("normal", hear))
 
     # ------------------------------------------------------------------------------------------------------ commands
 
@@ -134,41 +134,43 @@ class Shell:
 
     def retry(self, _: str) -> None:
         """Ask again."""
-        self._reply(self.talk.retry)
+        self._reply(lambda hear: self.talk.take("regenerate", hear))
 
     def swipe(self, number: str) -> None:
         """Ask for an alternative, or show one that is there."""
-        if not number and self.talk.is_greeting:
-            number = str(self.talk.shown % max(len(self.talk.alternatives), 1) + 1)
+        if not number and self.talk.conversation.is_greeting:
+            number = str(self.talk.conversation.shown % max(len(self.talk.conversation.alternatives), 1) + 1)
         if not number:
-            self._reply(self.talk.swipe)
+            self._reply(lambda hear: self.talk.take("swipe", hear))
             return
         if not number.isdigit():
             raise UsageError("an alternative is a number", hint=COMMANDS["swipe"].usage)
-        self._shown(self.talk.character_name, self.talk.choose(int(number)), "assistant")
+        self.talk.keep(self.talk.conversation.with_alternative(int(number)))
+        self._shown(self.talk.conversation.character_name, self.talk.chat.messages[-1].text, "assistant")
 
     def turn(self, name: str) -> None:
         """Let a member of the group speak, or say who is there."""
         if name:
-            self._reply(lambda hear: self.talk.turn(hear, name))
+            self._reply(lambda hear: self.talk.take("normal", hear, member=name))
             return
-        if not self.talk.members:
+        conversation = self.talk.conversation
+        if not conversation.members:
             raise UsageError("there is no group: only one character is here", hint="innkeeper chat CARD CARD")
-        self._say(f"here are {', '.join(self.talk.members)}; the last to speak was {self.talk.character_name}")
+        self._say(f"here are {', '.join(conversation.members)}; the last to speak was {conversation.character_name}")
 
     def go_on(self, _: str) -> None:
         """Let the last reply grow."""
-        self._reply(self.talk.carry_on)
+        self._reply(lambda hear: self.talk.take("continue", hear))
 
     def impersonate(self, _: str) -> None:
         """Let the model write in the user's place."""
-        with self._waiting(f"{self.talk.user_name}? ", "green") as begin:
+        with self._waiting(f"{self.talk.conversation.user_name}? ", "green") as begin:
 
             def hear(piece: str) -> None:
                 begin()
                 self._write(piece)
 
-            self.draft = self.talk.impersonate(hear)
+            self.draft = self.talk.take("impersonate", hear)
         self._print()
         self._say("change it and press Enter to say it" if self._lines.live else "/send says it")
 
@@ -203,7 +205,7 @@ class Shell:
                 return
         if not text:
             raise UsageError("say the new text", hint=COMMANDS["edit"].usage)
-        self.talk.edit(text, number)
+        self.talk.keep(self.talk.conversation.edited(text, number))
         self._say(f"message {number or len(messages)} is changed")
 
     def delete(self, words: str) -> None:
@@ -211,7 +213,8 @@ class Shell:
         number, rest = _numbered(words)
         if rest:
             raise UsageError("a message is named by its number", hint=COMMANDS["delete"].usage)
-        gone = self.talk.delete(number)
+        after, gone = self.talk.conversation.without(number)
+        self.talk.keep(after)
         self._say(f"gone: {gone.name or gone.role}: {shorten(' '.join(gone.text.split()), EXCERPT)}")
 
     def model(self, name: str) -> None:
@@ -225,7 +228,7 @@ class Shell:
     def note(self, text: str) -> None:
         """Show, set or take out the author's note of this chat."""
         if text:
-            self.talk.note(None if text == "-" else text)
+            self.talk.keep(self.talk.conversation.with_note(None if text == "-" else text))
         note = self.talk.chat.metadata.get("note_prompt")
         self._say(f"author's note: {note}" if note else "there is no author's note")
 
@@ -237,7 +240,7 @@ class Shell:
         from innkeeper.content.files.loading import load_lorebook
 
         book = load_lorebook(Path(path).expanduser())
-        self.talk.add_lore(book)
+        self.talk.rebase(lorebooks=(*self.talk.base.lorebooks, book))
         self._say(f"{book.name or path}: {len(book.entries)} entries, from now on")
 
     def save(self, path: str) -> None:
@@ -288,7 +291,7 @@ class Shell:
                 begun = True
                 if status is not None:
                     status.stop()
-                self._print(printable(name or f"{self.talk.character_name}: "), style=style, end="")
+                self._print(printable(name or f"{self.talk.conversation.character_name}: "), style=style, end="")
 
         if status is not None:
             status.start()
@@ -341,7 +344,7 @@ def offered(shell: Shell, line: str) -> Iterable[str]:
         return model_names()
     if command == "/why":
         return [verdict.title for verdict in verdicts_of(shell.talk.plan)] if shell.talk.plan is not None else []
-    return shell.talk.members if command == "/turn" else []
+    return shell.talk.conversation.members if command == "/turn" else []
 
 
 COMMANDS: Final[dict[str, _Command]] = {

@@ -12,15 +12,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UsageError, Where
 from innkeeper.prompt.text import printable, shorten
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.inference.tools.functions import FunctionTool
     from innkeeper.inference.tools.toolbox import Toolbox
     from innkeeper.prompt import Message, Plan
@@ -113,14 +113,6 @@ def _tell(words: str) -> None:
     click.echo(f"innkeeper: {printable(words)}", err=True)
 
 
-class ToolAnswer(NamedTuple):
-    """An answer after the tools were used: its text, why it ended, and what its last request took."""
-
-    text: str
-    end: str | None
-    usage: Mapping[str, Any] | None
-
-
 def answer_with_tools(
     plan: Plan,
     history: Sequence[Message],
@@ -128,7 +120,7 @@ def answer_with_tools(
     tools: Toolbox,
     on_delta: Callable[[str], Any],
     on_calls: Callable[[], Any],
-) -> ToolAnswer:
+) -> PlanAnswer:
     """What the model says to a chat, with as many calls of tools before as it wants; each prompt is built by the plan's tavern.
 
     ``plan`` is the one without calls, ``history`` the chat up to the answer. ``on_delta`` is called with each piece of text, also
@@ -168,7 +160,7 @@ def answer_with_tools(
 
     result = loop.run(None, history, on_event=follow, stream=True)
     summary = result.trace[-1].response_summary
-    return ToolAnswer(result.assistant_text, summary.get("finish_reason"), summary.get("usage"))
+    return PlanAnswer(result.assistant_text, summary.get("finish_reason"), summary.get("usage"))
 
 
 def _options(plan: Plan, handle: ModelHandle) -> dict[str, Any]:

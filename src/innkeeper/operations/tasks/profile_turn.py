@@ -23,7 +23,7 @@ from innkeeper.library.templates.postprocessing import Processed
 from innkeeper.library.tier import TierDecision
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.operations.tasks.answer import REFUSALS
-from innkeeper.operations.tasks.turn import ProfileFacts, Turn, TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn import PreparedTurn, ProfileFacts, TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.turns import Turns
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.message import Message
@@ -72,7 +72,7 @@ async def _taken(turns: Turns, request: TurnRequest, profile: str, models: Model
     return await asyncio.to_thread(turns.keep, turn, facts, Processed(text, text))
 
 
-def _generation(turn: Turn, profile: str) -> GenerationRequest:
+def _generation(turn: PreparedTurn, profile: str) -> GenerationRequest:
     """What the profile is asked: the conversation, and what belongs to it, as a client would send it."""
     prompt, task = turn.task.prompt, turn.task
     told = "\n\n".join(set_off(part) for part in prompt.parts if part.text.strip())

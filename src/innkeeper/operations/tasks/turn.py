@@ -1,4 +1,4 @@
-"""Turn: one turn of a stored conversation: what it is asked for with, what it is once it is prepared, and its answer."""
+"""PreparedTurn: a turn of a stored conversation: its request, what it is once it is prepared, and its answer."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return {"tier": tier, "recalled": self.memories, "remembered": new}
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class PreparedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is prepared: the task, and what is kept already."""
 
     request: TurnRequest

@@ -16,7 +16,7 @@ from typing import Final
 from innkeeper.library.errors import FieldError, TierBlockedError
 from innkeeper.library.templates.postprocessing import PostProcessing
 from innkeeper.operations.tasks.execution import Flow
-from innkeeper.operations.tasks.turn import Turn, TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn import PreparedTurn, TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.turns import Turns, processed_of, require_answer
 
 _SENTENCE: Final = re.compile(r"[.!?…。！？\n][\"'”’)*\]]*\s*\Z")
@@ -33,7 +33,7 @@ _PREFIX_ONLY: Final = frozenset({"labels"})
 class TurnStream:
     """One turn under way. Make one with `begin`, read `texts` to their end, then `answer` is there."""
 
-    def __init__(self, turns: Turns, turn: Turn | TurnAnswer, flow: Flow | None) -> None:
+    def __init__(self, turns: Turns, turn: PreparedTurn | TurnAnswer, flow: Flow | None) -> None:
         self._turns, self._turn, self._flow = turns, turn, flow
         self._sent = ""
         self.answer: TurnAnswer | None = turn if isinstance(turn, TurnAnswer) else None
@@ -68,7 +68,7 @@ class TurnStream:
             yield processed.text.removeprefix(self._sent)
         self.answer = await asyncio.to_thread(self._turns.keep, self._turn, done, processed)
 
-    async def _passed(self, flow: Flow, turn: Turn) -> AsyncGenerator[str]:
+    async def _passed(self, flow: Flow, turn: PreparedTurn) -> AsyncGenerator[str]:
         """What may be passed on before the answer is whole."""
         known, whole, held = flow.so_far(), "", ""
         template = known.prepared.resolution.template

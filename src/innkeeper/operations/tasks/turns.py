@@ -26,7 +26,7 @@ from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import character_ceiling
 from innkeeper.operations.tasks.answer import TaskAnswer
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
-from innkeeper.operations.tasks.turn import CONTINUE, KICKOFF, ProfileFacts, Turn, TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn import CONTINUE, KICKOFF, PreparedTurn, ProfileFacts, TurnAnswer, TurnRequest
 from innkeeper.operations.tasks.written import Written
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
@@ -80,7 +80,7 @@ class Turns:
         done = await self.tasks.finish(turn.task, written, text=processed.text)
         return await asyncio.to_thread(self.keep, turn, done, processed)
 
-    def begin(self, request: TurnRequest) -> Turn | TurnAnswer:
+    def begin(self, request: TurnRequest) -> PreparedTurn | TurnAnswer:
         """Keep what the user says, and prepare its answer; or the answer itself, where there is one already.
 
         It waits for the database. Raises as `take`.
@@ -107,7 +107,7 @@ class Turns:
         if new or (said is not None and known is None):
             facts = (*new, *(one for one in facts if one.id not in {each.id for each in new}))
             prompt = self._prompt(request, row, text, facts if request.memory else (), rows, granted)
-        return Turn(
+        return PreparedTurn(
             request=request,
             conversation=row,
             task=self._task(request, prompt),
@@ -119,7 +119,7 @@ class Turns:
             character=self._character(row),
         )
 
-    def keep(self, turn: Turn, answer: TaskAnswer | ProfileFacts, processed: Processed) -> TurnAnswer:
+    def keep(self, turn: PreparedTurn, answer: TaskAnswer | ProfileFacts, processed: Processed) -> TurnAnswer:
         """Keep an answer; where somebody else has kept one meanwhile, that one. Waits for the database."""
         said, changed = turn.said, processed.changed
         reply = self.library.conversations_of(self.owner).append(
@@ -246,7 +246,7 @@ class Turns:
             tier=granted.value,
         )
 
-    def take_back(self, turn: Turn) -> None:
+    def take_back(self, turn: PreparedTurn) -> None:
         """Take out what the user said, since together with what was said before it does not pass."""
         if turn.said is not None:
             self.library.conversations_of(self.owner).delete_message(turn.said.id)
