@@ -14,7 +14,7 @@ def test_help(run: Run) -> None:
     """The help has the commands in sections, and examples."""
     out = run("library", "--help").out
     places = [
-        out.index(part) for part in ("What is kept:", "  template", "How it is run:", "innkeeper library db init")
+        out.index(part) for part in ("Contents:", "  template", "Administration:", "innkeeper library db init")
     ]
     assert places == sorted(places)
 

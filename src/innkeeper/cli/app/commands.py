@@ -50,41 +50,37 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
     {
         # heading: name: CommandEntry("innkeeper.cli.room.name:name", "What it does, in a line."), in the order of need.
         "Begin here": {
-            "demo": CommandEntry("innkeeper.cli.talk.demo:demo", "Show a whole turn, with a model on this machine."),
+            "demo": CommandEntry("innkeeper.cli.talk.demo:demo", "Run one full turn with a model on this machine."),
             "examples": CommandEntry(
                 "innkeeper.cli.talk.examples:examples", "Write the example cards and chats into a folder."
             ),
-            "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Say something to a card and print the reply."),
+            "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Send one message to a card and print the reply."),
             "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card, or with several."),
-            "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and show why it is as it is."),
-            "inspect": CommandEntry(
-                "innkeeper.cli.app.inspect:inspect", "See and edit a prompt in the browser, live, with reasons."
-            ),
-            "why": CommandEntry(
-                "innkeeper.cli.talk.log_commands:why", "Explain the prompt of something that was said."
-            ),
-            "log": CommandEntry("innkeeper.cli.talk.log_commands:log", "Read and search what was said."),
-            "config": CommandEntry(
-                "innkeeper.cli.settings.config:config", "Settle what commands would have to be told."
-            ),
+            "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and explain it."),
+            "inspect": CommandEntry("innkeeper.cli.app.inspect:inspect", "View and edit a prompt live in the browser."),
+            "why": CommandEntry("innkeeper.cli.talk.log_commands:why", "Explain the prompt behind a logged message."),
+            "log": CommandEntry("innkeeper.cli.talk.log_commands:log", "Read and search the conversation log."),
+            "config": CommandEntry("innkeeper.cli.settings.config:config", "Set defaults for all commands."),
             "keys": CommandEntry(
-                "innkeeper.cli.settings.key_commands:keys", "Store keys of providers; nothing shows one."
+                "innkeeper.cli.settings.key_commands:keys", "Store providers' API keys; none is ever shown."
             ),
             "models": CommandEntry("innkeeper.cli.talk.weights:models", "Install models that run on this machine."),
         },
         "Cards, lore, tokens": {
-            "card": CommandEntry("innkeeper.cli.prompt.card:card", "Look into cards, check, convert and compare them."),
-            "lint": CommandEntry("innkeeper.cli.prompt.lint:lint", "Find what can never have an effect."),
-            "lore": CommandEntry("innkeeper.cli.prompt.lint:lore", "Try lorebooks against a chat, with reasons."),
+            "card": CommandEntry("innkeeper.cli.prompt.card:card", "Show, validate, convert and compare cards."),
+            "lint": CommandEntry("innkeeper.cli.prompt.lint:lint", "Find entries and settings that have no effect."),
+            "lore": CommandEntry("innkeeper.cli.prompt.lint:lore", "Test lorebooks against a chat."),
             "tokens": CommandEntry("innkeeper.cli.prompt.tokens:tokens", "Count tokens for one model or many."),
             "replay": CommandEntry(
                 "innkeeper.cli.prompt.build:replay", "Build a recorded prompt again and compare the bytes."
             ),
-            "parity": CommandEntry("innkeeper.cli.prompt.build:parity", "Run golden cases of the originals."),
+            "parity": CommandEntry(
+                "innkeeper.cli.prompt.build:parity", "Run the golden cases of the original systems."
+            ),
         },
         "Prompts, pictures and workers": {
             "enhance-prompt": CommandEntry(
-                "innkeeper.cli.tasks.enhance:enhance_prompt", "Make a prompt for an image or video model."
+                "innkeeper.cli.tasks.enhance:enhance_prompt", "Write a prompt for an image or video model."
             ),
             "playground-chat": CommandEntry(
                 "innkeeper.cli.tasks.talk:playground_chat", "Take a turn of a conversation."
@@ -94,33 +90,33 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
                 "innkeeper.cli.tasks.talk:character_suggestions", "Suggest parts of a character."
             ),
             "generate-scene": CommandEntry(
-                "innkeeper.cli.tasks.scene:generate_scene", "Make a picture of a moment of a story."
+                "innkeeper.cli.tasks.scene:generate_scene", "Generate an image of a moment of a story."
             ),
-            "queue-job": CommandEntry("innkeeper.cli.tasks.media:queue_job", "Have a picture or a video made."),
-            "fal-image": CommandEntry("innkeeper.cli.tasks.media:fal_image", "Have one made at fal."),
-            "replicate-image": CommandEntry("innkeeper.cli.tasks.media:replicate_image", "Have one made at Replicate."),
+            "queue-job": CommandEntry("innkeeper.cli.tasks.media:queue_job", "Generate an image or a video."),
+            "fal-image": CommandEntry("innkeeper.cli.tasks.media:fal_image", "Generate one at fal."),
+            "replicate-image": CommandEntry("innkeeper.cli.tasks.media:replicate_image", "Generate one at Replicate."),
             "get-active-worker-url": CommandEntry(
-                "innkeeper.cli.tasks.media:get_active_worker_url", "Tell where a worker is."
+                "innkeeper.cli.tasks.media:get_active_worker_url", "Print the address of a worker."
             ),
         },
         "Operation": {
             "profile": CommandEntry(
-                "innkeeper.cli.prompt.profile:profile", "Bundle a card with what it needs under a model's name."
+                "innkeeper.cli.prompt.profile:profile", "Bundle a card and its assets under a model name."
             ),
-            "serve": CommandEntry("innkeeper.cli.app.service:serve", "Answer HTTP calls of prompt operations."),
-            "call": CommandEntry(
-                "innkeeper.cli.app.service:call", "Run one operation of the gateway, here or in a service."
+            "serve": CommandEntry("innkeeper.cli.app.service:serve", "Run the HTTP service."),
+            "call": CommandEntry("innkeeper.cli.app.service:call", "Run one gateway operation, here or in a service."),
+            "image": CommandEntry("innkeeper.cli.run.jobs:image", "Generate an image."),
+            "video": CommandEntry("innkeeper.cli.run.jobs:video", "Generate a video."),
+            "job": CommandEntry("innkeeper.cli.run.jobs:job", "List, control and run image and video jobs."),
+            "worker": CommandEntry(
+                "innkeeper.cli.run.worker:worker", "Run a worker that executes requests for services."
             ),
-            "image": CommandEntry("innkeeper.cli.run.jobs:image", "Have a picture made."),
-            "video": CommandEntry("innkeeper.cli.run.jobs:video", "Have a video made."),
-            "job": CommandEntry("innkeeper.cli.run.jobs:job", "Look at jobs of pictures and videos; carry them out."),
-            "worker": CommandEntry("innkeeper.cli.run.worker:worker", "Execute messages for services, adding nothing."),
-            "route": CommandEntry("innkeeper.cli.route.route:route", "Tell where requests go, and why."),
-            "admin": CommandEntry("innkeeper.cli.run.prompt:admin", "Run the prompts of tools that are models."),
-            "mcp": CommandEntry("innkeeper.cli.mcp.command:mcp", "Let an assistant work on cards, by its tools."),
-            "library": CommandEntry("innkeeper.cli.keep.group:library", "Administer the database of applications."),
+            "route": CommandEntry("innkeeper.cli.route.route:route", "Explain where requests are routed."),
+            "admin": CommandEntry("innkeeper.cli.run.prompt:admin", "Run prompts of model tools."),
+            "mcp": CommandEntry("innkeeper.cli.mcp.command:mcp", "Serve card tools to an assistant over MCP."),
+            "library": CommandEntry("innkeeper.cli.keep.group:library", "Administer the library's database."),
             "limits": CommandEntry("innkeeper.cli.app.limits:limits", "List every limit, and how it is set."),
-            "completion": CommandEntry("innkeeper.cli.settings.completion:completion", "Let a shell complete words."),
+            "completion": CommandEntry("innkeeper.cli.settings.completion:completion", "Set up shell completion."),
         },
     }
 )

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     "inspect", epilog=examples("innkeeper inspect", "innkeeper inspect card.png book.json", "innkeeper inspect cards")
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), shell_complete=offered_files)
-@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Where it listens; any free port if left out.")
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, help="The port to listen on (default: any free one)."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @json_option
 def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bool) -> None:
-    """Open FILES, or a FOLDER, in the inspector: a page that shows the prompt, and why it is so, while you type.
+    """Open FILES or a FOLDER in the inspector, a page that shows and explains the prompt while you type.
 
-    Files are cards, lorebooks, presets, personas, a chat, a build request, told apart by their content. Without any it opens
-    the example that comes with Innkeeper. The page is for this machine alone, loads nothing from elsewhere, and opens by an
-    address that works once. Nothing is written before you save; what was there is kept beside it. Ctrl-C ends it.
+    Files are cards, lorebooks, presets, personas, a chat or a build request, recognised by their content. The default is the
+    packaged example. The page is served to this machine only, loads nothing from elsewhere, and opens with an address
+    that works once. Nothing is written before you save, and the previous version is backed up. Ctrl-C ends it.
     """
     import json
 

@@ -37,13 +37,13 @@ class Limit(NamedTuple):
 
 
 @click.command()
-@click.option("--markdown", "as_markdown", is_flag=True, help="Print the table as it stands in the documentation.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the table as Markdown, as in the documentation.")
 @click.argument("words", nargs=-1)
 @json_option
 def limits(words: tuple[str, ...], *, as_markdown: bool, as_json: bool) -> None:
-    """List every limit: its default, what it bounds, what happens beyond it, how it is set.
+    """List every limit: its default, what it bounds, what happens beyond it, and how to set it.
 
-    WORDS choose those whose line has all of them: `innkeeper limits patterns seconds`.
+    WORDS select the lines that contain all of them: `innkeeper limits patterns seconds`.
     """
     chosen = [
         limit for limit in named_limits() if all(word.lower() in " ".join(map(str, limit)).lower() for word in words)

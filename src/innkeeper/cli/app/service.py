@@ -27,70 +27,80 @@ _LAST_PORT: Final = 65_535
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True, help="0 takes any free one.")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder with presets, characters, conversations ...")
 @click.option(
-    "--database", metavar="URL|PATH", help="The library's database, whose tools are run; its own place if none."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but this machine's needs a key."
+)
+@click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True, help="0 picks a free port.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Folder with presets, characters, conversations and so on."
 )
 @click.option(
-    "--grpc-port", type=click.IntRange(0, 65_535), help="Where gRPC is answered; one above --port where left out."
+    "--database",
+    metavar="URL|PATH",
+    help="The library's database with the tools to run (default: in Innkeeper's folder).",
 )
-@click.option("--no-grpc", is_flag=True, help="Answer no gRPC.")
+@click.option("--grpc-port", type=click.IntRange(0, 65_535), help="Port for gRPC (default: one above --port).")
+@click.option("--no-grpc", is_flag=True, help="Do not serve gRPC.")
 @click.option(
     "--profile",
     "profiles",
     metavar="FOLDER",
     multiple=True,
     shell_complete=offered_profiles,
-    help="A profile, or a folder of some, that clients call as models; repeatable. smarttavern: the gateway as the original.",
+    help="A profile or a folder of profiles, called as models; repeatable. `smarttavern` selects the original's gateway.",
 )
-@click.option("--stored-profiles", is_flag=True, help="The profiles of the library's database, too.")
+@click.option("--stored-profiles", is_flag=True, help="Also serve the profiles stored in the library's database.")
 @click.option(
     "--route",
     "routes",
     metavar="NAME=PROVIDER:MODEL",
     multiple=True,
-    help="A model that clients may name, beside `local` and the aliases of the configuration; repeatable.",
+    help="A model that clients may name, in addition to `local` and the configured aliases; repeatable.",
 )
 @click.option(
     "--states",
     type=click.Choice(["memory", "database"]),
     default="memory",
     show_default=True,
-    help="Where conversations with profiles are kept between turns.",
+    help="Where to store conversations with profiles between turns.",
 )
-@click.option("--key-file", type=click.Path(path_type=Path), help="Keys that callers need, one a line.")
-@click.option("--cors-origin", "cors_origins", multiple=True, help="A web origin that may call. May be repeated.")
+@click.option("--key-file", type=click.Path(path_type=Path), help="File of the keys that callers need, one per line.")
+@click.option(
+    "--cors-origin", "cors_origins", multiple=True, help="A web origin that may call the service; repeatable."
+)
 @click.option(
     "--allow-host",
     "allow_hosts",
     metavar="HOST[:PORT]",
     multiple=True,
-    help="A host of this machine or network that addresses in tools may name; repeatable.",
+    help="A local or private host that addresses of tools may use; repeatable.",
 )
 @click.option(
     "--price",
     "prices",
     metavar="ROUTE=INPUT,OUTPUT",
     multiple=True,
-    help="What a million tokens of a route cost, for the spending of keys; ROUTE may have *; repeatable.",
+    help="Price of a million tokens of a route, for the spending limits of keys; ROUTE may contain *; repeatable.",
 )
 @click.option(
     "--inspector",
     metavar="[FOLDER]",
     is_flag=False,
     flag_value="",
-    help="The inspector too, at /inspector/: of the files of a folder, or of the example that comes with Innkeeper.",
+    help="Also serve the inspector at /inspector/, for a folder's files or the packaged example.",
 )
-@click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
-@click.option("--max-body", type=click.IntRange(1), help="Bytes of one request.")
-@click.option("--max-calls", type=click.IntRange(1), help="Calls at once.")
-@click.option("--time-budget", type=click.FloatRange(0, min_open=True), help="Seconds of one call, waiting included.")
-@click.option("--cpu-budget", type=click.FloatRange(0, min_open=True), help="Seconds that a call may keep a processor.")
-@click.option("--max-answers", type=click.IntRange(1), help="Calls that wait for a model at once, streams among them.")
+@click.option("--no-python", is_flag=True, help="Disable the {{python:...}} macro.")
+@click.option("--max-body", type=click.IntRange(1), help="Maximum bytes of one request.")
+@click.option("--max-calls", type=click.IntRange(1), help="Maximum calls at once.")
 @click.option(
-    "--stop-seconds", type=click.IntRange(1), help="What calls under way get when the service is told to stop."
+    "--time-budget", type=click.FloatRange(0, min_open=True), help="Maximum seconds of one call, including waiting."
+)
+@click.option("--cpu-budget", type=click.FloatRange(0, min_open=True), help="Maximum processor seconds of one call.")
+@click.option(
+    "--max-answers", type=click.IntRange(1), help="Maximum calls that wait for a model at once, including streams."
+)
+@click.option(
+    "--stop-seconds", type=click.IntRange(1), help="Time for running calls to finish when the service is stopped."
 )
 @click.option(
     "--log",
@@ -98,26 +108,26 @@ _LAST_PORT: Final = 65_535
     type=click.Choice(["none", "text", "json"]),
     default="none",
     show_default=True,
-    help="A line a call on standard error, without prompts and keys.",
+    help="Log one line per call to standard error, without prompts and keys.",
 )
 @click.option(
-    "--job-threads", type=click.IntRange(0), default=4, show_default=True, help="Jobs carried out here at once."
+    "--job-threads", type=click.IntRange(0), default=4, show_default=True, help="Jobs to run at once in this process."
 )
-@click.option("--job-budget", type=click.FloatRange(0), help="US dollars that a key may spend on jobs in a day.")
-@click.option("--public-url", help="Where providers reach this service, to tell of jobs.")
-@click.option("--workers", type=click.IntRange(1), help="Processes that compute calls, at most.")
+@click.option("--job-budget", type=click.FloatRange(0), help="US dollars that a key may spend on jobs per day.")
+@click.option("--public-url", help="Public address of this service, for callbacks of job providers.")
+@click.option("--workers", type=click.IntRange(1), help="Maximum number of processes that compute calls.")
 @click.option(
     "--start-method",
     type=click.Choice(["fork", "spawn"]),
-    help="How those processes start: as copies, or each from nothing; what suits the system where left out.",
+    help="How those processes start (default: what suits the system).",
 )
-@click.option("--worker-memory", type=click.IntRange(1), help="Bytes that one call may take.")
+@click.option("--worker-memory", type=click.IntRange(1), help="Maximum memory of one call, in bytes.")
 @click.option(
     "--limit",
     "limits",
     metavar="NAME=NUMBER",
     multiple=True,
-    help="What one call may take at most: seconds, steps or output (characters made); repeatable.",
+    help="A limit of one call: seconds, steps or output (characters); repeatable.",
 )
 @json_option
 def serve(
@@ -131,10 +141,10 @@ def serve(
     log_format: str,
     **options: Any,
 ) -> None:
-    """Answer HTTP calls: of models at /v1, as OpenAI and Anthropic have them, and of prompt operations.
+    """Run the HTTP service: models at /v1 with OpenAI's and Anthropic's APIs, and prompt operations.
 
-    A key is read from INNKEEPER_SERVICE_KEY and --key-file. Without one the service is open, and only on this machine. In the
-    file, what a key may do can stand behind it, as in KEY scope=chat rate=60 seconds=0.5.
+    Keys are read from INNKEEPER_SERVICE_KEY and --key-file. Without a key the service is open, on this machine only. In the
+    file a key's permissions can follow it, as in KEY scope=chat rate=60 seconds=0.5.
     """
     import json
 
@@ -224,22 +234,24 @@ _UNAVAILABLE: Final = 69
 @click.command()
 @click.argument("path")
 @click.argument("file", type=click.File("rb"), required=False)
-@click.option("--namespace", type=click.Choice(["modules", "workflow", "plugins"]), help="Where the operation is.")
-@click.option("--url", help="Call the service at this address instead, such as http://127.0.0.1:8050.")
-@click.option("--data", type=click.Path(path_type=Path), help="The data folder, for operations on files.")
+@click.option(
+    "--namespace", type=click.Choice(["modules", "workflow", "plugins"]), help="Which system the operation belongs to."
+)
+@click.option("--url", help="Call the service at this address, such as http://127.0.0.1:8050.")
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder for operations on files.")
 @click.option("--profile", default="fixed", show_default=True, help="fixed, or smarttavern.")
-@click.option("--no-python", is_flag=True, help="Switch the {{python:...}} macro off.")
-@click.option("--now", help="The moment of the call, ISO 8601; the machine's where left out.")
-@click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one where left out.")
-@click.option("--explain", is_flag=True, help="Tell what was left out and why.")
+@click.option("--no-python", is_flag=True, help="Disable the {{python:...}} macro.")
+@click.option("--now", help="Time of the call, ISO 8601 (default: now).")
+@click.option("--seed", type=click.IntRange(0), help="Random seed (default: a new one).")
+@click.option("--explain", is_flag=True, help="Report what was left out and why.")
 @json_option
 def call(path: str, file: IO[bytes] | None, namespace: str | None, *, as_json: bool, **options: Any) -> int:
     """Run the operation at PATH, such as smarttavern/macro/process_text.
 
-    Its arguments are a JSON object in FILE (- for standard input), none where it is left out. With --json the reply is printed
+    Its arguments are a JSON object in FILE (- for standard input); none if omitted. With --json the reply is printed
     byte for byte as the service sends it.
 
-    Exits with 65 where the operation answers with an error, 2 for arguments that do not fit it.
+    Exits with 65 if the operation answers with an error, with 2 for invalid arguments.
     """
     body = b"" if file is None else file.read(MAX_BODY + 1)  # one byte more than is taken tells that it is too large
     status, reply = _answer(path, body, namespace, options)

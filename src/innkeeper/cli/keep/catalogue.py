@@ -44,7 +44,7 @@ _TIERS: Final = click.Choice(["sfw", "nsfw"])
 
 @click.group()
 def provider() -> None:
-    """Keep the providers of models: addresses, authentication, limits. A key is set with `innkeeper library vault set`."""
+    """Manage the providers of models: addresses, authentication, limits. `innkeeper library vault set` sets a key."""
 
 
 PROVIDERS: Final = RowKind(
@@ -63,34 +63,34 @@ PROVIDERS: Final = RowKind(
 )
 
 provider.add_command(list_command(PROVIDERS, "List the providers by name."))
-provider.add_command(show_command(PROVIDERS, "Show a provider with everything that is known of it."))
+provider.add_command(show_command(PROVIDERS, "Show a provider with all its columns."))
 provider.add_command(
     set_command(
         PROVIDERS,
-        "Add the provider NAME, or change the columns that are named.",
+        "Add the provider NAME, or change the given columns.",
         click.option("--base-url", help="The address of its API."),
-        click.option("--secret-name", help="The name of its key in the vault."),
+        click.option("--secret-name", help="Name of its key in the vault."),
     )
 )
-provider.add_command(remove_command(PROVIDERS, "Take the provider NAME out; one that still has models stays."))
+provider.add_command(remove_command(PROVIDERS, "Remove the provider NAME; refused while it has models."))
 
 # ------------------------------------------------------------------------------------------------------------------ models
 
 
 @click.group()
 def model() -> None:
-    """Keep the catalogue of models. Lower priorities come first. To install one on this machine: `innkeeper models`."""
+    """Manage the catalogue of models. Lower priorities come first. `innkeeper models` installs one on this machine."""
 
 
 MODELS: Final = RowKind("ModelStore", "models", "KEY", {})
 
 
 @model.command("list")
-@click.option("--modality", type=_MODALITY, help="Only those of this kind.")
-@click.option("--task", help="Only active ones that do this task, its default first.")
+@click.option("--modality", type=_MODALITY, help="Only this kind.")
+@click.option("--task", help="Only active models for this task, its default first.")
 @database_options
 def list_models(url: str | None, *, modality: str | None, task: str | None, as_json: bool) -> None:
-    """List the models in their order."""
+    """List the models by priority."""
     from innkeeper.library.models.stores import ModelStore
 
     with opened(url) as library:
@@ -141,24 +141,22 @@ def _provider_id(library: Library, values: dict[str, Any]) -> None:
             values["provider_id"] = store.get(name).id
 
 
-model.add_command(
-    show_command(MODELS, "Show the model KEY with everything that is known of it.", more=_provider_and_tasks)
-)
+model.add_command(show_command(MODELS, "Show the model KEY with all its columns.", more=_provider_and_tasks))
 model.add_command(
     set_command(
         MODELS,
-        "Add the model KEY, or change the columns that are named.",
-        click.option("--provider", "provider_name", help="Who runs it: a provider's name."),
+        "Add the model KEY, or change the given columns.",
+        click.option("--provider", "provider_name", help="The provider that runs it."),
         click.option("--modality", type=_MODALITY, help="Its kind."),
         click.option("--family", "model_family", help="Its family."),
-        click.option("--task", "tasks", multiple=True, help="What it does; may be repeated."),
+        click.option("--task", "tasks", multiple=True, help="A task that it does; repeatable."),
         click.option("--window", "context_window", type=click.IntRange(min=1), help="Its context window, in tokens."),
         click.option("--priority", type=int, help="Lower comes first."),
-        click.option("--tier-ceiling", type=_TIERS, help="The highest tier that it serves."),
+        click.option("--tier-ceiling", type=_TIERS, help="The highest tier it serves."),
         resolve=_provider_id,
     )
 )
-model.add_command(remove_command(MODELS, "Take the model KEY out."))
+model.add_command(remove_command(MODELS, "Remove the model KEY."))
 
 
 @model.command()
@@ -181,7 +179,7 @@ def default(task: str, key: str, url: str | None, *, as_json: bool) -> None:
 
 @click.group()
 def tool() -> None:
-    """Keep the definitions of tools: what a model may call, with which arguments."""
+    """Manage the definitions of tools: what a model may call, with which arguments."""
 
 
 TOOLS: Final = RowKind(
@@ -200,19 +198,24 @@ TOOLS: Final = RowKind(
 
 tool.add_command(list_command(TOOLS, "List the tools by name."))
 tool.add_command(show_command(TOOLS, "Show the tool NAME with its definition.", name="get"))
-tool.add_command(remove_command(TOOLS, "Take the tool NAME out.", name="delete", done="deleted"))
+tool.add_command(remove_command(TOOLS, "Remove the tool NAME.", name="delete", done="deleted"))
 
 
 @tool.command("set")
 @click.argument("name")
-@click.option("--file", "path", type=click.Path(path_type=Path), help="The definition, as JSON or YAML (-: the input).")
-@click.option("--description", help="What it does; the definition's own where left out.")
+@click.option(
+    "--file",
+    "path",
+    type=click.Path(path_type=Path),
+    help="File with the definition, JSON or YAML (-: standard input).",
+)
+@click.option("--description", help="What it does (default: the definition's description).")
 @click.option("--active/--inactive", "is_active", default=None, help="Whether it is offered to models.")
-@click.option("--provider", help="Who runs it, where it is run by a model: a provider's name.")
+@click.option("--provider", help="The provider, if a model runs the tool.")
 @click.option("--model", help="The model that runs it.")
-@click.option("--base-url", help="The address, where it is another than the provider's.")
-@click.option("--secret-name", help="The name of its key in the vault.")
-@click.option("--setting", "words", multiple=True, metavar="NAME=JSON", help="What it is called with; may be repeated.")
+@click.option("--base-url", help="The address, if it differs from the provider's.")
+@click.option("--secret-name", help="Name of its key in the vault.")
+@click.option("--setting", "words", multiple=True, metavar="NAME=JSON", help="A setting of its calls; repeatable.")
 @who_option
 @database_options
 def set_tool(
@@ -226,7 +229,7 @@ def set_tool(
     as_json: bool,
     **columns: Any,
 ) -> None:
-    """Add the tool NAME, or change what is named. The definition is an object, with its parameters as a JSON Schema."""
+    """Add the tool NAME, or change the given columns. The definition is an object with parameters as a JSON Schema."""
     definition = None if path is None else dict(object_of(path))
     if description is None and definition is not None:
         description = definition.get("description")
@@ -243,7 +246,7 @@ def set_tool(
 
 @click.group()
 def negative() -> None:
-    """Keep the fragments of negative prompts, by family of models, tier and generation mode. Lower priorities come first."""
+    """Manage the fragments of negative prompts, by model family, tier and generation mode. Lower priorities come first."""
 
 
 NEGATIVES: Final = RowKind(
@@ -264,22 +267,22 @@ NEGATIVES: Final = RowKind(
 negative.add_command(
     list_command(
         NEGATIVES,
-        "List the fragments in their order.",
-        click.option("--family", "model_type", help="Only those of this family."),
-        click.option("--content-mode", help="Only those of this tier."),
-        click.option("--mode", "generation_mode", type=_MODES, help="Only those of this mode."),
+        "List the fragments by priority.",
+        click.option("--family", "model_type", help="Only this family."),
+        click.option("--content-mode", help="Only this tier."),
+        click.option("--mode", "generation_mode", type=_MODES, help="Only this mode."),
     )
 )
-negative.add_command(show_command(NEGATIVES, "Show one fragment with everything that is known of it."))
-negative.add_command(remove_command(NEGATIVES, "Take a fragment out."))
+negative.add_command(show_command(NEGATIVES, "Show one fragment with all its columns."))
+negative.add_command(remove_command(NEGATIVES, "Remove a fragment."))
 
 
 @negative.command()
 @click.argument("text")
-@click.option("--family", "model_type", required=True, help="The family of models that it is for.")
-@click.option("--content-mode", type=_TIERS, help="Its tier; sfw where left out.")
-@click.option("--mode", "generation_mode", type=_MODES, help="Its generation mode; txt2img where left out.")
-@click.option("--priority", type=int, help="Lower comes first; 1 where left out.")
+@click.option("--family", "model_type", required=True, help="The model family that it is for.")
+@click.option("--content-mode", type=_TIERS, help="Its tier (default: sfw).")
+@click.option("--mode", "generation_mode", type=_MODES, help="Its generation mode (default: txt2img).")
+@click.option("--priority", type=int, help="Priority; lower comes first (default: 1).")
 @set_option
 @who_option
 @database_options
@@ -293,7 +296,7 @@ def add(
     as_json: bool,
     **columns: Any,
 ) -> None:
-    """Add the fragment TEXT; commas part it into several things."""
+    """Add the fragment TEXT; commas separate its terms."""
     from innkeeper.library.models.stores import NegativeStore
 
     values = row_values(NegativeStore.table, words, path, negative_prompt=text, **columns)
@@ -303,9 +306,10 @@ def add(
 
 
 @negative.command()
-@click.option("--family", default="", help="The family of models.")
+@click.option("--family", default="", help="The model family.")
 @click.option(
-    "--target", help="A model of the catalogue: its family, its limits, whether it takes negative prompts at all."
+    "--target",
+    help="A model of the catalogue, which gives the family, the limits and whether it takes negative prompts.",
 )
 @click.option("--mode", type=_MODES, default="txt2img", show_default=True, help="The generation mode.")
 @click.option("--text", default="", help="The user's own negative prompt, which comes last.")

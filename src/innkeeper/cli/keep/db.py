@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 @click.group()
 def db() -> None:
-    """Look after the database of the library: a SQLite file, or PostgreSQL.
+    """Manage the database of the library: a SQLite file, or PostgreSQL.
 
-    Which one is said by --database, else by $INNKEEPER_DATABASE_URL; else it is a file in Innkeeper's folder.
+    It is named by --database, else by $INNKEEPER_DATABASE_URL; the default is a file in Innkeeper's folder.
     """
 
 
 @db.command()
 @database_options
 def upgrade(url: str | None, *, as_json: bool) -> None:
-    """Make the database, or bring its schema up to date."""
+    """Create the database, or bring its schema up to date."""
     with _opened(url, upgrade=False, create=True, check=False) as library:
         before, after = library.upgrade()
         facts = {"database": library.place, "before": before, "after": after, "changed": before != after}
@@ -57,7 +57,7 @@ def upgrade(url: str | None, *, as_json: bool) -> None:
 @db.command()
 @database_options
 def status(url: str | None, *, as_json: bool) -> None:
-    """Show where the library is kept, its schema, its revision and how many rows its tables have."""
+    """Show the library's location, schema, revision and row counts."""
     from innkeeper.library.db.engine import status_of
 
     with _opened(url, create=False, upgrade=False, check=False) as library:
@@ -78,9 +78,9 @@ def status(url: str | None, *, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @database_options
 def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
-    """Write a backup of everything to PATH and verify it; others may go on writing.
+    """Write a full backup to PATH and verify it; other processes may write meanwhile.
 
-    From SQLite it is a copy of the database, with its checksum in a file beside it; from PostgreSQL lines of JSON.
+    From SQLite it is a copy of the database with a checksum file; from PostgreSQL it is JSON lines.
     """
     from innkeeper.library.db.backup import back_up
     from innkeeper.library.db.engine import status_of
@@ -92,12 +92,12 @@ def backup(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
 
 @db.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Replace what the library holds.")
+@click.option("--force", is_flag=True, help="Replace the contents of the library.")
 @database_options
 def restore(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
-    """Put the backup PATH in place of what the library holds, in one step.
+    """Replace the contents of the library with the backup PATH, atomically.
 
-    A backup from SQLite can be restored into PostgreSQL and the other way round.
+    A backup of SQLite can be restored into PostgreSQL and vice versa.
     """
     from innkeeper.library.db.backup import restore as put_back
 
@@ -114,13 +114,15 @@ def _tell_backup(backup: Any, done: str, *, as_json: bool) -> None:
 
 @db.command("export")
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
-@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; by PATH's ending, else JSON.")
+@click.option(
+    "--form", type=click.Choice(["json", "yaml"]), help="The format (default: by PATH's extension, else JSON)."
+)
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @database_options
 def export(path: Path, form: str | None, url: str | None, *, force: bool, as_json: bool) -> None:
-    """Write templates, negative prompts, providers, models, tools, policies, lists and settings to PATH, or to the output.
+    """Export templates, negative prompts, providers, models, tools, policies, lists and settings to PATH or standard output.
 
-    Equal libraries give equal bytes. Secrets, people's data and logs are not part of it: see `innkeeper library db backup`.
+    Equal libraries give equal bytes. Secrets, user data and logs are not included: see `innkeeper library db backup`.
     """
     from innkeeper.content.files.saving import save_bytes
     from innkeeper.library.transfer.exporting import export_library
@@ -139,12 +141,12 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
 
 @db.command("import")
 @click.argument("path", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; guessed from the text where left out.")
+@click.option("--form", type=click.Choice(["json", "yaml"]), help="The format (default: detected).")
 @who_option
-@click.option("--dry-run", is_flag=True, help="Find out what would happen, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Report what would happen without changing anything.")
 @database_options
 def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run: bool, as_json: bool) -> None:
-    """Take in the export PATH (`-`: the input), all of it or, where something is wrong with it, nothing."""
+    """Import the export PATH (`-`: standard input), completely or, on any error, not at all."""
     from innkeeper.library.transfer.format import parse
     from innkeeper.library.transfer.importing import items_of
 
@@ -165,9 +167,9 @@ def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run:
 @click.option("--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="How many rows to show.")
 @database_options
 def query(statement: str, limit: int, url: str | None, *, as_json: bool) -> None:
-    """Run one SQL STATEMENT that reads, and show its rows.
+    """Run one read-only SQL STATEMENT and show its rows.
 
-    On SQLite, too, NOW() and INTERVAL '24 hours' mean what they mean on PostgreSQL.
+    NOW() and INTERVAL '24 hours' work on SQLite as on PostgreSQL.
     """
     from innkeeper.library.db.queries import query as ask
 
@@ -196,13 +198,13 @@ def _opened(url: str | None, *, check: bool = True, create: bool = True, upgrade
 
 @click.group()
 def cache() -> None:
-    """Look at what requests are answered from, and build it anew."""
+    """Show or rebuild the cached catalogue that requests are answered from."""
 
 
 @cache.command()
 @database_options
 def show(url: str | None, *, as_json: bool) -> None:
-    """Show the catalogue as a process reads it now, and the snapshot."""
+    """Show the catalogue as a process reads it now, and its snapshot."""
     with opened(url) as library:
         facts = library.cache.show()
     if as_json:
@@ -236,7 +238,7 @@ def show(url: str | None, *, as_json: bool) -> None:
 @cache.command()
 @database_options
 def rebuild(url: str | None, *, as_json: bool) -> None:
-    """Read everything from the database and keep it as the snapshot, in its file and in the database."""
+    """Read the catalogue from the database and store it as the snapshot, in its file and in the database."""
     with opened(url) as library:
         facts = library.cache.rebuild()
     if as_json:
@@ -250,17 +252,19 @@ def rebuild(url: str | None, *, as_json: bool) -> None:
 
 @click.group()
 def logs() -> None:
-    """Read the log: one row for every call. For other questions there is `innkeeper library db query`."""
+    """Read the log, one row per call. For other queries see `innkeeper library db query`."""
 
 
 @logs.command("show")
 @click.option(
     "--limit", type=click.IntRange(min=1, max=10_000), default=20, show_default=True, help="How many, newest first."
 )
-@click.option("--since", help="Only those after this: 24h, '7 days', 2026-01-15T12:00:00Z.")
-@click.option("--template", "template_name", help="Only those of this template.")
-@click.option("--status", type=click.Choice(["ok", "degraded", "blocked", "error"]), help="Only those that ended so.")
-@click.option("--request", "request_id", help="Only that of this request.")
+@click.option("--since", help="Only calls after this: 24h, '7 days', 2026-01-15T12:00:00Z.")
+@click.option("--template", "template_name", help="Only calls with this template.")
+@click.option(
+    "--status", type=click.Choice(["ok", "degraded", "blocked", "error"]), help="Only calls with this status."
+)
+@click.option("--request", "request_id", help="Only the call of this request.")
 @database_options
 def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool, **where: str | None) -> None:
     """Show the newest calls."""
@@ -294,11 +298,11 @@ def show_calls(url: str | None, *, limit: int, since: str | None, as_json: bool,
 
 @logs.command()
 @click.option(
-    "--since", default="24h", show_default=True, help="Those after this: 24h, '7 days', 2026-01-15T12:00:00Z, all."
+    "--since", default="24h", show_default=True, help="Only calls after this: 24h, '7 days', 2026-01-15T12:00:00Z, all."
 )
 @database_options
 def stats(url: str | None, *, since: str, as_json: bool) -> None:
-    """Show how often, how fast and from where templates answered. Percentiles are exact, by nearest rank."""
+    """Show how often, how fast and from which source templates answered. Percentiles are exact, by nearest rank."""
     import msgspec
 
     from innkeeper.library.log.logs import log_stats, since_moment

@@ -8,28 +8,24 @@ from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
 
 _SECTIONS = MappingProxyType(
     {
-        "What is kept": {
+        "Contents": {
             "template": CommandEntry(
-                "innkeeper.cli.keep.template:template", "Prompt templates: versions, labels, which answers and why."
+                "innkeeper.cli.keep.template:template", "Prompt templates: versions, labels, resolution."
             ),
-            "model": CommandEntry(
-                "innkeeper.cli.keep.catalogue:model", "The catalogue of models that the library answers for."
-            ),
+            "model": CommandEntry("innkeeper.cli.keep.catalogue:model", "The library's catalogue of models."),
             "provider": CommandEntry("innkeeper.cli.keep.catalogue:provider", "The providers of models."),
             "tool": CommandEntry("innkeeper.cli.keep.catalogue:tool", "The tools that models may call."),
             "negative": CommandEntry(
-                "innkeeper.cli.keep.catalogue:negative", "Fragments of negative prompts, and what they join to."
+                "innkeeper.cli.keep.catalogue:negative", "Fragments of negative prompts, and how they are joined."
             ),
             "worker": CommandEntry("innkeeper.cli.keep.workers:worker", "The workers that execute requests."),
-            "vault": CommandEntry("innkeeper.cli.keep.vault:vault", "Secrets, encrypted; no command shows one."),
+            "vault": CommandEntry("innkeeper.cli.keep.vault:vault", "Encrypted secrets; no command shows one."),
         },
-        "How it is run": {
-            "db": CommandEntry("innkeeper.cli.keep.db:db", "The database: schema, backups, imports, questions."),
-            "cache": CommandEntry(
-                "innkeeper.cli.keep.db:cache", "What requests are answered from, and building it anew."
-            ),
+        "Administration": {
+            "db": CommandEntry("innkeeper.cli.keep.db:db", "The database: schema, backups, imports, queries."),
+            "cache": CommandEntry("innkeeper.cli.keep.db:cache", "The cached catalogue, and rebuilding it."),
             "logs": CommandEntry("innkeeper.cli.keep.db:logs", "The log of calls: times, percentiles."),
-            "tier": CommandEntry("innkeeper.cli.keep.tier:tier", "Which audience a text may be served for, and why."),
+            "tier": CommandEntry("innkeeper.cli.keep.tier:tier", "Which audience a text may be served to, and why."),
         },
     }
 )
@@ -44,7 +40,7 @@ _SECTIONS = MappingProxyType(
     ),
 )
 def library() -> None:
-    """Keep templates, a catalogue of models, secrets and logs in a database, for applications that many people use.
+    """Manage templates, a catalogue of models, secrets and logs in a database, for applications with many users.
 
-    Nothing of it is needed for `ask` and `chat`: their keys are in `innkeeper keys`, what was said in `innkeeper log`.
+    `ask` and `chat` do not need it: their keys are in `innkeeper keys`, their messages in `innkeeper log`.
     """

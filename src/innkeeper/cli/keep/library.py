@@ -60,7 +60,7 @@ def audience_options(command: F) -> F:
     command = click.option(
         "--age-record",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="JSON that a verifier wrote about the account: verified, method, expiry, verifier.",
+        help="A verifier's JSON record of the account: verified, method, expiry, verifier.",
     )(command)
     text = "The tier asked for (sfw, nsfw). What is granted depends on the operator's policy and the age record."
     return click.option("--content-mode", default="sfw", show_default=True, help=text)(command)

@@ -192,12 +192,12 @@ def json_value(name: str, word: str, asset: str | None = None) -> Any:
 def set_option(command: Any) -> Any:
     """Give a command ``--set`` (as ``words``) and ``--file`` (as ``path``)."""
     command = click.option(
-        "--file", "path", type=click.Path(path_type=Path), help="Columns in a JSON or YAML file (-: the input)."
+        "--file", "path", type=click.Path(path_type=Path), help="Columns in a JSON or YAML file (-: standard input)."
     )(command)
     return click.option(
         "--set",
         "words",
         multiple=True,
         metavar="COLUMN=VALUE",
-        help="A column; may be repeated. JSON where the column is.",
+        help="A column; repeatable. The value is JSON if the column is.",
     )(command)

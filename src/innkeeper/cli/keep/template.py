@@ -36,21 +36,19 @@ _CHANGES = "innkeeper.cli.keep.template_changes"
 @click.group(
     cls=LazyGroup,
     entries={
-        "create": CommandEntry(f"{_CHANGES}:create", "Make a template with its first version."),
-        "edit": CommandEntry(f"{_CHANGES}:edit", "Make a new version, in an editor or from a file."),
-        "export": CommandEntry(f"{_CHANGES}:export", "Write templates to a file, or to the output."),
-        "import": CommandEntry(
-            f"{_CHANGES}:import_", "Take in templates from a file, or those that come with Innkeeper."
-        ),
-        "label": CommandEntry(f"{_CHANGES}:label", "Move a label, take it off, or show who holds it and since when."),
-        "publish": CommandEntry(f"{_CHANGES}:publish", "Check a version and let it answer requests."),
-        "rollback": CommandEntry(f"{_CHANGES}:rollback", "Go back to the version that was published before."),
+        "create": CommandEntry(f"{_CHANGES}:create", "Create a template with its first version."),
+        "edit": CommandEntry(f"{_CHANGES}:edit", "Create a new version, in an editor or from a file."),
+        "export": CommandEntry(f"{_CHANGES}:export", "Export templates to a file or standard output."),
+        "import": CommandEntry(f"{_CHANGES}:import_", "Import templates from a file, or the built-in ones."),
+        "label": CommandEntry(f"{_CHANGES}:label", "Move, remove or show a label."),
+        "publish": CommandEntry(f"{_CHANGES}:publish", "Validate a version and publish it."),
+        "rollback": CommandEntry(f"{_CHANGES}:rollback", "Return to the previously published version."),
     },
 )
 def template() -> None:
-    """Keep prompt templates in versions, publish them, and see which answers a request and why.
+    """Manage versions of prompt templates, publish them, and see which one answers a request and why.
 
-    Which database is said by --database, else by $INNKEEPER_DATABASE_URL; else it is a file in Innkeeper's folder.
+    The database is named by --database, else by $INNKEEPER_DATABASE_URL; the default is a file in Innkeeper's folder.
     """
 
 
@@ -71,19 +69,19 @@ def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @template.command("list")
-@click.option("--use-case", help="Only those for this use case.")
-@click.option("--content-mode", help="Only those of this tier.")
-@click.option("--target", "target_model", help="Only those for this target.")
-@click.option("--enhancer", "enhancer_model", help="Only those for this enhancer.")
-@click.option("--job-type", help="Only those for this job type.")
-@click.option("--label", help="Only those that hold this label.")
-@click.option("--contains", help="Only those with this in their name.")
-@click.option("--search", help="Only those with this in their name, description or text.")
-@click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="How many; 0: all.")
-@click.option("--after", default="", metavar="NAME", help="Only those after this name: the next page.")
+@click.option("--use-case", help="Only templates for this use case.")
+@click.option("--content-mode", help="Only this tier.")
+@click.option("--target", "target_model", help="Only templates for this target.")
+@click.option("--enhancer", "enhancer_model", help="Only templates for this enhancer.")
+@click.option("--job-type", help="Only templates for this job type.")
+@click.option("--label", help="Only templates with this label.")
+@click.option("--contains", help="Only names that contain this.")
+@click.option("--search", help="Only templates with this in their name, description or text.")
+@click.option("--limit", type=click.IntRange(min=0), default=100, show_default=True, help="How many; 0 means all.")
+@click.option("--after", default="", metavar="NAME", help="Start after this name: the next page.")
 @database_options
 def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: str | None) -> None:
-    """List the templates by name, with the version in production, else the latest."""
+    """List the templates by name, with the version in production, or else the latest."""
     from innkeeper.library.templates.store import TemplateStore
 
     with opened(url) as library:
@@ -113,9 +111,9 @@ def list_(url: str | None, *, limit: int, after: str, as_json: bool, **where: st
 
 @template.command()
 @click.argument("name")
-@click.option("--version", type=int, help="This version; the latest where left out.")
-@click.option("--label", help="The version that holds this label.")
-@click.option("--history", is_flag=True, help="Show all versions and every move of a label.")
+@click.option("--version", type=int, help="The version (default: the latest).")
+@click.option("--label", help="The version with this label.")
+@click.option("--history", is_flag=True, help="Show all versions and all label changes.")
 @database_options
 def show(name: str, url: str | None, *, version: int | None, label: str | None, history: bool, as_json: bool) -> None:
     """Show a version of the template NAME: its key, budgets, variables and text."""
@@ -187,7 +185,7 @@ def _print_version(version: TemplateVersion, labels: dict[str, int]) -> None:
 def diff(name: str, before: str | None, after: str | None, url: str | None, *, as_json: bool) -> None:
     """Show what changed in the template NAME from BEFORE to AFTER: text, variables, configuration, tokens.
 
-    Both are numbers of versions or labels. AFTER is the latest where left out, BEFORE the version in production, or else the one
+    Both are version numbers or labels. AFTER defaults to the latest, BEFORE to the version in production or else to the one
     before AFTER.
     """
     import msgspec
@@ -228,14 +226,14 @@ def _earlier(library: Library, name: str, version: str | None, later: TemplateVe
 
 @template.command()
 @click.argument("name", required=False)
-@click.option("--file", "path", type=click.Path(path_type=Path), help="Check this file instead (-: the input).")
-@click.option("--version", type=int, help="This version; the latest where left out.")
-@click.option("--label", default="production", show_default=True, help="The label that it is to hold.")
+@click.option("--file", "path", type=click.Path(path_type=Path), help="Check this file instead (-: standard input).")
+@click.option("--version", type=int, help="The version (default: the latest).")
+@click.option("--label", default="production", show_default=True, help="The label to publish it under.")
 @database_options
 def validate(
     name: str | None, url: str | None, *, path: Path | None, version: int | None, label: str, as_json: bool
 ) -> int:
-    """Find everything that is wrong with the template NAME, were it published. Exits with 65 where that is an error."""
+    """Report everything that would prevent publishing the template NAME. Exits with 65 on an error."""
     import msgspec
 
     from innkeeper.library.templates.publish import Severity
@@ -275,9 +273,9 @@ def _of_file(library: Library, path: Path) -> TemplateVersion:
 @template.command()
 @click.option("--use-case", required=True, help="What the template is for: enhancement, chat, scene_generation …")
 @key_options
-@click.option("--label", default="production", show_default=True, help="The label that the template must hold.")
-@click.option("--no-lower-tier", is_flag=True, help="Take no template of a lower tier.")
-@click.option("--strict", is_flag=True, help="Fail where only a makeshift answers.")
+@click.option("--label", default="production", show_default=True, help="The label that the template must have.")
+@click.option("--no-lower-tier", is_flag=True, help="Do not fall back to a template of a lower tier.")
+@click.option("--strict", is_flag=True, help="Fail if only a degraded answer is available.")
 @audience_options
 @database_options
 def resolve(url: str | None, *, strict: bool, age_record: Path | None, as_json: bool, **options: Any) -> None:
@@ -357,19 +355,26 @@ def _request(library: Library, age_record: Path | None, options: dict[str, Any],
 
 @template.command()
 @click.argument("name", required=False)
-@click.option("--version", type=int, help="This version of NAME; the latest where left out.")
-@click.option("--use-case", default="", help="Instead of NAME: the request whose template is wanted.")
+@click.option("--version", type=int, help="The version of NAME (default: the latest).")
+@click.option("--use-case", default="", help="Instead of NAME: the use case to resolve a template for.")
 @key_options
-@click.option("--label", help="The version of NAME, or the templates, that hold this label.")
-@click.option("--no-lower-tier", is_flag=True, help="Take no template of a lower tier.")
+@click.option("--label", help="The label of the version of NAME, or of the templates to resolve.")
+@click.option("--no-lower-tier", is_flag=True, help="Do not fall back to a template of a lower tier.")
 @click.option(
-    "--value", "value_options", multiple=True, metavar="NAME=VALUE", help="A value for a variable; may be repeated."
+    "--value", "value_options", multiple=True, metavar="NAME=VALUE", help="A value for a variable; repeatable."
 )
 @click.option(
-    "--values", "values_path", type=click.Path(path_type=Path), help="Values in a JSON or YAML file (-: the input)."
+    "--values",
+    "values_path",
+    type=click.Path(path_type=Path),
+    help="Values in a JSON or YAML file (-: standard input).",
 )
-@click.option("--text-from", type=click.Path(path_type=Path), help="What the user wrote, to be judged with the values.")
-@click.option("--strict", is_flag=True, help="Fail where only a makeshift answers.")
+@click.option(
+    "--text-from",
+    type=click.Path(path_type=Path),
+    help="The user's text, checked by the gate together with the values.",
+)
+@click.option("--strict", is_flag=True, help="Fail if only a degraded answer is available.")
 @audience_options
 @database_options
 def render(

@@ -33,30 +33,30 @@ _CONTENT = ("use_case", "content_mode", "target_model", "enhancer_model", "job_t
 @click.command()
 @click.argument("name", required=False)
 @click.option(
-    "--file", "path", type=click.Path(path_type=Path), help="The whole template, as JSON or YAML (-: the input)."
+    "--file", "path", type=click.Path(path_type=Path), help="The whole template, as JSON or YAML (-: standard input)."
 )
 @click.option("--text", help="The text of the template.")
-@click.option("--text-from", type=click.Path(path_type=Path), help="A file with the text (-: the input).")
+@click.option("--text-from", type=click.Path(path_type=Path), help="A file with the text (-: standard input).")
 @click.option("--use-case", help="What it is for.")
-@click.option("--content-mode", type=click.Choice(["sfw", "nsfw"]), help="Its tier; sfw where left out.")
-@click.option("--target", "target_model", help="The model that the text is for; every model where left out.")
-@click.option("--enhancer", "enhancer_model", help="The model that writes the text; any where left out.")
-@click.option("--job-type", help="chat, image or video; any where left out.")
-@click.option("--provider", help="Who runs the enhancer.")
+@click.option("--content-mode", type=click.Choice(["sfw", "nsfw"]), help="Its tier (default: sfw).")
+@click.option("--target", "target_model", help="The model that the text is for (default: any).")
+@click.option("--enhancer", "enhancer_model", help="The model that writes the text (default: any).")
+@click.option("--job-type", help="chat, image or video (default: any).")
+@click.option("--provider", help="The provider of the enhancer.")
 @click.option(
-    "--syntax", type=click.Choice(["mustache", "liquid"]), help="How values are put in; mustache where left out."
+    "--syntax", type=click.Choice(["mustache", "liquid"]), help="The syntax of variables (default: mustache)."
 )
 @click.option(
     "--variable",
     "variables",
     multiple=True,
     metavar="NAME[?][=DEFAULT]",
-    help="A variable; ? where it is not required.",
+    help="A variable; a trailing ? makes it optional.",
 )
-@click.option("--token-limit", type=click.IntRange(min=1), help="The budget of what is made with it, in tokens.")
-@click.option("--max-output-tokens", type=click.IntRange(min=1), help="What the enhancer may write at most.")
-@click.option("--description", default="", help="What it is, for people.")
-@click.option("--note", default="", help="Why it is made.")
+@click.option("--token-limit", type=click.IntRange(min=1), help="Token budget of the prompt it produces.")
+@click.option("--max-output-tokens", type=click.IntRange(min=1), help="Maximum tokens that the enhancer may write.")
+@click.option("--description", default="", help="A description for people.")
+@click.option("--note", default="", help="Why it is created.")
 @who_option
 @database_options
 def create(name: str | None, url: str | None, *, path: Path | None, who: str, as_json: bool, **options: Any) -> None:
@@ -124,16 +124,16 @@ def _tell_version(version: TemplateVersion, *, as_json: bool) -> None:
 @click.command()
 @click.argument("name")
 @click.option(
-    "--file", "path", type=click.Path(path_type=Path), help="Take the new version from this file (-: the input)."
+    "--file", "path", type=click.Path(path_type=Path), help="Read the new version from this file (-: standard input)."
 )
-@click.option("--from", "start", type=int, help="Begin with this version; the latest where left out.")
+@click.option("--from", "start", type=int, help="Start from this version (default: the latest).")
 @click.option("--note", help="Why it is changed.")
 @who_option
 @database_options
 def edit(
     name: str, url: str | None, *, path: Path | None, start: int | None, note: str | None, who: str, as_json: bool
 ) -> None:
-    """Make a new version of the template NAME: in $EDITOR, or from a file. What is equal to the latest makes none.
+    """Create a new version of the template NAME, in $EDITOR or from a file; none if nothing changed.
 
     A version is never overwritten. Who added one meanwhile is not overruled: that is an error, and nothing is saved.
     """
@@ -191,10 +191,10 @@ def _tell_same(latest: TemplateVersion, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--version", type=int, help="This version; the latest where left out.")
-@click.option("--label", "held", default="production", show_default=True, help="The label that it gets.")
-@click.option("--why", default="", help="For what reason, for the history.")
-@click.option("--dry-run", is_flag=True, help="Check it and say what would happen; change nothing.")
+@click.option("--version", type=int, help="The version (default: the latest).")
+@click.option("--label", "held", default="production", show_default=True, help="The label to set.")
+@click.option("--why", default="", help="The reason, for the history.")
+@click.option("--dry-run", is_flag=True, help="Validate and report what would happen without changing anything.")
 @who_option
 @database_options
 def publish(
@@ -245,8 +245,8 @@ def _tell_move(moved: LabelEvent, *, as_json: bool) -> None:
 @click.argument("name")
 @click.argument("held", metavar="[LABEL]", required=False)
 @click.argument("version", type=int, required=False)
-@click.option("--remove", is_flag=True, help="Take the label off.")
-@click.option("--why", default="", help="For what reason, for the history.")
+@click.option("--remove", is_flag=True, help="Remove the label.")
+@click.option("--why", default="", help="The reason, for the history.")
 @who_option
 @database_options
 def label(
@@ -294,9 +294,9 @@ def _show_labels(library: Library, name: str, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--label", "held", default="production", show_default=True, help="The label that goes back.")
-@click.option("--to", type=int, help="To this version; the one that held it before where left out.")
-@click.option("--why", default="", help="For what reason, for the history.")
+@click.option("--label", "held", default="production", show_default=True, help="The label to move back.")
+@click.option("--to", type=int, help="The version to go back to (default: the previous one).")
+@click.option("--why", default="", help="The reason, for the history.")
 @who_option
 @database_options
 def rollback(name: str, url: str | None, *, held: str, to: int | None, why: str, who: str, as_json: bool) -> None:
@@ -311,9 +311,9 @@ def rollback(name: str, url: str | None, *, held: str, to: int | None, why: str,
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path, allow_dash=True), required=False)
-@click.option("--builtin", is_flag=True, help="Take in the templates that come with Innkeeper.")
-@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; guessed from the text where left out.")
-@click.option("--dry-run", is_flag=True, help="Find out what would happen, and change nothing.")
+@click.option("--builtin", is_flag=True, help="Import the built-in templates.")
+@click.option("--form", type=click.Choice(["json", "yaml"]), help="The format (default: detected).")
+@click.option("--dry-run", is_flag=True, help="Report what would happen without changing anything.")
 @who_option
 @database_options
 def import_(
@@ -362,7 +362,9 @@ def _packaged() -> Parsed:
 @click.command()
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path), default=STDIO)
 @click.argument("names", nargs=-1)
-@click.option("--form", type=click.Choice(["json", "yaml"]), help="The form; by PATH's ending, else JSON.")
+@click.option(
+    "--form", type=click.Choice(["json", "yaml"]), help="The format (default: by PATH's extension, else JSON)."
+)
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @database_options
 def export(

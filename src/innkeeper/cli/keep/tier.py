@@ -19,15 +19,15 @@ from innkeeper.cli.keep.library import (
 
 @click.group()
 def tier() -> None:
-    """Ask the one function that decides about tiers: sfw for everyone, nsfw for verified adults where the operator allows it."""
+    """Check texts against tiers: sfw for everyone, nsfw for verified adults if the operator allows it."""
 
 
 @tier.command()
 @click.argument("text", required=False)
-@click.option("--file", "path", type=click.Path(path_type=Path), help="The text in a file (-: the input).")
-@click.option("--as", "entry", default="user_text", show_default=True, help="Where the text enters.")
+@click.option("--file", "path", type=click.Path(path_type=Path), help="A file with the text (-: standard input).")
+@click.option("--as", "entry", default="user_text", show_default=True, help="The kind of the text.")
 @click.option("--character-rating", help="The rating of the character that speaks.")
-@click.option("--declared-age", type=int, help="The age that the character declares.")
+@click.option("--declared-age", type=int, help="The character's declared age.")
 @audience_options
 @database_options
 def check(
@@ -42,9 +42,9 @@ def check(
     age_record: Path | None,
     as_json: bool,
 ) -> int:
-    """Decide about TEXT: the tier that is granted, what was found where, and whether it may go on. Exits with 65 where not.
+    """Check TEXT: the granted tier, the matches, and whether it may pass. Exits with 65 if not.
 
-    The answer tells places and categories, never the text. A block is recorded as an audit event.
+    The answer has positions and categories, never the text. A block is recorded as an audit event.
     """
     from innkeeper.library.prepare.request import tier_facts
     from innkeeper.library.tiers.gate import TextKind, character_ceiling

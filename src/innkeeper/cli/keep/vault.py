@@ -37,7 +37,7 @@ def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
 
 
 @vault.command()
-@click.option("--keys", "kind", type=_KINDS, help="Where the key is kept.")
+@click.option("--keys", "kind", type=_KINDS, help="Where to store the key.")
 @database_options
 def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
     """Make the first key. Keep a copy of it apart from the database's backups: without it no secret can be opened."""
@@ -94,7 +94,7 @@ def unset(name: str, url: str | None, *, who: str, as_json: bool) -> None:
 @vault.command("list")
 @database_options
 def list_(url: str | None, *, as_json: bool) -> None:
-    """List the secrets that are set or wanted: whether they are set, by which key, when. Needs no key."""
+    """List the secrets that are set or needed, with key and time. Needs no key."""
     import msgspec
 
     with _opened(url) as secrets:
@@ -149,11 +149,11 @@ def doctor(url: str | None, *, as_json: bool) -> int:
 
 
 @vault.command()
-@click.option("--drop-old", is_flag=True, help="Let older keys go. Backups made before cannot be opened without them.")
+@click.option("--drop-old", is_flag=True, help="Delete older keys. Earlier backups cannot be opened without them.")
 @who_option
 @database_options
 def rotate(url: str | None, *, drop_old: bool, who: str, as_json: bool) -> None:
-    """Make a new key and seal every secret with it; older keys are kept for backups.
+    """Create a new key and seal every secret with it; older keys remain for backups.
 
     Keys in $INNKEEPER_VAULT_KEY are not made here: put a new one in front of the others, then rotate.
     """

@@ -13,24 +13,28 @@ _HEADINGS: Final = ("id", "kind", "url", "state", "lease_seconds", "priority", "
 
 @click.group()
 def worker() -> None:
-    """Keep the workers that execute requests for services: invite them, let them drain, release them from quarantine."""
+    """Manage the workers that execute requests for services: invite, drain, release from quarantine, remove."""
 
 
 @worker.command()
 @click.option(
-    "--host", "hosts", multiple=True, help="Where it may be beside the open internet: 10.0.0.0/8, gpu.lan ..."
+    "--host", "hosts", multiple=True, help="A private network or host where it may run: 10.0.0.0/8, gpu.lan and so on."
 )
 @click.option("--tier", type=click.Choice(["sfw", "nsfw"]), default="sfw", show_default=True, help="Its highest tier.")
 @click.option("--priority", type=int, default=0, show_default=True, help="Lower is tried first.")
 @click.option(
-    "--minutes", type=click.FloatRange(0, min_open=True), default=60, show_default=True, help="It holds so long."
+    "--minutes",
+    type=click.FloatRange(0, min_open=True),
+    default=60,
+    show_default=True,
+    help="How long the invitation is valid.",
 )
 @who_option
 @database_options
 def invite(
     url: str | None, *, hosts: tuple[str, ...], tier: str, priority: int, minutes: float, who: str, as_json: bool
 ) -> None:
-    """Make an invitation, with which one worker may enrol, once. It is shown now and never again."""
+    """Create an invitation that enrols one worker, once. It is shown only now."""
     from innkeeper.inference.client.egress import Egress
     from innkeeper.library.tier import Tier
     from innkeeper.library.workers.store import WorkerStore
@@ -45,7 +49,7 @@ def invite(
 @worker.command("list")
 @database_options
 def list_workers(url: str | None, *, as_json: bool) -> None:
-    """List the workers by age. A lease of 0 seconds is over."""
+    """List the workers by age. A lease of 0 seconds has ended."""
     from innkeeper.library.workers.store import WorkerStore
 
     with opened(url) as library:
@@ -61,7 +65,7 @@ def list_workers(url: str | None, *, as_json: bool) -> None:
 @who_option
 @database_options
 def drain(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
-    """Let a worker finish what it has, and give it nothing more."""
+    """Let a worker finish its requests, and send it no new ones."""
     _move(worker_id, url, "draining", who, as_json=as_json)
 
 
@@ -70,7 +74,7 @@ def drain(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
 @who_option
 @database_options
 def release(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
-    """Let a worker that was in quarantine, or has drained, back in with its next heartbeat."""
+    """Release a worker from quarantine or draining; it rejoins with its next heartbeat."""
     _move(worker_id, url, "dead", who, as_json=as_json)
 
 
@@ -79,7 +83,7 @@ def release(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None
 @who_option
 @database_options
 def remove(worker_id: str, url: str | None, *, who: str, as_json: bool) -> None:
-    """Take a worker out; its token is worth nothing any more."""
+    """Remove a worker and invalidate its token."""
     from innkeeper.library.workers.store import WorkerStore
 
     with opened(url) as library:

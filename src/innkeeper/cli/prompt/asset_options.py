@@ -47,51 +47,51 @@ _INSTALL_OPTIONS: Final = (
         "--sillytavern",
         metavar="FOLDER",
         shell_complete=folders,
-        help="A SillyTavern user's folder, the data folder, or the install: what is selected there. It is only read.",
+        help="A SillyTavern user folder, data folder or install, with what is selected there. It is only read.",
     ),
     click.option(
         "--character",
         metavar="NAME",
         shell_complete=in_folder("characters"),
-        help="Whose chat to open in that folder; in a group, who speaks.",
+        help="The character whose chat to open in that folder; in a group, the speaker.",
     ),
-    click.option("--group", metavar="NAME", help="Which group's chat to open in that folder."),
+    click.option("--group", metavar="NAME", help="The group whose chat to open in that folder."),
     click.option(
         "--user",
         metavar="HANDLE",
         shell_complete=in_folder("users"),
-        help="Which user of that install, where there are several.",
+        help="The user of that install, if there are several.",
     ),
 )
 
 _OPTIONS: Final = (
     click.option("--card", metavar="FILE", shell_complete=cards, help="The character: PNG, JSON, CHARX or BYAF."),
-    click.option("--persona", metavar="FILE", shell_complete=files, help="Who the user is."),
+    click.option("--persona", metavar="FILE", shell_complete=files, help="The user's persona."),
     click.option(
         "--lorebook",
         metavar="FILE",
         shell_complete=files,
         multiple=True,
-        help="A lorebook beside the card's own; repeatable.",
+        help="A lorebook in addition to the card's own; repeatable.",
     ),
     click.option(
         "--preset",
         metavar="FILE",
         shell_complete=presets,
         multiple=True,
-        help="A preset or a template; with --sillytavern, also by its name there.",
+        help="A preset or template; with --sillytavern also by name.",
     ),
     click.option(
         "--tavern",
         metavar="NAME",
         shell_complete=offered(lambda: TAVERN_NAMES),
-        help=f"Whose rules to build by: {TAVERN}, unless a file or a setting says otherwise.",
+        help=f"The tavern that builds the prompt (default: {TAVERN}, unless a file or setting names another).",
     ),
     click.option(
         "--profile",
         metavar="FOLDER|NAME",
         shell_complete=profiles,
-        help="A profile: card, persona, preset, lorebooks, model. Another name: a variant of the tavern's rules.",
+        help="A profile (card, persona, preset, lorebooks, model), or the name of a variant of the tavern's rules.",
     ),
     click.option(
         "--model",
@@ -99,18 +99,24 @@ _OPTIONS: Final = (
         shell_complete=offered(model_names),
         help="The model: its name, an alias, PROVIDER:NAME, or local.",
     ),
-    click.option("--now", metavar="TIME", help="The time of the build, as in 2026-01-15T12:34:56Z."),
-    click.option("--seed", type=int, help="What all chance is drawn from."),
-    click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window."),
-    click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply."),
+    click.option("--now", metavar="TIME", help="Time of the build, such as 2026-01-15T12:34:56Z."),
+    click.option("--seed", type=int, help="Random seed."),
+    click.option(
+        "--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's context window, in tokens."
+    ),
+    click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="Tokens reserved for the reply."),
     click.option(
         "--limit",
         "limits",
         metavar="NAME=NUMBER",
         multiple=True,
-        help="What the build may take: seconds, steps or output (characters made), as in seconds=5; repeatable.",
+        help="A limit of the build: seconds, steps or output (characters), such as seconds=5; repeatable.",
     ),
     click.option(
-        "--set", "settings", metavar="FIELD=JSON", multiple=True, help="Any field of the request, as options.top_p=0.9."
+        "--set",
+        "settings",
+        metavar="FIELD=JSON",
+        multiple=True,
+        help="Any field of the request, such as options.top_p=0.9.",
     ),
 )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--chat",
     metavar="FILE",
     shell_complete=completion.files,
-    help="The chat so far: JSON lines or JSON. With --sillytavern, the name of a chat in it.",
+    help="The chat so far, JSON lines or JSON; with --sillytavern the name of a chat there.",
 )
 @click.option("--message", metavar="TEXT", help="What the user says now.")
 @click.option(
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
     "--dialect",
     metavar="NAME",
     shell_complete=completion.offered(lambda: completion.DIALECT_NAMES),
-    help="Print the request to a provider in this shape, as JSON.",
+    help="Print the provider request in this dialect, as JSON.",
 )
-@click.option("--messages", "only_messages", is_flag=True, help="Of the request, print the messages only.")
-@click.option("--explain", is_flag=True, help="Say why: each lorebook entry, each step.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of printing.")
+@click.option("--messages", "only_messages", is_flag=True, help="Print only the messages of the request.")
+@click.option("--explain", is_flag=True, help="Explain each lorebook entry and each step.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
 @click.option("--replay-out", type=click.Path(path_type=Path), help="Record the build for `innkeeper replay`.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
 def build(files: tuple[str, ...], **options: Any) -> None:
     """Build a prompt and show it.
 
-    FILES are a build request, a card, a persona, lorebooks, presets, a chat, in any order, told apart by their content; "-" is
-    the standard input. The options name the same things. Printed is a table of the messages; with --dialect the request to a
-    provider; with --json everything that is known about the plan, with --explain down to each lorebook entry.
+    FILES are a build request, a card, a persona, lorebooks, presets, a chat, in any order, recognised by their content; "-" is
+    standard input. Options name the same assets. The output is a table of the messages; with --dialect the request to a
+    provider; with --json the whole plan, with --explain including every lorebook entry.
 
-    With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with what is selected there;
+    With --sillytavern the prompt is the one that SillyTavern would send next from that folder, with the assets selected there;
     without --character and --group, in the chat that was open last.
     """
     from innkeeper.cli.prompt.assets import AssetFiles, command_limits, request_fields
@@ -179,13 +179,13 @@ def _deliver(data: bytes, out: Path, *, force: bool) -> None:
 @click.command(epilog=examples("innkeeper replay turn.json", "innkeeper replay --log 31"))
 @click.argument("files", nargs=-1, type=click.Path())
 @click.option(
-    "--log", "lines", type=int, multiple=True, metavar="NUMBER", help="A line of `innkeeper log`; repeatable."
+    "--log", "lines", type=int, multiple=True, metavar="NUMBER", help="An entry of `innkeeper log`; repeatable."
 )
 @json_option
 def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> None:
     """Build recorded prompts again and compare the bytes.
 
-    FILES are what `innkeeper build --replay-out` wrote. Exits with 65 at the first that gives another prompt than it recorded.
+    FILES were written by `innkeeper build --replay-out`. Exits with 65 at the first prompt that differs from its record.
     """
     from innkeeper.prompt import ReplayBundle
     from innkeeper.taverns import replay as replay_bundle
@@ -208,15 +208,15 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--tavern", help="Only cases of this tavern (silly, smart, risu).")
 @click.option("--area", help="Only cases of this area.")
-@click.option("--case", "names", multiple=True, help="Only the case with this name; may be given several times.")
-@click.option("--limit", default=20, show_default=True, help="How many disagreements to print; 0 for all.")
+@click.option("--case", "names", multiple=True, help="Only the case with this name; repeatable.")
+@click.option("--limit", default=20, show_default=True, help="How many disagreements to print; 0 means all.")
 @json_option
 def parity(
     paths: tuple[Path, ...], tavern: str | None, area: str | None, names: tuple[str, ...], limit: int, *, as_json: bool
 ) -> int:
     """Run case files (or folders of them) and print agreed/total for each area, then each disagreement.
 
-    Exits with 1 when any case disagrees or crashes, with 0 otherwise. Cases that need a vocabulary which may not be shipped
+    Exits with 1 if any case disagrees or crashes, else with 0. Cases that need a vocabulary that cannot be shipped
     are listed as unavailable and never count as agreed.
     """
     from innkeeper.parity import load_cases, run_cases

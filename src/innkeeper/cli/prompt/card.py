@@ -44,15 +44,15 @@ TEXTS: Final = (
 out_option = click.option("--out", "-o", type=click.Path(path_type=Path), help="The file to write.")
 force_option = click.option("--force", is_flag=True, help="Overwrite files that exist.")
 lenient_option = click.option(
-    "--lenient", is_flag=True, help="Tolerate wrong checksums, early ends and a missing spec, and say so."
+    "--lenient", is_flag=True, help="Accept wrong checksums, truncated files and a missing spec, with a warning."
 )
 
 
 @click.group()
 def card() -> None:
-    """Look into character cards (JSON, PNG, APNG, CHARX, BYAF), check, convert and compare them.
+    """Show, validate, convert and compare character cards (JSON, PNG, APNG, CHARX, BYAF).
 
-    A FILE may be - for standard input, or an alias of `innkeeper config set aliases.cards.NAME FILE`.
+    A FILE may be - for standard input, or an alias set by `innkeeper config set aliases.cards.NAME FILE`.
     """
 
 
@@ -62,7 +62,7 @@ def card() -> None:
 @lenient_option
 @json_option
 def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
-    """Show what is in a card."""
+    """Show the contents of a card."""
     opened = _open(file, lenient=lenient)
     if as_json:
         _print_json(card_facts(opened))
@@ -76,7 +76,7 @@ def show(file: str, *, full: bool, lenient: bool, as_json: bool) -> None:
 @lenient_option
 @json_option
 def validate(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bool) -> int:
-    """Check cards against their specification. Exits with 65 where one breaks it or cannot be read."""
+    """Validate cards against their specification. Exits with 65 if one violates it or cannot be read."""
     reports = [_report(file, lenient=lenient, strict=strict) for file in files]
     if as_json:
         _print_json({"cards": reports})
@@ -89,12 +89,14 @@ def validate(files: tuple[str, ...], *, strict: bool, lenient: bool, as_json: bo
 @card.command()
 @click.argument("file", shell_complete=cards)
 @out_option
-@click.option("--assets", "folder", type=click.Path(path_type=Path), help="A folder to write the files inside to.")
+@click.option(
+    "--assets", "folder", type=click.Path(path_type=Path), help="A folder to extract the contained files into."
+)
 @force_option
 @lenient_option
 @json_option
 def extract(file: str, out: Path | None, folder: Path | None, *, force: bool, lenient: bool, as_json: bool) -> None:
-    """Write the JSON that is in a card, to a file or to standard output; with --assets its other files too."""
+    """Write the JSON of a card to a file or standard output; with --assets also its other files."""
     from innkeeper.content import save_bytes
 
     opened = _open(file, lenient=lenient)
@@ -122,7 +124,7 @@ def extract(file: str, out: Path | None, folder: Path | None, *, force: bool, le
 @lenient_option
 @json_option
 def embed(file: str, image: str, out: Path, form: str, *, force: bool, lenient: bool, as_json: bool) -> None:
-    """Put a card into a PNG image, in place of one that is there."""
+    """Embed a card in a PNG image, replacing one that is there."""
     from innkeeper.content import Reader, embed_in_png, save_bytes
 
     with Reader(_source(image)) as reader:
@@ -139,7 +141,7 @@ def embed(file: str, image: str, out: Path, form: str, *, force: bool, lenient: 
 @lenient_option
 @json_option
 def convert(file: str, out: Path, version: str | None, *, force: bool, lenient: bool, as_json: bool) -> None:
-    """Write a card in another format, another version, or both. Nothing in it is lost."""
+    """Write a card in another format, version, or both. Nothing is lost."""
     from innkeeper.content import save_card
 
     opened = _open(file, lenient=lenient)
@@ -155,7 +157,7 @@ def convert(file: str, out: Path, version: str | None, *, force: bool, lenient: 
 @lenient_option
 @json_option
 def diff_cards(before: str, after: str, *, lenient: bool, as_json: bool) -> int:
-    """Show where two cards differ. Exits with 1 where they do."""
+    """Show the differences between two cards. Exits with 1 if there are any."""
     from innkeeper.content import diff
 
     differences = diff(_open(before, lenient=lenient).character, _open(after, lenient=lenient).character)

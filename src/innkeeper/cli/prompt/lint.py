@@ -33,14 +33,14 @@ _LIMITS: Final = BuildLimits(seconds=1.75)
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option("--model", metavar="NAME", help="The model whose tokens are counted.")
-@click.option("--strict", is_flag=True, help="Exit with 1 also for findings that are only worth knowing.")
+@click.option("--model", metavar="NAME", help="The model to count tokens for.")
+@click.option("--strict", is_flag=True, help="Exit with 1 for informational findings too.")
 @json_option
 def lint(files: tuple[str, ...], *, model: str | None, strict: bool, as_json: bool) -> int:
-    """Look for dead entries, unreachable or too short keys, shadowed groups, runaway regular expressions, dead scripts.
+    """Report dead entries, unreachable or too short keys, shadowed groups, slow regular expressions and dead scripts.
 
-    FILES are cards, lorebooks, presets, personas and chats, told apart by their content. Exits with 1 when a warning is found,
-    with 65 where they take more work than a build may.
+    FILES are cards, lorebooks, presets, personas and chats, recognised by their content. Exits with 1 on a warning, with 65
+    if they exceed the work limits of a build.
     """
     with allowed(_LIMITS):
         located = linted(_read(files), model)
@@ -94,20 +94,20 @@ def lore() -> None:
 @click.argument("books", nargs=-1, required=True)
 @click.option("--chat", metavar="FILE", help="The chat to scan: JSON lines or JSON.")
 @click.option("--message", metavar="TEXT", help="What the user says now; enough for a quick try.")
-@click.option("--card", metavar="FILE", help="The character whose fields and own book take part.")
-@click.option("--persona", metavar="FILE", help="Who the user is.")
-@click.option("--preset", metavar="FILE", help="The preset: its window is what the budget is a share of.")
+@click.option("--card", metavar="FILE", help="The character whose fields and lorebook are used.")
+@click.option("--persona", metavar="FILE", help="The user's persona.")
+@click.option("--preset", metavar="FILE", help="The preset; its window is the base of the budget.")
 @click.option("--depth", type=int, metavar="N", help="How many messages to look back.")
-@click.option("--recursive/--not-recursive", default=None, help="Whether entries can fire others.")
+@click.option("--recursive/--not-recursive", default=None, help="Whether entries can trigger others.")
 @click.option("--budget", type=float, metavar="PERCENT", help="The lore budget, in percent of the context.")
-@click.option("--model", metavar="NAME", help="The model whose tokens are counted.")
-@click.option("--seed", type=int, help="What all chance is drawn from.")
-@click.option("--fired", "only_fired", is_flag=True, help="Show only what is in the prompt.")
+@click.option("--model", metavar="NAME", help="The model to count tokens for.")
+@click.option("--seed", type=int, help="Random seed.")
+@click.option("--fired", "only_fired", is_flag=True, help="Show only entries in the prompt.")
 @json_option
 def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: Any) -> None:
-    """Scan a chat and show what fired, and for every other entry the first rule that stopped it.
+    """Scan a chat; show which entries fired, and for every other entry the first rule that stopped it.
 
-    BOOKS are lorebooks, or cards with one inside; "-" is the standard input.
+    BOOKS are lorebooks, or cards that contain one; "-" is standard input.
     """
     since = thread_time()
     request = lore_request(AssetFiles.of(books, options), options)

@@ -39,7 +39,7 @@ TRIED: Final = "Hello."
     )
 )
 def profile() -> None:
-    """Bundle a card with persona, preset, lorebooks and model under one name that clients call as a model.
+    """Bundle a card with persona, preset, lorebooks and model under a name that clients use as a model.
 
     A PROFILE is a folder with a profile.toml, or the name of one below profiles/ in INNKEEPER_HOME; with --stored the name of one
     in the library's database.
@@ -53,13 +53,19 @@ for _command in COMMANDS:
 @profile.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("files", nargs=-1, required=True, shell_complete=cards)
-@click.option("--name", metavar="NAME", help="What clients call it: the folder's name.")
-@click.option("--tavern", metavar="NAME", shell_complete=offered(lambda: TAVERN_NAMES), help="Whose rules to build by.")
-@click.option("--model", metavar="NAME", shell_complete=offered(model_names), help="Who answers, as PROVIDER:NAME.")
-@click.option("--system", metavar="WHERE", help="A client's own system prompt: append, prepend, chat or ignore.")
-@click.option("--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's window.")
-@click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="What is kept free for the reply.")
-@click.option("--set", "settings", metavar="KEY=JSON", multiple=True, help="Any key, as options.temperature=0.8.")
+@click.option("--name", metavar="NAME", help="The name that clients use (default: the folder's name).")
+@click.option(
+    "--tavern", metavar="NAME", shell_complete=offered(lambda: TAVERN_NAMES), help="The tavern that builds prompts."
+)
+@click.option("--model", metavar="NAME", shell_complete=offered(model_names), help="The model, as PROVIDER:NAME.")
+@click.option(
+    "--system", metavar="WHERE", help="How to use a client's own system prompt: append, prepend, chat or ignore."
+)
+@click.option(
+    "--context-window", type=click.IntRange(min=0), metavar="TOKENS", help="The model's context window, in tokens."
+)
+@click.option("--reserve", type=click.IntRange(min=0), metavar="TOKENS", help="Tokens reserved for the reply.")
+@click.option("--set", "settings", metavar="KEY=JSON", multiple=True, help="Any key, such as options.temperature=0.8.")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @owner_options
 @stored_options
@@ -67,9 +73,9 @@ for _command in COMMANDS:
 def new(
     folder: Path, files: tuple[str, ...], url: str | None, *, force: bool, stored: bool, as_json: bool, **options: Any
 ) -> None:
-    """Write a profile: copies of FILES, told apart by their content, and a profile.toml that names them.
+    """Write a profile: copies of FILES, recognised by their content, and a profile.toml that names them.
 
-    With --stored it is written to the library's database, and FOLDER is its name.
+    With --stored it is written to the library's database under the name FOLDER.
     """
     from innkeeper.content.files.saving import save_bytes
     from innkeeper.taverns.profiles.opened import PROFILE_FILE, open_profile
@@ -101,7 +107,7 @@ def new(
 @stored_options
 @json_option
 def list_(folders: tuple[Path, ...], url: str | None, *, stored: bool, as_json: bool) -> None:
-    """List profiles: those in FOLDERS, else those here and in INNKEEPER_HOME."""
+    """List the profiles in FOLDERS (default: the current folder and INNKEEPER_HOME)."""
     if stored or url is not None:
         _list_stored(stored_rows(url), as_json=as_json)
         return
@@ -132,7 +138,7 @@ def _list_stored(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 @stored_options
 @json_option
 def show(profile_: str, url: str | None, *, stored: bool, as_json: bool) -> None:
-    """Show what is in a profile."""
+    """Show the contents of a profile."""
     opened = stored_profile(profile_, url) if stored or url is not None else named_profile(profile_)
     facts = _facts(opened)
     if as_json:
@@ -145,13 +151,13 @@ def show(profile_: str, url: str | None, *, stored: bool, as_json: bool) -> None
 
 @profile.command()
 @click.argument("profile_", metavar="PROFILE", shell_complete=profiles)
-@click.option("--message", default=TRIED, show_default=True, help="What the user says in the try.")
+@click.option("--message", default=TRIED, show_default=True, help="The user's message for the check.")
 @stored_options
 @json_option
 def check(profile_: str, url: str | None, *, message: str, stored: bool, as_json: bool) -> int:
-    """Read a profile, build one turn of it, and say what is missing, what has no effect, and how many tokens it takes.
+    """Read a profile, build one turn, and report what is missing, what has no effect, and how many tokens it uses.
 
-    Exits with 1 where something is not right that goes on working, else with the code of the error.
+    Exits with 1 on warnings, with the code of the error on an error.
     """
     report = _checked(stored_profile(profile_, url) if stored or url is not None else _whole(profile_), message)
     if as_json:

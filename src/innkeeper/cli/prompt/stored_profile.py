@@ -33,8 +33,15 @@ def stored_options(command: F) -> F:
 
 def owner_options(command: F) -> F:
     """Give a command ``--tenant`` and ``--owner``."""
-    tenant = click.option("--tenant", default="", metavar="NAME", help="Stored: whose keys may call it; all may.")
-    owner = click.option("--owner", default="", metavar="NAME", help="Stored: the one key that may call it; all may.")
+    tenant = click.option(
+        "--tenant",
+        default="",
+        metavar="NAME",
+        help="For stored profiles: the tenant whose keys may call it (default: any).",
+    )
+    owner = click.option(
+        "--owner", default="", metavar="NAME", help="For stored profiles: the only key that may call it (default: any)."
+    )
     return tenant(owner(command))
 
 
@@ -74,10 +81,10 @@ def stored_rows(url: str | None) -> list[dict[str, Any]]:
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @owner_options
 @_database_option
-@click.option("--force", is_flag=True, help="Replace a stored profile of its name.")
+@click.option("--force", is_flag=True, help="Replace a stored profile of the same name.")
 @json_option
 def import_(folder: Path, url: str | None, *, tenant: str, owner: str, force: bool, as_json: bool) -> None:
-    """Store the profile in FOLDER in the library's database, as it is."""
+    """Store the profile in FOLDER in the library's database."""
     from innkeeper.library.profiles import folder_profile
 
     stored = folder_profile(folder, tenant=tenant, owner=owner)
@@ -94,7 +101,7 @@ def import_(folder: Path, url: str | None, *, tenant: str, owner: str, force: bo
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
 def export(name: str, folder: Path, url: str | None, *, force: bool, as_json: bool) -> None:
-    """Write the stored profile NAME as FOLDER."""
+    """Write the stored profile NAME to FOLDER."""
     from innkeeper.library.profiles import write_folder
 
     with _store(url) as store:

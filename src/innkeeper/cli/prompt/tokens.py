@@ -55,18 +55,18 @@ MAX_TEXT_BYTES: Final = 32 * 1024 * 1024
     "models",
     multiple=True,
     shell_complete=offered(model_names),
-    help="A model's id or an alias; may be given several times.",
+    help="A model's id or an alias; repeatable.",
 )
 @click.option("--all", "compare", is_flag=True, help="Compare one model of each family.")
-@click.option("--text", "as_text", is_flag=True, help="Count the words given, even if a file has that name.")
-@click.option("--limit", "limits", multiple=True, metavar="seconds=N", help="What counting may take; repeatable.")
+@click.option("--text", "as_text", is_flag=True, help="Count the argument as text, even if a file has that name.")
+@click.option("--limit", "limits", multiple=True, metavar="seconds=N", help="A limit of counting; repeatable.")
 @json_option
 def tokens(
     text: str | None, models: tuple[str, ...], limits: tuple[str, ...], *, compare: bool, as_text: bool, as_json: bool
 ) -> None:
-    """Count the tokens of a text, a file, or what comes in on standard input (-, or nothing).
+    """Count the tokens of a text, a file, or standard input (-, or no argument).
 
-    Without --model it is for the model that is settled, where one is. Of several models, those that no time is left for are
+    Without --model it counts for the configured model, if any. Of several models, those for which no time is left are
     not counted.
     """
     from innkeeper.cli.settings.model_choice import named_model

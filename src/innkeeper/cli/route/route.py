@@ -25,27 +25,27 @@ _MODALITIES: Final = click.Choice(["chat", "image", "video"])
     )
 )
 def route() -> None:
-    """Tell where requests go: to which model of the catalogue, at which provider or worker, and why to none of the others."""
+    """Show where requests are routed: to which model of the catalogue, at which provider or worker, and why not to others."""
 
 
 @route.command()
-@click.option("--task", default="", help="What the model is to do: roleplay, enhancement, t2i ...; any where left out.")
-@click.option("--modality", type=_MODALITIES, default="chat", show_default=True, help="What it is to make.")
+@click.option("--task", default="", help="The task: roleplay, enhancement, t2i and so on (default: any).")
+@click.option("--modality", type=_MODALITIES, default="chat", show_default=True, help="What to generate.")
 @click.option(
     "--tier", type=click.Choice(["sfw", "nsfw"]), default="sfw", show_default=True, help="The effective tier."
 )
-@click.option("--need", "needs", multiple=True, help="What it must be able to: tools, vision ...; repeatable.")
+@click.option("--need", "needs", multiple=True, help="A required capability: tools, vision and so on; repeatable.")
 @click.option("--model", help="Only this model of the catalogue.")
 @click.option("--input-tokens", type=click.IntRange(0), default=0, help="Tokens of the prompt.")
-@click.option("--output-tokens", type=click.IntRange(0), default=0, help="Tokens kept for the answer.")
-@click.option("--money", type=click.FloatRange(0, min_open=True), help="What it may cost at most.")
+@click.option("--output-tokens", type=click.IntRange(0), default=0, help="Tokens reserved for the answer.")
+@click.option("--money", type=click.FloatRange(0, min_open=True), help="Maximum cost in US dollars.")
 @database_options
 def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...], **asked: Any) -> int:
-    """Show where a request would go: first, second, and so on, and of all others why not. Nothing is asked or sent.
+    """Show the order in which a request would be routed, and why other deployments are excluded. Nothing is sent.
 
-    What services have learnt of failures is theirs, and not known here: health is by leases alone.
+    Failures that running services have recorded are not known here: health comes from leases alone.
 
-    Exits with 69 where it would go nowhere.
+    Exits with 69 if no deployment is available.
     """
     from time import monotonic
 
@@ -100,7 +100,7 @@ def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[WorkerRo
 
 @click.group()
 def policy() -> None:
-    """Keep the policies of routes: for a task, a modality, or all requests; in which order, how often, how long, for how much."""
+    """Manage routing policies, for a task, a modality or all requests: criteria, attempts, time, money."""
 
 
 POLICIES: Final = RowKind(
@@ -122,22 +122,22 @@ POLICIES: Final = RowKind(
 
 policy.add_command(list_command(POLICIES, "List the policies by name."))
 policy.add_command(show_command(POLICIES, "Show a policy with all its columns."))
-policy.add_command(remove_command(POLICIES, "Take the policy NAME out."))
+policy.add_command(remove_command(POLICIES, "Remove the policy NAME."))
 policy.add_command(
     set_command(
         POLICIES,
-        "Add the policy NAME, or change the columns that are named.",
-        click.option("--modality", type=_MODALITIES, help="For requests of this kind alone."),
-        click.option("--task", help="For requests of this task alone."),
+        "Add the policy NAME, or change the given columns.",
+        click.option("--modality", type=_MODALITIES, help="Only for requests of this kind."),
+        click.option("--task", help="Only for requests of this task."),
         click.option(
             "--criteria",
             multiple=True,
             type=click.Choice(["busy", "price", "priority"]),
-            help="What is compared, the first first; repeatable.",
+            help="What to compare, in this order; repeatable.",
         ),
-        click.option("--attempts", type=click.IntRange(1, 10), help="Deployments that are tried at most."),
-        click.option("--seconds", type=float, help="How long, until an answer begins."),
-        click.option("--money", type=float, help="For how much, all attempts together."),
+        click.option("--attempts", type=click.IntRange(1, 10), help="Maximum number of deployments to try."),
+        click.option("--seconds", type=float, help="Maximum seconds until an answer begins."),
+        click.option("--money", type=float, help="Maximum cost of all attempts together, in US dollars."),
     )
 )
 route.add_command(policy)

@@ -31,20 +31,20 @@ _NAMES: Final = {
 def _media_options(command: Any) -> Any:
     for option in reversed(
         (
-            click.option("--model", help="A model of the catalogue; the first that does this where left out."),
-            click.option("--negative", help="What should not be in it."),
-            click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one if left out."),
+            click.option("--model", help="A model of the catalogue (default: the first for this task)."),
+            click.option("--negative", help="What must not appear in the result."),
+            click.option("--seed", type=click.IntRange(0), help="Random seed (default: a new one)."),
             click.option("--count", type=click.IntRange(1), default=1, help="How many."),
             click.option("--width", type=click.IntRange(1), help="Pixels."),
             click.option("--height", type=click.IntRange(1), help="Pixels."),
             click.option("--ratio", help="Width to height, such as 16:9."),
             click.option("--steps", type=click.IntRange(1), help="Steps of the model."),
-            click.option("--guidance", type=float, help="How closely the prompt is followed."),
-            click.option("--from", "picture", help="A picture to start from: a file or an address."),
-            click.option("--strength", type=click.FloatRange(0, 1), help="How much of that may change."),
-            click.option("--out", type=click.Path(path_type=Path), help="Where to; this folder where left out."),
-            click.option("--no-wait", is_flag=True, help="Only queue it; a service or `job work` carries it out."),
-            click.option("--max-cost", type=click.FloatRange(0), help="US dollars that it may cost at most."),
+            click.option("--guidance", type=float, help="How closely to follow the prompt."),
+            click.option("--from", "picture", help="An image to start from: a file or an address."),
+            click.option("--strength", type=click.FloatRange(0, 1), help="How much of that image may change."),
+            click.option("--out", type=click.Path(path_type=Path), help="Output file (default: in this folder)."),
+            click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it."),
+            click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
         )
     ):
         command = option(command)
@@ -60,9 +60,9 @@ def _media_options(command: Any) -> Any:
 @click.argument("prompt")
 @_media_options
 def image(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int:
-    """Have a picture made of PROMPT and write it to a file.
+    """Generate an image of PROMPT and write it to a file.
 
-    Without a model in the library's catalogue, `tiny-seed-picture` draws one by arithmetic: it shows the way, not the prompt.
+    Without a model in the library's catalogue, `tiny-seed-picture` draws a pattern: a demonstration that ignores the prompt.
     """
     return _made(prompt, "i", url, as_json, options)
 
@@ -73,7 +73,7 @@ def image(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int
 @click.option("--fps", type=click.FloatRange(0, min_open=True), help="Pictures a second.")
 @_media_options
 def video(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int:
-    """Have a video made of PROMPT and write it to a file."""
+    """Generate a video of PROMPT and write it to a file."""
     return _made(prompt, "v", url, as_json, options)
 
 
@@ -149,12 +149,12 @@ def _say(job: Job, files: list[Path]) -> None:
 
 @click.group(epilog=examples("innkeeper job list", "innkeeper job show 01ABC", "innkeeper job work"))
 def job() -> None:
-    """Look at jobs that make pictures and videos, cancel them, ask again, and carry them out."""
+    """List, show, cancel, retry and run the jobs that generate images and videos."""
 
 
 @job.command("list")
-@click.option("--state", help="Only those in this state.")
-@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="How many at most.")
+@click.option("--state", help="Only jobs in this state.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True, help="Maximum number of jobs.")
 @database_options
 def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> None:
     """List the newest jobs."""
@@ -180,7 +180,7 @@ def list_(state: str | None, limit: int, url: str | None, *, as_json: bool) -> N
 @click.argument("job_id")
 @database_options
 def show(job_id: str, url: str | None, *, as_json: bool) -> None:
-    """Show a job and what happened to it."""
+    """Show a job and its events."""
     import msgspec
 
     with _jobs(url) as jobs:
@@ -199,7 +199,7 @@ def show(job_id: str, url: str | None, *, as_json: bool) -> None:
 @click.argument("job_id")
 @database_options
 def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
-    """Cancel a job; its provider is told at once, and otherwise by whoever carries jobs out."""
+    """Cancel a job. Its provider is told at once if possible, else by the process that runs jobs."""
     from innkeeper.jobs.runner import Runner
 
     with _jobs(url) as jobs:
@@ -212,17 +212,17 @@ def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
 @click.argument("job_id")
 @database_options
 def retry(job_id: str, url: str | None, *, as_json: bool) -> None:
-    """Ask once more for a job that failed, expired or was cancelled. `job work` or a service carries it out."""
+    """Retry a job that failed, expired or was cancelled. `job work` or a service runs it."""
     with _jobs(url) as jobs:
         record = jobs.retry(job_id)
     print_json(record.to_dict()) if as_json else _say(record, [])
 
 
 @job.command()
-@click.option("--send-again", is_flag=True, help="Have all of them sent once more by whoever carries jobs out.")
+@click.option("--send-again", is_flag=True, help="Queue all of them to be sent once more.")
 @database_options
 def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
-    """List dead letters: messages about jobs that nobody took."""
+    """List dead letters: callbacks about jobs that could not be delivered."""
     from innkeeper.jobs.deliveries import Deliveries
 
     names = ("id", "job_id", "url", "attempt", "error", "created_at")
@@ -238,13 +238,13 @@ def letters(url: str | None, *, send_again: bool, as_json: bool) -> None:
 
 
 @job.command()
-@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Jobs at once.")
-@click.option("--until-idle", is_flag=True, help="Stop once nothing waits.")
+@click.option("--threads", type=click.IntRange(1, 256), default=8, show_default=True, help="Jobs to run at once.")
+@click.option("--until-idle", is_flag=True, help="Stop when no job is waiting.")
 @database_options
 def work(threads: int, url: str | None, *, until_idle: bool, as_json: bool) -> None:
-    """Carry out jobs until told to stop (SIGTERM, Ctrl-C). Any number of these may share one database.
+    """Run jobs until stopped (SIGTERM, Ctrl-C). Any number of these processes may share one database.
 
-    They yield the processor to services on the same machine: that a job is accepted is waited for.
+    They yield the processor to services on the same machine, whose callers wait.
     """
     import os
     import signal

@@ -31,7 +31,7 @@ _SECONDS: Final = 120.0
     cls=LazyGroup, entries={"prompt": CommandEntry("innkeeper.cli.run.prompt:prompt", "Run tools that are models.")}
 )
 def admin() -> None:
-    """Run what the library has."""
+    """Run prompts of the library."""
 
 
 @click.group(cls=LazyGroup, entries={"run": CommandEntry("innkeeper.cli.run.prompt:run", "Run a tool, once.")})
@@ -47,14 +47,18 @@ def prompt() -> None:
     )
 )
 @click.option("--tool-name", required=True, help="The tool's name; `local` is the model on this machine.")
-@click.option("--input", "text", help="What the model is told.")
-@click.option("--input-file", type=click.Path(path_type=Path), help="A file with it, as it is (-: the input).")
-@click.option("--tools", "tools_file", type=click.Path(path_type=Path), help="JSON: functions that the model may call.")
+@click.option("--input", "text", help="The input for the model.")
+@click.option(
+    "--input-file", type=click.Path(path_type=Path), help="A file with the input, unchanged (-: standard input)."
+)
+@click.option(
+    "--tools", "tools_file", type=click.Path(path_type=Path), help="Functions that the model may call, as JSON."
+)
 @click.option("--model", default="", help="Another model of the tool's provider.")
-@click.option("--temperature", type=float, help="0 counts as given; the tool's own where left out.")
-@click.option("--max-output-tokens", type=int, help="The tool's own where left out.")
+@click.option("--temperature", type=float, help="Temperature; 0 is a value (default: the tool's).")
+@click.option("--max-output-tokens", type=int, help="Maximum tokens of the answer (default: the tool's).")
 @click.option("--remote", is_flag=True, help="Ask a running service, over gRPC.")
-@click.option("--addr", default=ADDRESS, show_default=True, help="Where that service is.")
+@click.option("--addr", default=ADDRESS, show_default=True, help="Address of that service.")
 @click.option(
     "--timeout", type=click.FloatRange(0, min_open=True), default=_SECONDS, show_default=True, help="Seconds."
 )
@@ -62,7 +66,7 @@ def prompt() -> None:
 def run(url: str | None, *, as_json: bool, remote: bool, addr: str, timeout: float, **options: Any) -> None:
     """Run a tool: look up its provider, model and key, send the input, print the response.
 
-    With --json the response is the document's object. Without it, texts and calls are printed, and the tokens on stderr.
+    With --json the response is the requirement document's object; otherwise texts and calls, and token counts on stderr.
     """
     request = _request(**options)
     if remote:

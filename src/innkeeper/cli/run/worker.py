@@ -28,28 +28,28 @@ INVITATION: Final = "INNKEEPER_WORKER_INVITATION"
         "INNKEEPER_WORKER_INVITATION=... innkeeper worker --join http://inn.lan:8050 --host 10.0.0.5",
     )
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=7861, show_default=True, help="0 takes any free one.")
 @click.option(
-    "--kind", type=click.Choice(["chat", "image", "video"]), default="chat", show_default=True, help="What it makes."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but this machine's needs a key."
+)
+@click.option("--port", type=click.IntRange(0, 65_535), default=7861, show_default=True, help="0 picks a free port.")
+@click.option(
+    "--kind", type=click.Choice(["chat", "image", "video"]), default="chat", show_default=True, help="What to generate."
 )
 @click.option(
     "--model",
     "models",
     metavar="NAME=PROVIDER:MODEL",
     multiple=True,
-    help="A model that is executed; the one on this machine where left out. Repeatable. For pictures and videos: "
-    "NAME=BACKEND:URL of a1111 or comfyui; the tiny picture where left out.",
+    help="A model to serve (default: the one on this machine); repeatable. For images and videos "
+    "NAME=BACKEND:URL with a1111 or comfyui (default: the built-in tiny picture).",
 )
-@click.option("--slots", type=click.IntRange(1, 1000), default=1, show_default=True, help="Requests at once.")
-@click.option(
-    "--join", "service", metavar="URL", help="The service to belong to; an invitation is needed the first time."
-)
-@click.option("--url", help="Where the service reaches this worker; its own address where left out.")
+@click.option("--slots", type=click.IntRange(1, 1000), default=1, show_default=True, help="Requests to run at once.")
+@click.option("--join", "service", metavar="URL", help="The service to join; the first time needs an invitation.")
+@click.option("--url", help="The address at which the service reaches this worker (default: its own).")
 @click.option(
     "--membership",
     type=click.Path(path_type=Path),
-    help="The file that keeps the enrolment; one in Innkeeper's folder.",
+    help="The file with the enrolment (default: in Innkeeper's folder).",
 )
 @json_option
 def worker(  # noqa: PLR0913 - one argument an option
@@ -64,11 +64,11 @@ def worker(  # noqa: PLR0913 - one argument an option
     membership: Path | None,
     as_json: bool,
 ) -> None:
-    """Execute messages exactly as they are sent, and prove it by their hash: /chat, /enhance, /generate, /health, /worker/info.
+    """Execute requests exactly as sent, confirmed by their hash: /chat, /enhance, /generate, /health, /worker/info.
 
-    With --kind image or video it makes pictures or videos of exactly the input that it is sent: /generate.
-    A worker has no template, preset or default of its own, and refuses what it does not know. Callers need the key in
-    INNKEEPER_SERVICE_KEY; with --join that of the membership, and INNKEEPER_SERVICE_KEY is what the service is asked with.
+    With --kind image or video it generates images or videos from exactly the input it is sent: /generate.
+    A worker has no templates, presets or defaults of its own, and refuses unknown fields. Callers need the key in
+    INNKEEPER_SERVICE_KEY; with --join they need the membership's key, and INNKEEPER_SERVICE_KEY authenticates to the service.
     """
     import json
 

@@ -178,9 +178,9 @@ def _cards() -> Iterable[str]:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), required=False)
 def completion(shell: str | None) -> None:
-    """Print what lets SHELL complete commands, options, files, taverns, models, dialects, settings and aliases.
+    """Print the script that lets SHELL complete commands, options, files, taverns, models, dialects, settings and aliases.
 
-    Without a name it is the shell that you are in.
+    SHELL defaults to the current shell.
     """
     from click.shell_completion import get_completion_class
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 )
 def config() -> None:
-    """Settle once what each command would have to be told: the model, its address, the tavern, the persona, names of your own.
+    """Set defaults for all commands: the model, its address, the tavern, the persona, aliases.
 
     An option wins over the environment (INNKEEPER_MODEL and so on), the environment over the file, the file over the default.
     """
@@ -58,7 +58,7 @@ def show(*, as_json: bool) -> None:
 @click.argument("name", shell_complete=setting_names)
 @json_option
 def get(name: str, *, as_json: bool) -> None:
-    """Print the value of the setting NAME; an empty line where it has none."""
+    """Print the value of the setting NAME; an empty line if it has none."""
     settings = UserSettings.read()
     if name in SETTINGS:
         value = settings.value(name)
@@ -93,7 +93,7 @@ def set_(name: str, value: str, *, as_json: bool) -> None:
 @click.argument("name", shell_complete=setting_names)
 @json_option
 def unset(name: str, *, as_json: bool) -> None:
-    """Take the setting NAME out of the configuration file."""
+    """Remove the setting NAME from the configuration file."""
     path = config_file()
     with _changed(path) as document:
         *tables, last = _keys(name)
@@ -109,7 +109,7 @@ def unset(name: str, *, as_json: bool) -> None:
 
 @config.command()
 def edit() -> None:
-    """Open the configuration file in your editor ($VISUAL or $EDITOR); then say what in it cannot be used."""
+    """Open the configuration file in your editor ($VISUAL or $EDITOR), then report invalid settings."""
     path = config_file()
     if not path.exists():
         _write(path, _template().encode())
@@ -122,7 +122,7 @@ def edit() -> None:
 
 @config.command("path")
 def path_() -> None:
-    """Print where the configuration file is, whether it exists or not."""
+    """Print the path of the configuration file, whether it exists or not."""
     click.echo(str(config_file()))
 
 

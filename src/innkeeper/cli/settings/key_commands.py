@@ -24,10 +24,10 @@ def _providers() -> list[str]:
 
 @click.group(epilog=examples("innkeeper keys set openrouter", "innkeeper keys set llm.example.org < key.txt"))
 def keys() -> None:
-    """Store keys of providers, for every command that sends.
+    """Store providers' API keys for all commands.
 
-    A key lies in the keyring of the system where the library keyring reaches one, else sealed in a file that only you may read;
-    never in the configuration. INNKEEPER_API_KEY wins over all of them.
+    A key is stored in the system keyring if the library keyring finds one, else encrypted in a file that only you may read;
+    never in the configuration. INNKEEPER_API_KEY overrides all of them.
     """
 
 
@@ -36,9 +36,9 @@ def keys() -> None:
 @click.argument("more", nargs=-1, type=click.UNPROCESSED, metavar="")
 @json_option
 def set_(name: str, more: tuple[str, ...], *, as_json: bool) -> None:
-    """Store the key of NAME: a provider, or the host of an address. It is asked for, or read from the input.
+    """Store the key of NAME, a provider or the host of an address. It is prompted for, or read from standard input.
 
-    It is sent to that provider's address, or that host, and to no other.
+    It is sent only to that provider's address, or that host.
     """
     from innkeeper.cli.keep.vault import asked_secret
     from innkeeper.cli.settings.keys import KeyStore
@@ -67,7 +67,7 @@ def _used_for(name: str) -> str:
 @keys.command("list")
 @json_option
 def list_(*, as_json: bool) -> None:
-    """List the names of the stored keys, where each is kept, and what it is used for."""
+    """List the names of the stored keys, where each is stored, and what it is used for."""
     from innkeeper.cli.settings.keys import KeyStore
 
     stored = KeyStore().list()
@@ -82,7 +82,7 @@ def list_(*, as_json: bool) -> None:
 @click.argument("name", shell_complete=offered(_stored))
 @json_option
 def remove(name: str, *, as_json: bool) -> None:
-    """Forget the key NAME."""
+    """Delete the key NAME."""
     from innkeeper.cli.settings.keys import KeyStore
 
     KeyStore().remove(name)

@@ -40,9 +40,9 @@ _UNAVAILABLE: Final = 69
 def task_options(command: F) -> F:
     """Give a command what all tasks take: where it runs, for whom, how strictly and for how much."""
     for option in (
-        click.option("--max-cost", type=click.FloatRange(0), help="US dollars that it may cost at most."),
-        click.option("--strict", is_flag=True, help="Make an error of whatever is less than what was asked for."),
-        click.option("--remote", metavar="URL", help="Ask the service at this address instead of this process."),
+        click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
+        click.option("--strict", is_flag=True, help="Treat a degraded answer as an error."),
+        click.option("--remote", metavar="URL", help="Send the request to the service at this address."),
     ):
         command = option(command)
     return audience_options(database_options(command))

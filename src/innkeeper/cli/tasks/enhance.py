@@ -30,22 +30,33 @@ _NAMES: Final = {
     ),
 )
 @click.argument("prompt", default="")
-@click.option("--job-type", default="sdxl_image", show_default=True, help="What it is for: sdxl_image, wan_video ...")
-@click.option("--model", help="The model that it is for: its id or key in the catalogue, or a family.")
-@click.option("--selected-model", help="The model that writes it, or the kind that templates are for: qwen_instruct.")
-@click.option("--negative", help="What should not be in it.")
-@click.option("--style", help="A style that is added afterwards: room is kept for it.")
-@click.option("--quality", type=click.Choice(["fast", "high"]), help="As the document has it.")
 @click.option(
-    "--reference-mode", type=click.Choice(["copy", "modify"]), help="Copy or modify a reference; asks no model."
+    "--job-type",
+    default="sdxl_image",
+    show_default=True,
+    help="What the prompt is for: sdxl_image, wan_video and so on.",
 )
-@click.option("--base", help="The prompt that the reference was made from.")
+@click.option("--model", help="The target model: its id or key in the catalogue, or a family.")
+@click.option("--selected-model", help="The model that writes it, or an enhancer family of templates: qwen_instruct.")
+@click.option("--negative", help="What must not appear in the result.")
+@click.option("--style", help="A style that is appended later; tokens are reserved for it.")
+@click.option(
+    "--quality",
+    type=click.Choice(["fast", "high"]),
+    help="fast or high, as in the job types of the requirement document.",
+)
+@click.option(
+    "--reference-mode",
+    type=click.Choice(["copy", "modify"]),
+    help="Copy or modify a reference prompt without asking a model.",
+)
+@click.option("--base", help="The prompt of the reference.")
 @task_options
 def enhance_prompt(prompt: str, *, as_json: bool, **options: Any) -> int:
-    """Enhance PROMPT for an image or video model, within what that model reads.
+    """Enhance PROMPT for an image or video model, within that model's token limit.
 
-    The prompt goes to the output; why it is a makeshift, to the error stream. Without a model in the catalogue, the one on this
-    machine writes it.
+    The prompt is printed to standard output, the reasons of a degraded answer to standard error. Without a model in the
+    catalogue, the one on this machine writes it.
     """
     body = {"prompt": prompt, **{name: options.pop(option) for option, name in _NAMES.items()}}
     answer = called("enhance-prompt", body, **options)

@@ -19,16 +19,16 @@ def _job_options(command: Any) -> Any:
     for option in reversed(
         (
             click.option("--model", help="The id or key of a model of the catalogue."),
-            click.option("--negative", help="What should not be in it."),
-            click.option("--seed", type=click.IntRange(0), help="What chance is drawn from; a fresh one if left out."),
+            click.option("--negative", help="What must not appear in the result."),
+            click.option("--seed", type=click.IntRange(0), help="Random seed (default: a new one)."),
             click.option("--count", type=click.IntRange(1), help="How many."),
             click.option("--width", type=click.IntRange(1), help="Pixels."),
             click.option("--height", type=click.IntRange(1), help="Pixels."),
-            click.option("--reference", help="The address of a picture to start from."),
+            click.option("--reference", help="The address of an image to start from."),
             click.option("--input", "own", help="Parameters by the model's own names: a JSON object."),
-            click.option("--no-wait", is_flag=True, help="Only queue it; a service or `job work` carries it out."),
-            click.option("--max-cost", type=click.FloatRange(0), help="US dollars that it may cost at most."),
-            click.option("--remote", metavar="URL", help="Ask the service at this address instead of this process."),
+            click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it."),
+            click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
+            click.option("--remote", metavar="URL", help="Send the request to the service at this address."),
         )
     ):
         command = option(command)
@@ -37,20 +37,26 @@ def _job_options(command: Any) -> Any:
 
 @click.command("queue-job", epilog=examples('innkeeper queue-job "a red barn at dawn" --job-type sdxl_image_fast'))
 @click.argument("prompt")
-@click.option("--job-type", default="sdxl_image_fast", show_default=True, help="sdxl_image_high, wan_video_fast ...")
-@click.option("--quality", type=click.Choice(["fast", "high"]), help="As the document has it.")
+@click.option(
+    "--job-type", default="sdxl_image_fast", show_default=True, help="sdxl_image_high, wan_video_fast and so on."
+)
+@click.option(
+    "--quality",
+    type=click.Choice(["fast", "high"]),
+    help="fast or high, as in the job types of the requirement document.",
+)
 @_job_options
 def queue_job(prompt: str, **options: Any) -> int:
-    """Have a picture or a video made of PROMPT, as the document's queue-job does."""
+    """Generate an image or a video of PROMPT, as the requirement document's queue-job does."""
     return _made("queue-job", None, prompt, options)
 
 
 @click.command("fal-image", epilog=examples('innkeeper fal-image "a red barn" --model fal-ai/flux/dev'))
 @click.argument("prompt")
-@click.option("--modality", type=click.Choice(["image", "video"]), help="What it is to be.")
+@click.option("--modality", type=click.Choice(["image", "video"]), help="What to generate.")
 @_job_options
 def fal_image(prompt: str, **options: Any) -> int:
-    """Have a picture or a video made of PROMPT at fal, as the document's fal-image does."""
+    """Generate an image or a video of PROMPT at fal, as the requirement document's fal-image does."""
     return _made("fal-image", "fal", prompt, options)
 
 
@@ -58,7 +64,7 @@ def fal_image(prompt: str, **options: Any) -> int:
 @click.argument("prompt")
 @_job_options
 def replicate_image(prompt: str, **options: Any) -> int:
-    """Have a picture made of PROMPT at Replicate, as the document's replicate-image does."""
+    """Generate an image of PROMPT at Replicate, as the requirement document's replicate-image does."""
     return _made("replicate-image", "replicate", prompt, options)
 
 
@@ -121,7 +127,7 @@ def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, A
     "get-active-worker-url", epilog=examples("innkeeper get-active-worker-url chat --database library.db --json")
 )
 @click.argument("worker_type", default="wan")
-@click.option("--remote", metavar="URL", help="Ask the service at this address instead of this process.")
+@click.option("--remote", metavar="URL", help="Send the request to the service at this address.")
 @database_options
 def get_active_worker_url(worker_type: str, url: str | None, *, remote: str | None, as_json: bool) -> int:
     """Print the address of a worker of WORKER_TYPE (chat, sdxl, wan) that holds a lease. Nothing is probed."""

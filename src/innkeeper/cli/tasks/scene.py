@@ -38,31 +38,29 @@ _STYLES: Final = ("character_only", "pov", "both_characters")
     ),
 )
 @click.argument("message", default="")
-@click.option(
-    "--conversation", help="The conversation whose moment is shown; its newest message where MESSAGE is left out."
-)
+@click.option("--conversation", help="The conversation to show; its newest message if MESSAGE is omitted.")
 @click.option("--character", help="The id of the character.")
 @click.option("--persona", help="The id of the character that the user plays.")
 @click.option("--told", "stranger", metavar="NAME", help="The name of a character that has no id.")
-@click.option("--template", help="The id of a template of scenes.")
-@click.option("--style", type=click.Choice(_STYLES), help="Who is seen, and by whom.")
-@click.option("--name", help="What the scene is called.")
-@click.option("--override", help="What is to be seen, or changed, in your own words.")
-@click.option("--clothing", help="What is worn, where the story does not say it.")
-@click.option("--previous", help="The id of the scene to go on from; the newest of the conversation where left out.")
+@click.option("--template", help="The id of a scene template.")
+@click.option("--style", type=click.Choice(_STYLES), help="Who is in the picture, and the point of view.")
+@click.option("--name", help="The name of the scene.")
+@click.option("--override", help="What to show or change, in your own words.")
+@click.option("--clothing", help="Default clothing, if the story names none.")
+@click.option("--previous", help="The id of the scene to continue (default: the newest of the conversation).")
 @click.option("--change", help="The id of the scene whose picture --override changes.")
-@click.option("--negative", help="What should not be in it.")
-@click.option("--model", help="The model that makes it from text.")
-@click.option("--i2i-model", help="The model that makes it from pictures.")
-@click.option("--seed", type=click.IntRange(0), help="What chance is drawn from.")
-@click.option("--compose", "only", is_flag=True, help="Only compose the prompt; nothing is stored or made.")
-@click.option("--no-wait", is_flag=True, help="Only queue it; a service or `job work` carries it out.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where the picture goes; nowhere where left out.")
+@click.option("--negative", help="What must not appear in the result.")
+@click.option("--model", help="The text-to-image model.")
+@click.option("--i2i-model", help="The image-to-image model.")
+@click.option("--seed", type=click.IntRange(0), help="Random seed.")
+@click.option("--compose", "only", is_flag=True, help="Only compose the prompt; store and generate nothing.")
+@click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it.")
+@click.option("--out", type=click.Path(path_type=Path), help="Output file of the picture (default: none).")
 @task_options
 def generate_scene(message: str, *, as_json: bool, **options: Any) -> int:
-    """Show the moment that MESSAGE tells, or a conversation's newest: compose its prompt and have its picture made.
+    """Compose the prompt of the moment in MESSAGE, or of a conversation's newest message, and generate its image.
 
-    Without a model in the library's catalogue, `tiny-seed-picture` draws it by arithmetic: it shows the way, not the prompt.
+    Without a model in the library's catalogue, `tiny-seed-picture` draws a pattern: a demonstration that ignores the prompt.
     """
     only, no_wait, out, stranger, seed = (options.pop(name) for name in ("only", "no_wait", "out", "stranger", "seed"))
     body: dict[str, Any] = {

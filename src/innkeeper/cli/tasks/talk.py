@@ -30,25 +30,23 @@ def _turn_options(command: F) -> F:
     """What both chats take."""
     for option in (
         click.option(
-            "--message-id", metavar="ID", help="Your own id of the turn: asked for again, it is answered once."
+            "--message-id", metavar="ID", help="Your own id of the turn; a repeated request is answered once."
         ),
         click.option("--model", help="The model that answers: its key in the catalogue."),
-        click.option("--intent", help="What is wanted instead of a reply: scene, scene_narrative ..."),
+        click.option("--intent", help="The task instead of a reply: scene, scene_narrative and so on."),
         click.option(
-            "--memory-tier", type=click.Choice(["conversation", "character", "profile"]), help="How far it remembers."
+            "--memory-tier", type=click.Choice(["conversation", "character", "profile"]), help="The memory tier."
         ),
         click.option(
-            "--remember", multiple=True, metavar="TEXT", help="Something to remember from now on; may be repeated."
+            "--remember", multiple=True, metavar="TEXT", help="Something to remember from now on; repeatable."
         ),
-        click.option("--scene", metavar="TEXT", help="Where the story is now."),
-        click.option("--continue", "goes_on", is_flag=True, help="Have the character go on."),
-        click.option("--kickoff", is_flag=True, help="Have the character speak first."),
+        click.option("--scene", metavar="TEXT", help="The current scene of the story."),
+        click.option("--continue", "goes_on", is_flag=True, help="Let the character continue."),
+        click.option("--kickoff", is_flag=True, help="Let the character speak first."),
         click.option("--persona", metavar="ID", help="The character that you play."),
-        click.option(
-            "--card", type=click.Path(path_type=Path), help="A character card to speak with; it is stored once."
-        ),
-        click.option("--character", metavar="ID", help="The character to speak with."),
-        click.option("--conversation", metavar="ID", help="The conversation to go on with; a new one where left out."),
+        click.option("--card", type=click.Path(path_type=Path), help="A character card to talk to; it is stored once."),
+        click.option("--character", metavar="ID", help="The character to talk to."),
+        click.option("--conversation", metavar="ID", help="The conversation to continue (default: a new one)."),
     ):
         command = option(command)
     return task_options(command)
@@ -64,9 +62,9 @@ def _turn_options(command: F) -> F:
 @click.argument("message", default="")
 @_turn_options
 def playground_chat(message: str, *, as_json: bool, **options: Any) -> int:
-    """Say MESSAGE in a conversation of the library, with or without a character.
+    """Send MESSAGE in a conversation of the library, with or without a character.
 
-    The answer goes to the output; which conversation it is, and why the answer is a makeshift, to the error stream.
+    The answer is printed to standard output; the conversation's id and the reasons of a degraded answer to standard error.
     """
     return _chat("playground-chat", message, as_json, options)
 
@@ -82,9 +80,9 @@ def playground_chat(message: str, *, as_json: bool, **options: Any) -> int:
 @click.argument("message", default="")
 @_turn_options
 def roleplay_chat(message: str, *, as_json: bool, **options: Any) -> int:
-    """Say MESSAGE to a character, with what is remembered and where the story is.
+    """Send MESSAGE to a character, with memories and the current scene.
 
-    The answer goes to the output; which conversation it is, and why the answer is a makeshift, to the error stream.
+    The answer is printed to standard output; the conversation's id and the reasons of a degraded answer to standard error.
     """
     return _chat("roleplay-chat", message, as_json, options)
 
@@ -148,14 +146,14 @@ def card_character(path: Path) -> dict[str, Any]:
     type=click.Choice(["traits", "voice", "appearance", "backstory", "voice_examples", "description", "all"]),
     default="all",
     show_default=True,
-    help="What is to be suggested.",
+    help="What to suggest.",
 )
-@click.option("--description", help="What is known of the character.")
-@click.option("--trait", "traits", multiple=True, help="A trait that it has; may be repeated.")
-@click.option("--model", help="The model that suggests: its key in the catalogue.")
+@click.option("--description", help="A description of the character.")
+@click.option("--trait", "traits", multiple=True, help="A trait of the character; repeatable.")
+@click.option("--model", help="The model to ask: its key in the catalogue.")
 @task_options
 def character_suggestions(name: str, *, kind: str, as_json: bool, **options: Any) -> int:
-    """Have a model suggest parts of the character NAME, as JSON of a known shape."""
+    """Let a model suggest parts of the character NAME, as JSON with fixed keys."""
     body: dict[str, Any] = {
         "name": name or None,
         "type": kind,
