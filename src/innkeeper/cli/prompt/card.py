@@ -15,7 +15,7 @@ from innkeeper.cli.app.commands import json_option
 from innkeeper.cli.settings.completion import cards
 
 if TYPE_CHECKING:
-    from innkeeper.content import CardFile, Character, Difference, Finding, RegexScript
+    from innkeeper.content import CardFile, Character, Difference, RegexScript
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -221,7 +221,7 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
     from rich.table import Table
 
     from innkeeper.cli.app.render import MOST_ROWS, more_line, print_table
-    from innkeeper.prompt.text import shorten
+    from innkeeper.prompt.text import printable, shorten
 
     character = opened.character
     table = Table(
@@ -238,8 +238,8 @@ def _print_card(opened: CardFile, *, full: bool) -> None:
     print_table(Console(), table)
     for line in more_line(rows):
         click.echo(line)
-    for line in _finding_lines(opened.findings):
-        click.echo(line)
+    for finding in opened.findings:
+        click.echo(printable(f"{finding.level.value}: {finding}"))
 
 
 def _rows(character: Character, *, full: bool) -> Iterable[tuple[str, str, str]]:
@@ -310,12 +310,6 @@ def _report_lines(report: dict[str, Any]) -> list[str]:
         prefix = f"{finding['path']}: " if finding.get("path") else ""
         lines.append(f"  {finding['level']}: {prefix}{finding['message']}")
     return [printable(line) for line in lines]
-
-
-def _finding_lines(findings: Iterable[Finding]) -> list[str]:
-    from innkeeper.prompt.text import printable
-
-    return [printable(f"{finding.level.value}: {finding}") for finding in findings]
 
 
 def _difference_lines(differences: Iterable[Difference]) -> list[str]:

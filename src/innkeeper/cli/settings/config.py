@@ -43,6 +43,7 @@ def show(*, as_json: bool) -> None:
         click.echo(json.dumps({"path": str(config_file()), "settings": [_facts(value) for value in values]}))
         return
     from rich.table import Table
+    from rich.text import Text
 
     from innkeeper.cli.app.render import console, print_table
 
@@ -50,7 +51,8 @@ def show(*, as_json: bool) -> None:
     for column in ("setting", "value", "from"):
         table.add_column(column, overflow="fold")
     for value in values:
-        table.add_row(*map(_plain, (value.name, _shown(value.value), _origin(value))))
+        origin = f"{value.source}: {value.place}" if value.place else value.source
+        table.add_row(*map(Text, (value.name, _shown(value.value), origin)))
     print_table(console(), table)
 
 
@@ -77,13 +79,15 @@ def get(name: str, *, as_json: bool) -> None:
 @json_option
 def set_(name: str, value: str, *, as_json: bool) -> None:
     """Write the setting NAME into the configuration file."""
+    import tomlkit
+
     path = config_file()
     written = _checked(name, value)
     with _changed(path) as document:
         table: Any = document
         *tables, last = _keys(name)
         for key in tables:
-            table = table.setdefault(key, _new_table())
+            table = table.setdefault(key, tomlkit.table())
         table[last] = written
     facts = {"name": name, "value": written, "path": str(path)}
     click.echo(json.dumps(facts) if as_json else f"{name} = {_shown(written)}  ({path})")
@@ -162,16 +166,6 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _origin(value: SettingValue) -> str:
-    return f"{value.source}: {value.place}" if value.place else value.source
-
-
-def _plain(text: str) -> Any:
-    from rich.text import Text
-
-    return Text(text)
-
-
 # ----------------------------------------------------------------------------------------------------------------- file
 
 _TABLES: Final = ("aliases.models", "aliases.cards", "providers")
@@ -184,12 +178,6 @@ def _keys(name: str) -> list[str]:
         if name.startswith(f"{table}."):
             return [*table.split("."), name.removeprefix(f"{table}.")]
     return name.split(".")
-
-
-def _new_table() -> Any:
-    import tomlkit
-
-    return tomlkit.table()
 
 
 def _document(path: Path) -> TOMLDocument:

@@ -77,14 +77,12 @@ def choose_model(
         if not wanted:
             return ModelChoice(name, None, said)
         hint = f"--base-url URL, or --model PROVIDER:{name}, or `innkeeper config set base_url URL`"
-        raise UsageError(f"where the model {name!r} is, nobody has said", hint=f"{hint}; providers: {_names()}")
+        raise UsageError(
+            f"where the model {name!r} is, nobody has said", hint=f"{hint}; providers: {', '.join(PROVIDERS)}"
+        )
     return ModelChoice(name, settings.address(place.value), said)
 
 
 def named_model(settings: UserSettings, said: str | None = None) -> str | None:
     """The name that tokens are counted for, of what is said, else of what is settled; None where neither names one."""
     return choose_model(settings, said, wanted=False).wire_name
-
-
-def _names() -> str:
-    return ", ".join(PROVIDERS)

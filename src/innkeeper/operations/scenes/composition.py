@@ -195,7 +195,8 @@ class _Work:
 
     def rules(self) -> str:
         """What is not to be seen, as a sentence of the prompt."""
-        directed = [one for one in self.parts.people if one.clothing.directed and self._pictured(one)]
+        number = self.parts.plan.number
+        directed = [one for one in self.parts.people if one.clothing.directed and number(one.role) is not None]
         clothes = "clothes as described here, not as in the figures of persons" if directed else ""
         return ", ".join(part for part in (_NO, clothes) if part) if self.parts.people else ""
 
@@ -275,9 +276,6 @@ class _Work:
         return f"seen through the eyes of {viewer}, who is not in the picture, {counted}"
 
     # -------------------------------------------------------------------------------------------------------------- helpers
-
-    def _pictured(self, member: CastMember) -> bool:
-        return self.parts.plan.number(member.role) is not None
 
     def _own(self, text: str) -> str:
         """A text that somebody wrote: on one line, its marks of figures put right, without a stop at its end."""

@@ -6,7 +6,7 @@ picture that is really there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -211,12 +211,9 @@ def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
         texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
     if sources.before is not None:
         texts_by_kind[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before.scene_prompt
-    state = row_texts({"state": [fact.value for fact in _facts(sources.state)]}, ())
+    now = sources.state
+    facts = (now.location, now.time, now.camera, *now.present, *now.props, *now.clothing.values())
+    state = row_texts({"state": [fact.value for fact in facts if fact is not None]}, ())
     texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
     texts_by_kind[TextKind.HISTORY.value] = "\n".join(row.content for row in sources.messages)
     return {name: text for name, text in texts_by_kind.items() if text.strip()}
-
-
-def _facts(state: SceneState) -> Iterator[Any]:
-    yield from (fact for fact in (state.location, state.time, state.camera) if fact is not None)
-    yield from (*state.present, *state.props, *state.clothing.values())
