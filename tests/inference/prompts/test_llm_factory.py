@@ -40,8 +40,7 @@ def test_a_provider_in_any_case() -> None:
     llm = LLMFactory().new_llm(config, Secret("sesame"))
     assert (llm.dialect, llm.base_url, llm.model) == ("openai", "http://localhost:1", "m")
     assert "sesame" not in repr(llm)
-    with llm.open() as client:
-        assert client.endpoint.base_url == "http://localhost:1"
+    assert llm.open().endpoint.base_url == "http://localhost:1"
     assert LLMFactory().new_llm(config, model="n").model == "n"
 
 

@@ -1,4 +1,4 @@
-"""ToolRun: the wishes of a run in their order, answered by hand and without a client."""
+"""ToolRun: what a run does, in its order."""
 
 from __future__ import annotations
 
@@ -9,50 +9,63 @@ import pytest
 from innkeeper.inference.errors import RequestCancelledError, ToolUseError
 from innkeeper.inference.fake.provider import FakeClient
 from innkeeper.inference.fake.script import FakeReply
+from innkeeper.inference.run.callers import completed
 from innkeeper.inference.run.config import RunnerConfig
+from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.inference.run.tool_loop import ToolLoopRunner
-from innkeeper.inference.run.tool_run import Ask, Build, Tell, ToolLoopResult, ToolRun, Use
+from innkeeper.inference.run.tool_run import ToolLoopResult, ToolRun
+from innkeeper.inference.tools.calls import ModelCall
 from innkeeper.prompt import Message
 
 
+class Recorded(ToolRun):
+    """A run that writes down what it does; its tools end with ``outcome``."""
+
+    outcome = True
+
+    def __init__(self, loop: ToolLoopRunner, *inputs: Any) -> None:
+        super().__init__(loop, *inputs)
+        self.steps: list[str] = []
+
+    async def tell(self, kind: str, turn: int, **facts: Any) -> None:
+        """Write an event down."""
+        self.steps.append(kind)
+
+    async def build(self, history: list[Message], **turn: Any) -> PromptRequest:
+        """Build a request without the loop's own inputs."""
+        self.steps.append("build")
+        request: PromptRequest = self.loop.runner.build_request(self.loop.config, history, commit=False)
+        return request
+
+    async def answer(self, request: PromptRequest, turn: int) -> PromptResult:
+        """Ask the script."""
+        self.steps.append("answer")
+        result: PromptResult = self.loop.runner.perform(request)
+        return result
+
+    async def use(self, call: ModelCall, args: dict[str, Any]) -> dict[str, Any]:
+        """Run no tool."""
+        self.steps.append("use")
+        return {"ok": self.outcome, "tool_name": call.name, "data": args, "errors": [], "warnings": []}
+
+
 class Driver:
-    """Answers a run's wishes and writes them down; models answer by a script, tools with ``outcome``."""
+    """A run whose model answers by a script, whose tools end with ``outcome``."""
 
     def __init__(self, *script: Any, outcome: bool = True, **tool_calling: Any) -> None:
         config = RunnerConfig.build("somebody", "m", {"tool_calling": tool_calling})
         self.loop = ToolLoopRunner.build(FakeClient(*script), config, lambda *_: None, registry=[{"name": "look"}])
-        self.outcome = outcome
-        self.wishes: list[str] = []
+        self.run = Recorded(self.loop, "Look.", ())
+        self.run.outcome = outcome
+
+    @property
+    def steps(self) -> list[str]:
+        """What the run did."""
+        return self.run.steps
 
     def drive(self, turns: int = 3) -> ToolLoopResult:
         """The result of the run."""
-        run = ToolRun(self.loop, "Look.", ()).go(turns, final_stream=False)
-        answer: Any = None
-        while True:
-            try:
-                wish = run.send(answer)
-            except StopIteration as stop:
-                result: ToolLoopResult = stop.value
-                return result
-            answer = self.answered(wish)
-
-    def answered(self, wish: Any) -> Any:
-        """What comes of a wish."""
-        self.wishes.append(wish.event["type"] if isinstance(wish, Tell) else type(wish).__name__)
-        match wish:
-            case Build():
-                return self.loop.runner.build_request(self.loop.config, wish.history, commit=False)
-            case Ask():
-                return self.loop.runner.perform(wish.request)
-            case Use():
-                return {
-                    "ok": self.outcome,
-                    "tool_name": wish.call.name,
-                    "data": wish.args,
-                    "errors": [],
-                    "warnings": [],
-                }
-        return None
+        return completed(self.run.go(turns, final_stream=False))
 
 
 CALL = FakeReply(content=None, tool_calls=(("look", {"far": True}),))
@@ -62,7 +75,7 @@ def test_an_answer_without_tools() -> None:
     """A request is built, told and sent; its answer ends the run."""
     driver = Driver("A door.")
     result = driver.drive()
-    assert driver.wishes == ["Build", "llm_request_start", "Ask", "llm_request_end", "final"]
+    assert driver.steps == ["build", "llm_request_start", "answer", "llm_request_end", "final"]
     assert [message.role for message in result.history] == ["user", "assistant"]
     assert result.assistant_text == "A door."
 
@@ -72,7 +85,7 @@ def test_arguments_that_cannot_be_read_run_no_tool() -> None:
     driver = Driver(FakeReply(content=None, tool_calls=(("look", "{"),)))
     with pytest.raises(ToolUseError) as caught:
         driver.drive(turns=1)
-    assert "Use" not in driver.wishes
+    assert "use" not in driver.steps
     assert [message.role for message in caught.value.history] == ["user", "assistant", "tool"]
     assert '"ok":false' in caught.value.history[-1].content.replace(" ", "")
 
@@ -83,7 +96,7 @@ def test_a_tool_is_used_once_a_call(outcome: bool) -> None:
     driver = Driver(CALL, outcome=outcome)
     with pytest.raises(ToolUseError) as caught:
         driver.drive(turns=1)
-    assert driver.wishes[4:] == ["tool_call_start", "Use", "tool_call_end"]
+    assert driver.steps[4:] == ["tool_call_start", "use", "tool_call_end"]
     assert caught.value.history[-1].tool_call_id == "call_1"
 
 
@@ -94,10 +107,14 @@ def test_enforced_tools_must_be_called() -> None:
     assert (caught.value.code, len(caught.value.trace)) == ("NO_TOOL_CALLS", 1)
 
 
-def test_a_wish_that_is_cancelled_ends_the_run() -> None:
+def test_a_request_that_is_cancelled_ends_the_run() -> None:
     """A cancelled request is the loop's own error, with the chat so far."""
-    run = ToolRun(Driver("A door.").loop, None, (Message("user", "Hi"),)).go(3, final_stream=False)
-    assert isinstance(next(run), Build)
+
+    class Cancelled(Recorded):
+        async def build(self, history: list[Message], **turn: Any) -> PromptRequest:
+            raise RequestCancelledError("stop")
+
+    run = Cancelled(Driver("A door.").loop, None, (Message("user", "Hi"),))
     with pytest.raises(ToolUseError) as caught:
-        run.throw(RequestCancelledError("stop"))
+        completed(run.go(3, final_stream=False))
     assert [message.content for message in caught.value.history] == ["Hi"]

@@ -72,7 +72,8 @@ class AsyncClient:
             msg = f"unknown setting {min(unknown)!r}"
             raise UsageError(msg, hint=f"settings: {', '.join(_SETTINGS)}")
         self.endpoint = Endpoint.of({"base_url": base_url, **settings}, headers)
-        self._transport, self._egress = transport, egress
+        is_blocking = transport is not None and not hasattr(transport, "handle_async_request")
+        self._transport, self._egress = blocking_transport(transport) if is_blocking else transport, egress
         self._quick = quick and transport is None and egress is None
         self._opened: httpx.AsyncClient | QuickSession | None = None
         self._process = 0

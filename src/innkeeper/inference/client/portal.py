@@ -147,17 +147,26 @@ async def in_thread(work: Callable[[], T]) -> T:
             error = RuntimeError("the function raised StopIteration")
         done.set_result(result) if error is None else done.set_exception(error)
 
+    def ended(result: Any, error: BaseException | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(end, result, error)
+
+    start_thread(work, ended)
+    return await done
+
+
+def start_thread(work: Callable[[], Any], ended: Callable[[Any, BaseException | None], Any]) -> None:
+    """Do ``work`` in a thread of its own, in this context; ``ended`` gets its result, or its error, there."""
+
     def run() -> None:
-        result, raised = None, None
         try:
             result = work()
         except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
-            raised = error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(end, result, raised)
+            ended(None, error)
+        else:
+            ended(result, None)
 
     threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-    return await done
 
 
 def blocking_transport(transport: Any) -> Any:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.inference.adapters.adapter import Adapter, Adapters
-from innkeeper.inference.adapters.local import Local, local_async_client, local_client
+from innkeeper.inference.adapters.local import Local, local_async_client
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient, client_options
+from innkeeper.inference.client.model_clients import AsyncModelClient, client_options
 from innkeeper.inference.local.shared import LOCAL, LocalModels
 from innkeeper.inference.prompts.tool_config import ToolConfig
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
@@ -41,14 +41,8 @@ class LLM(msgspec.Struct, frozen=True, kw_only=True):
     local: LocalModel | None = None
     options: Mapping[str, Any] = {}
 
-    def open(self) -> ModelClient:
-        """A client of it. Raises `ConfigError` for an address that is none."""
-        if self.local is not None:
-            return local_client(self.local)
-        return ModelClient(self.adapter, self.base_url, key=self.key.reveal(), **self.options)
-
-    def open_async(self) -> AsyncModelClient:
-        """A client of it, for an event loop."""
+    def open(self) -> AsyncModelClient:
+        """A client of it, for an event loop. Raises `ConfigError` for an address that is none."""
         if self.local is not None:
             return local_async_client(self.local)
         return AsyncModelClient(self.adapter, self.base_url, key=self.key.reveal(), **self.options)

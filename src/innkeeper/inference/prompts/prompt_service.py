@@ -8,17 +8,18 @@ one call, one `ModelResponse`. What the request says counts before what the tool
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
 from hashlib import sha256
-from threading import Lock
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Self
 
 import msgspec
 
 from innkeeper.dialects.registry import DIALECTS
 from innkeeper.inference.adapters.generation import ModelRequest
-from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
+from innkeeper.inference.client.model_clients import AsyncModelClient
+from innkeeper.inference.client.portal import portal
+from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.prompts.llm_factory import LLM, LLMFactory
 from innkeeper.inference.prompts.run_request import PromptRunRequest, tools_of
 from innkeeper.inference.prompts.tool_config import ToolConfig, ToolDAO, VaultDAO
@@ -26,7 +27,6 @@ from innkeeper.inference.response.events import CallDelta, ModelEvent, Reasoning
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views import legacy
-from innkeeper.inference.routing.meter import MeteredCall, admitted, metered
 from innkeeper.library.outside import MACHINE, Outside
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.message import Message
@@ -83,19 +83,21 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-C = TypeVar("C", ModelClient, AsyncModelClient)
-
-
-class _Base(Generic[C]):
-    """What both services share: the ports, the way from a request to what is sent, and connections that stay open."""
+class AsyncPromptService:
+    """`PromptService` for event loops. Tools and secrets are looked up in a thread, since databases are waited for there."""
 
     def __init__(
         self, tools: ToolDAO, vault: VaultDAO, factory: LLMFactory | None = None, outside: Outside = MACHINE
     ) -> None:
         self._tools, self._vault, self._outside = tools, vault, outside
         self._factory = factory or LLMFactory()
-        self._lock = Lock()
-        self._clients: dict[tuple[Any, ...], C] = {}
+        self._clients: dict[tuple[Any, ...], AsyncModelClient] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     def prepare(self, request: Mapping[str, Any] | PromptRunRequest) -> PreparedRun:
         """What a request will send.
@@ -111,28 +113,53 @@ class _Base(Generic[C]):
         secret = self._vault.get_secret(config.api_key_secret) if config.api_key_secret else None
         return prepared(config, asked, self._factory.new_llm(config, secret, model=asked.model))
 
-    def _client(self, llm: LLM, opened: Callable[[], C]) -> C:
+    async def run(self, request: Mapping[str, Any] | PromptRunRequest) -> PromptRun:
+        """One answer. Cancelling it stops the provider."""
+        return await self.run_prepared(await asyncio.to_thread(self.prepare, request))
+
+    async def stream(self, request: Mapping[str, Any] | PromptRunRequest) -> AsyncGenerator[ModelEvent | PromptRun]:
+        """The events of the answer as they come, and at the end the whole of it. Cancelling it stops the provider."""
+        run = await asyncio.to_thread(self.prepare, request)
+        async with aclosing(self.stream_prepared(run, run.request(stream=True))) as events:
+            async for event in events:
+                yield event
+
+    async def run_prepared(self, run: PreparedRun) -> PromptRun:
+        """One answer to a request that is prepared."""
+        async with aclosing(self.stream_prepared(run, run.request())) as events:
+            async for event in events:
+                if isinstance(event, PromptRun):
+                    return event
+        raise DecodeError("the answer has no end")
+
+    async def stream_prepared(self, run: PreparedRun, sent: ModelRequest) -> AsyncGenerator[ModelEvent | PromptRun]:
+        """The events of the answer to a request that is prepared, and at the end the whole of it."""
+        created = self._outside.now().epoch_ms // 1000
+        fold = ResponseFold(f"resp_{self._outside.fresh_id()}", run.llm.model, created, run.echo)
+        async with aclosing(self._client(run.llm).events(sent)) as events:
+            async for event in events:
+                fold.take(event)
+                yield event
+        yield PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
+
+    async def close(self) -> None:
+        """Close the connections, and let go of models that run beside this process."""
+        self._factory.close()
+        clients, self._clients = list(self._clients.values()), {}
+        for client in clients:
+            await client.close()
+
+    def _client(self, llm: LLM) -> AsyncModelClient:
         """The client of a model: one for each address and key, of which there are as many as tools name."""
         named = llm.options.get("name", "")
         key = (llm.adapter.name, llm.base_url, sha256(llm.key.reveal().encode()).digest(), id(llm.local), named)
-        with self._lock:
-            if key not in self._clients:
-                self._clients[key] = opened()
-            return self._clients[key]
-
-    def _let_go(self) -> list[C]:
-        self._factory.close()
-        with self._lock:
-            clients, self._clients = list(self._clients.values()), {}
-        return clients
-
-    def _fold(self, run: PreparedRun) -> ResponseFold:
-        created = self._outside.now().epoch_ms // 1000
-        return ResponseFold(f"resp_{self._outside.fresh_id()}", run.llm.model, created, run.echo)
+        if key not in self._clients:
+            self._clients[key] = llm.open()
+        return self._clients[key]
 
 
-class PromptService(_Base[ModelClient]):
-    """The service for blocking callers.
+class PromptService:
+    """The service for blocking callers, whose threads may share it; what it asks runs in the process's `Portal`.
 
     Args:
         tools: where tools are looked up.
@@ -141,6 +168,12 @@ class PromptService(_Base[ModelClient]):
         outside: the time and the identifiers of responses; the machine's where left out.
     """
 
+    def __init__(
+        self, tools: ToolDAO, vault: VaultDAO, factory: LLMFactory | None = None, outside: Outside = MACHINE
+    ) -> None:
+        self._service = AsyncPromptService(tools, vault, factory, outside)
+        self.prepare = self._service.prepare
+
     def __enter__(self) -> Self:
         return self
 
@@ -148,75 +181,17 @@ class PromptService(_Base[ModelClient]):
         self.close()
 
     def run(self, request: Mapping[str, Any] | PromptRunRequest) -> PromptRun:
-        """One answer. Raises what `prepare` raises, and `ProviderError` and its kin."""
-        run = self.prepare(request)
-        sent, fold = run.request(), self._fold(run)
-        with closing(self._client(run.llm, run.llm.open).events(sent)) as events:
-            for event in events:
-                fold.take(event)
-        return PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
+        """One answer. Raises what `AsyncPromptService.prepare` raises, and `ProviderError` and its kin."""
+        return portal().call(self._service.run_prepared(self.prepare(request)))
 
     def stream(self, request: Mapping[str, Any] | PromptRunRequest) -> Iterator[ModelEvent | PromptRun]:
         """The events of the answer as they come, and at the end the whole of it."""
         run = self.prepare(request)
-        sent, fold = run.request(stream=True), self._fold(run)
-        with closing(self._client(run.llm, run.llm.open).events(sent)) as events:
-            for event in events:
-                fold.take(event)
-                yield event
-        yield PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
+        yield from portal().iterate(self._service.stream_prepared(run, run.request(stream=True)))
 
     def close(self) -> None:
         """Close the connections, and let go of models that run beside this process."""
-        for client in self._let_go():
-            client.close()
-
-
-class AsyncPromptService(_Base[AsyncModelClient]):
-    """`PromptService` for event loops. Tools and secrets are looked up in a thread, since databases are waited for there."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def run(self, request: Mapping[str, Any] | PromptRunRequest) -> PromptRun:
-        """One answer. Cancelling it stops the provider."""
-        run, sent, answer = await self._begin(request, stream=False)
-        fold = self._fold(run)
-        async with aclosing(answer) as events:
-            async for event in events:
-                fold.take(event)
-        return PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
-
-    async def stream(self, request: Mapping[str, Any] | PromptRunRequest) -> AsyncGenerator[ModelEvent | PromptRun]:
-        """The events of the answer as they come, and at the end the whole of it. Cancelling it stops the provider."""
-        run, sent, answer = await self._begin(request, stream=True)
-        fold = self._fold(run)
-        async with aclosing(answer) as events:
-            async for event in events:
-                fold.take(event)
-                yield event
-        yield PromptRun(response=fold.response(), notes=run.notes, sha256=sent.sha256)
-
-    async def _begin(
-        self, request: Mapping[str, Any] | PromptRunRequest, *, stream: bool
-    ) -> tuple[PreparedRun, ModelRequest, AsyncGenerator[ModelEvent]]:
-        """Check that the running call may use the tool, which is a route by its name, and return what answers and is metered."""
-        name = request.tool_name if isinstance(request, PromptRunRequest) else str(request.get("tool_name") or "")
-        call = MeteredCall(name, "", "")
-        meter = admitted(
-            call
-        )  # before the tool is looked up: a key that may not use it does not learn whether it is there
-        run = await asyncio.to_thread(self.prepare, request)
-        sent, client = run.request(stream=stream), self._client(run.llm, run.llm.open_async)
-        return run, sent, metered(client.events(sent), meter, call._replace(sent_bytes=len(sent.content)))
-
-    async def close(self) -> None:
-        """Close the connections, and let go of models that run beside this process."""
-        for client in self._let_go():
-            await client.close()
+        portal().finish(self._service.close())
 
 
 _DELTAS: Final = {TextDelta: "output_text.delta", RefusalDelta: "refusal.delta", ReasoningDelta: "reasoning.delta"}

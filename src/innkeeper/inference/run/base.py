@@ -1,19 +1,18 @@
-"""Base: what every runner shares: settings, hooks, and one body for blocking and awaited callers."""
+"""Base: what the runners share, written once for blocking and awaited callers: building, sending, reading."""
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.openai_chat import choice_of
-from innkeeper.inference.client.watch import check_cancelled
-from innkeeper.inference.errors import CANCEL_INTERVAL, DecodeError, PreflightError
+from innkeeper.inference.errors import DecodeError, PreflightError
+from innkeeper.inference.run.callers import BLOCKING, Caller
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, preflight
 from innkeeper.inference.texts import whole_texts
@@ -32,73 +31,6 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.dialect import Payload
 
-T = TypeVar("T")
-
-
-def carry_out(run: Generator[Any, Any, T], do: Callable[[Any], Any]) -> T:
-    """The result of ``run``, each of whose wishes is answered by ``do``, or by the error that it raises."""
-    with closing(run):
-        advance = partial(next, run)
-        while True:
-            try:
-                wish = advance()
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            try:
-                advance = partial(run.send, do(wish))
-            except Exception as error:  # noqa: BLE001 - whatever is raised is the run's to judge
-                advance = partial(run.throw, error)
-
-
-async def carry_out_async(run: Generator[Any, Any, T], do: Callable[[Any], Awaitable[Any]]) -> T:
-    """`carry_out` with a ``do`` that is awaited."""
-    with closing(run):
-        advance = partial(next, run)
-        while True:
-            try:
-                wish = advance()
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            try:
-                advance = partial(run.send, await do(wish))
-            except Exception as error:  # noqa: BLE001 - as above
-                advance = partial(run.throw, error)
-
-
-async def settle(value: Any) -> Any:
-    """``value``, awaited where it can be: for functions of a caller that may be of either kind."""
-    return await value if inspect.isawaitable(value) else value
-
-
-async def check_cancelled_async(cancel: Any) -> None:
-    """`check_cancelled` for a ``cancel`` that may be an asynchronous function."""
-    asked = getattr(cancel, "is_set", cancel)
-    told = await settle(asked()) if asked is not None else False
-    check_cancelled(lambda: told)
-
-
-async def until_cancelled(work: Awaitable[T], cancel: Any) -> T:
-    """The result of ``work``, which is cancelled when ``cancel`` (an event, or a function of either kind) says so.
-
-    Raises `RequestCancelledError` then, and what ``work`` raises.
-    """
-    if cancel is None:
-        return await work
-    import asyncio
-
-    task = asyncio.ensure_future(work)
-    try:
-        while not task.done():
-            await check_cancelled_async(cancel)
-            await asyncio.wait({task}, timeout=CANCEL_INTERVAL)
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
-            _ = task.cancelled() or task.exception()  # looked at, so that nobody warns of it
-    return task.result()
-
-
 _NOT_HERE: Final = {
     "stream": "use perform_stream or stream",
     "stream_options": "use perform_stream or stream",
@@ -113,6 +45,8 @@ _DECIDED: Final = ("model", "messages")
 @dataclass(frozen=True, slots=True)
 class BaseRunner:
     """A client, and the transforms that requests and answers may name. See `PromptRunner`."""
+
+    caller: ClassVar[Caller] = BLOCKING
 
     client: Any
     message_transforms: TransformRegistry = field(default_factory=lambda: MESSAGE_TRANSFORMS)
@@ -206,6 +140,38 @@ class BaseRunner:
             prompt_request, response, body, message, reason if isinstance(reason, str) else None, elapsed_ms
         )
 
+    async def _perform(self, prompt_request: PromptRequest, on_delta: Any, cancel: Any) -> PromptResult:
+        request, started = self._whole(prompt_request), self.timer()
+        streams = prompt_request.capabilities.supports_streaming and self.can_stream
+        if on_delta is not None and streams:
+            pieces = self.client.chat_stream(include_usage=True, **request)
+            return await self._listen(prompt_request, pieces, on_delta, cancel, started)
+        response = await self.caller.value(lambda: self.client.chat_completions(**request), cancel)
+        result = self.read(prompt_request, response, self.elapsed_ms(started))
+        if on_delta is not None and result.content:
+            await self.caller.value(lambda: on_delta(result.content))
+        return result
+
+    async def _perform_stream(
+        self, prompt_request: PromptRequest, on_delta: Any, cancel: Any, *, include_usage: bool
+    ) -> PromptResult:
+        started, pieces = self.timer(), self._pieces(prompt_request, include_usage=include_usage)
+        return await self._listen(prompt_request, pieces, on_delta, cancel, started)
+
+    async def _listen(
+        self, prompt_request: PromptRequest, pieces: Any, on_delta: Any, cancel: Any, started: float
+    ) -> PromptResult:
+        """The whole of a stream, each piece of which is heard before the next is read."""
+        caller = self.caller
+        try:
+            while (delta := await caller.value(lambda: next_piece(pieces), cancel)) is not None:
+                if on_delta is not None:
+                    await caller.value(partial(on_delta, delta))
+                await caller.check(cancel)
+            return self.read(prompt_request, pieces.reply.response, self.elapsed_ms(started))
+        finally:
+            await caller.value(pieces.close)
+
     def _whole(self, prompt_request: PromptRequest) -> dict[str, Any]:
         """The request of a whole answer."""
         if prompt_request.payload.get("stream"):
@@ -213,21 +179,28 @@ class BaseRunner:
             raise UsageError(msg, hint="use perform_stream or stream")
         return prompt_request.request
 
-    def _streamed(self, prompt_request: PromptRequest, method: str) -> dict[str, Any]:
-        """The request of a stream, by a client that has ``method``."""
+    def _pieces(self, prompt_request: PromptRequest, *, include_usage: bool) -> Any:
+        """The stream of a request."""
         request = prompt_request.request
         preflight(request, prompt_request.capabilities, stream=True)
-        if not callable(getattr(self.client, method, None)):
-            msg = f"{type(self.client).__name__} cannot stream: it has no {method}()"
+        if not self.can_stream:
+            msg = f"{type(self.client).__name__} cannot stream: it has no chat_stream()"
             raise PreflightError(msg)
-        return request
+        return self.client.chat_stream(include_usage=include_usage, **request)
 
-    def _can_stream(self, prompt_request: PromptRequest, method: str) -> bool:
-        """Whether the model can stream, and the client, which has ``method`` for it."""
-        return prompt_request.capabilities.supports_streaming and callable(getattr(self.client, method, None))
+    @property
+    def can_stream(self) -> bool:
+        """Whether the client can stream."""
+        return callable(getattr(self.client, "chat_stream", None))
 
-    def _elapsed(self, started: float) -> float:
+    def elapsed_ms(self, started: float) -> float:
+        """Return the milliseconds since a moment of its timer."""
         return (self.timer() - started) * 1000
+
+
+def next_piece(pieces: Any) -> Any:
+    """Return the next piece of a stream of either kind, or what gives it when it is awaited; None at its end."""
+    return next(pieces, None) if hasattr(pieces, "__next__") else anext(pieces, None)
 
 
 _SIGNATURE: Final = inspect.signature(BaseRunner._build_request)  # noqa: SLF001 - this module's own

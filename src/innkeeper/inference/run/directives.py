@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,7 +13,8 @@ import msgspec
 
 from innkeeper.inference.errors import MAX_DIRECTIVE_BYTES, SAMPLE_CHARACTERS, AnswerError, HttpError, ReplyError
 from innkeeper.inference.output_tags import transform_tags
-from innkeeper.inference.run.base import carry_out, carry_out_async
+from innkeeper.inference.run.base import BaseRunner
+from innkeeper.inference.run.callers import completed
 from innkeeper.inference.run.config import RunnerConfig, supports
 from innkeeper.inference.run.envelope import (
     SCHEMA_NAME,
@@ -118,20 +119,19 @@ class _BaseDirectives:
 
     def _run(
         self,
-        history: Any,
-        system: str | None,
+        runner: BaseRunner,
         output: StructuredOutput | None,
+        system: str | None,
         llm_options: Mapping[str, Any] | None,
-        store: VariablesStore | None,
-        **inputs: Any,
-    ) -> Generator[Any, Any, DirectivesResult]:
+        cancel: Any,
+    ) -> _DirectivesRun:
         reserved = [name for name in _RESERVED if name in (llm_options or {})]
         if reserved:
             msg = f"llm_options may not hold {', '.join(reserved)}"
             raise UsageError(msg)
-        asked = {**inputs, "history": history, "variables_store": store, "commit": False}
-        run = _DirectivesRun(self.runner_config, output or StructuredOutput(), system, llm_options or {}, asked)
-        return run.go(store)
+        return _DirectivesRun(
+            runner, self.runner_config, output or StructuredOutput(), system, llm_options or {}, cancel
+        )
 
 
 class DirectivesRunner(_BaseDirectives):
@@ -162,14 +162,8 @@ class DirectivesRunner(_BaseDirectives):
 
         Raises `UsageError` for options that are not the caller's to set, and what requests raise.
         """
-        runner = self.runner
-
-        def do(wish: Mapping[str, Any]) -> tuple[PromptRequest, PromptResult]:
-            request = runner.build_request(self.runner_config, **wish)
-            return request, runner.perform(request, cancel=cancel)
-
-        run = self._run(history, system, output, llm_options, variables_store, strict=strict, **inputs)
-        return carry_out(run, do)
+        run = self._run(self.runner, output, system, llm_options, cancel)
+        return completed(run.go(variables_store, history=history, strict=strict, **inputs))
 
 
 class AsyncDirectivesRunner(_BaseDirectives):
@@ -193,54 +187,52 @@ class AsyncDirectivesRunner(_BaseDirectives):
         **inputs: Any,
     ) -> DirectivesResult:
         """See `DirectivesRunner.run`."""
-        runner = self.runner
-
-        async def do(wish: Mapping[str, Any]) -> tuple[PromptRequest, PromptResult]:
-            request = await runner.build_request(self.runner_config, **wish)
-            return request, await runner.perform(request, cancel=cancel)
-
-        run = self._run(history, system, output, llm_options, variables_store, strict=strict, **inputs)
-        return await carry_out_async(run, do)
+        run = self._run(self.runner, output, system, llm_options, cancel)
+        return await run.go(variables_store, history=history, strict=strict, **inputs)
 
 
 class _DirectivesRun:
-    """One run, without I/O: its wishes are inputs of a request, answered by the request and its result."""
+    """One run: its attempts, and the request that was sent last."""
 
     def __init__(
         self,
+        runner: Any,
         config: RunnerConfig,
         output: StructuredOutput,
         system: str | None,
         options: Mapping[str, Any],
-        inputs: Mapping[str, Any],
+        cancel: Any,
     ) -> None:
+        self.runner, self.caller, self.cancel = runner, runner.caller, cancel
         self.config = config
         self.output = output
         self.system = system
         self.options = options
-        self.inputs = dict(inputs)
+        self.inputs: dict[str, Any] = {}
         self.attempts: list[Attempt] = []
         self.sample = ""
         self.request: PromptRequest | None = None
 
-    def go(self, store: VariablesStore | None) -> Generator[Any, Any, DirectivesResult]:
+    async def go(self, store: VariablesStore | None, **inputs: Any) -> DirectivesResult:
+        """The whole run, with the inputs that all its requests have."""
+        self.inputs = {**inputs, "variables_store": store, "commit": False}
         for mode in self.config.directives.modes:
             if not supports(mode, self.config.capabilities):
                 self.attempts.append(Attempt(mode, skipped=True, code="CAPABILITY_UNSUPPORTED"))
                 continue
-            envelope = yield from self.ask(mode)
+            envelope = await self.ask(mode)
             if envelope is not None:
                 if store is not None and self.request is not None:
                     self.request.commit(store)
-                return self.found(mode, envelope)
+                return self.result_of(mode, envelope)
         return DirectivesResult(ok=False, attempts=tuple(self.attempts), content_sample=self.sample)
 
-    def ask(self, mode: str) -> Generator[Any, Any, Envelope | None]:
+    async def ask(self, mode: str) -> Envelope | None:
         """The envelope that ``mode`` gives, repaired where that is possible; ``None`` when it gives none."""
         repair: str | None = None
         for number in range(1, self.config.directives.repair_retry_count + 2):
             try:
-                self.request, result = yield self.wish(mode, repair)
+                result = await self.perform(mode, repair)
             except (HttpError, ReplyError) as error:
                 if error.status in _WAIT or getattr(error, "retry_after", None) is not None:
                     raise
@@ -259,7 +251,15 @@ class _DirectivesRun:
                 return envelope
         return None
 
-    def wish(self, mode: str, repair: str | None) -> dict[str, Any]:
+    async def perform(self, mode: str, repair: str | None) -> PromptResult:
+        """The answer to one request."""
+        runner, inputs, cancel = self.runner, self.inputs_of(mode, repair), self.cancel
+        request: PromptRequest = await self.caller.value(lambda: runner.build_request(self.config, **inputs))
+        result: PromptResult = await self.caller.value(lambda: runner.perform(request, cancel=cancel))
+        self.request = request
+        return result
+
+    def inputs_of(self, mode: str, repair: str | None) -> dict[str, Any]:
         """The inputs of one request."""
         config = self.config.directives
         form = response_format(mode, self.output.schema_name, self.output.rules.allowed)
@@ -288,7 +288,7 @@ class _DirectivesRun:
             raise AnswerError(msg, code="RESULT_INVALID", reasons=reasons)
         return envelope
 
-    def found(self, mode: str, envelope: Envelope) -> DirectivesResult:
+    def result_of(self, mode: str, envelope: Envelope) -> DirectivesResult:
         text = transform_tags(envelope.assistant_text, self.config.output_tags).text
         return DirectivesResult(
             ok=True,

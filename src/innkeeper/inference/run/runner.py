@@ -8,11 +8,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from innkeeper.inference.client.clients import Client
-from innkeeper.inference.client.watch import cancelled_by, check_cancelled
-from innkeeper.inference.run.base import BaseRunner, check_cancelled_async, settle, until_cancelled
+from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.run.base import BaseRunner
+from innkeeper.inference.run.callers import AWAITED, Caller, completed, settle, until_cancelled
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult
 from innkeeper.prompt import UsageError
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 class PromptRunner(BaseRunner):
     """Builds prompts, checks them against the model, sends them once. It holds no state of a chat.
 
-    ``client`` needs ``chat_completions(**request) -> response`` with a ``body``, and for streams ``chat(...)`` and
-    ``chat_stream(...)`` as `Client` has them. Retries and fallbacks are the business of others. ``cancel`` is an event or a
+    ``client`` needs ``chat_completions(**request) -> response`` with a ``body``, and for streams ``chat_stream(...)`` as
+    `Client` has it. Retries and fallbacks are the business of others. ``cancel`` is an event or a
     function that says when a request is not wanted any more: `Client` looks at it while it waits, too.
     """
 
@@ -49,17 +50,7 @@ class PromptRunner(BaseRunner):
 
         Raises the client's errors; `DecodeError` for an answer of no use; `RequestCancelledError`.
         """
-        request, started = self._whole(prompt_request), self.timer()
-        if on_delta is not None and self._can_stream(prompt_request, "chat"):
-            with cancelled_by(cancel):
-                reply = self.client.chat(stream=True, include_usage=True, on_delta=on_delta, **request)
-            return self.read(prompt_request, reply[3], self._elapsed(started))
-        with cancelled_by(cancel):
-            response = self.client.chat_completions(**request)
-        result = self.read(prompt_request, response, self._elapsed(started))
-        if on_delta is not None and result.content:
-            on_delta(result.content)
-        return result
+        return completed(self._perform(prompt_request, on_delta, cancel))
 
     def perform_stream(
         self,
@@ -73,22 +64,11 @@ class PromptRunner(BaseRunner):
 
         Raises `PreflightError` for tools, a response format, or a model that cannot stream; `RequestCancelledError`.
         """
-
-        def heard(delta: str) -> None:
-            if on_delta is not None:
-                on_delta(delta)
-            check_cancelled(cancel)
-
-        request, started = self._streamed(prompt_request, "chat"), self.timer()
-        with cancelled_by(cancel):
-            reply = self.client.chat(stream=True, include_usage=include_usage, on_delta=heard, **request)
-        return self.read(prompt_request, reply[3], self._elapsed(started))
+        return completed(self._perform_stream(prompt_request, on_delta, cancel, include_usage=include_usage))
 
     def stream(self, prompt_request: PromptRequest, *, include_usage: bool = True, cancel: Any = None) -> PromptStream:
         """The same as an iterator of text, whose ``result`` is there when it has ended. Leaving it early stops the provider."""
-        request = self._streamed(prompt_request, "chat_stream")
-        pieces = self.client.chat_stream(include_usage=include_usage, **request)
-        return PromptStream(self, prompt_request, pieces, cancel)
+        return PromptStream(self, prompt_request, self._pieces(prompt_request, include_usage=include_usage), cancel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +78,8 @@ class AsyncPromptRunner(BaseRunner):
     Prompts are built in a thread, so that a long chat holds nobody up. Hooks of the build, ``on_delta`` and ``cancel`` may be
     of either kind: what they return is awaited where it can be. A task that is cancelled closes its connection.
     """
+
+    caller: ClassVar[Caller] = AWAITED
 
     def __post_init__(self) -> None:
         BaseRunner.__post_init__(self)
@@ -124,18 +106,7 @@ class AsyncPromptRunner(BaseRunner):
         self, prompt_request: PromptRequest, on_delta: Callable[[str], Any] | None = None, *, cancel: Any = None
     ) -> PromptResult:
         """See `PromptRunner.perform`; ``on_delta`` is awaited before the next piece is read."""
-        request, started = self._whole(prompt_request), self.timer()
-        if on_delta is not None and self._can_stream(prompt_request, "chat_stream"):
-            pieces = self.client.chat_stream(include_usage=True, **request)
-            async with AsyncPromptStream(self, prompt_request, pieces, cancel) as arriving:
-                async for delta in arriving:
-                    await settle(on_delta(delta))
-                return arriving.result
-        response = await until_cancelled(settle(self.client.chat_completions(**request)), cancel)
-        result = self.read(prompt_request, response, self._elapsed(started))
-        if on_delta is not None and result.content:
-            await settle(on_delta(result.content))
-        return result
+        return await self._perform(prompt_request, on_delta, cancel)
 
     async def perform_stream(
         self,
@@ -146,23 +117,17 @@ class AsyncPromptRunner(BaseRunner):
         cancel: Any = None,
     ) -> PromptResult:
         """See `PromptRunner.perform_stream`; ``on_delta`` is awaited before the next piece is read."""
-        async with self.stream(prompt_request, include_usage=include_usage, cancel=cancel) as pieces:
-            async for delta in pieces:
-                if on_delta is not None:
-                    await settle(on_delta(delta))
-                await check_cancelled_async(cancel)
-            return pieces.result
+        return await self._perform_stream(prompt_request, on_delta, cancel, include_usage=include_usage)
 
     def stream(
         self, prompt_request: PromptRequest, *, include_usage: bool = True, cancel: Any = None
     ) -> AsyncPromptStream:
         """See `PromptRunner.stream`."""
-        request = self._streamed(prompt_request, "chat_stream")
-        pieces = self.client.chat_stream(include_usage=include_usage, **request)
+        pieces = self._pieces(prompt_request, include_usage=include_usage)
         return AsyncPromptStream(self, prompt_request, pieces, cancel)
 
 
-class _Pieces:
+class _StreamedAnswer:
     """What the two streams share: the answer so far, and its `result`."""
 
     def __init__(self, runner: BaseRunner, prompt_request: PromptRequest, pieces: Any, cancel: Any) -> None:
@@ -174,7 +139,7 @@ class _Pieces:
         self._result: PromptResult | None = None
 
     def _end(self) -> None:
-        elapsed = (self._runner.timer() - self._started) * 1000
+        elapsed = self._runner.elapsed_ms(self._started)
         self._result = self._runner.read(self._request, self._pieces.reply.response, elapsed)
 
     @property
@@ -191,7 +156,7 @@ class _Pieces:
         return self._result
 
 
-class PromptStream(_Pieces):
+class PromptStream(_StreamedAnswer):
     """The pieces of an answer's text, and then its `result`. Use it in a ``with`` block to stop early."""
 
     _pieces: ChatStream
@@ -218,7 +183,7 @@ class PromptStream(_Pieces):
         self._pieces.close()
 
 
-class AsyncPromptStream(_Pieces):
+class AsyncPromptStream(_StreamedAnswer):
     """`PromptStream` as an asynchronous iterator."""
 
     _pieces: AsyncChatStream

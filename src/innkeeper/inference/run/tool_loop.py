@@ -2,33 +2,21 @@
 
 On request the answer of every turn is streamed as it comes, calls of tools among them; or the final answer is asked for once
 more as a stream without tools, for providers that cannot do both at once.
-`AsyncToolLoopRunner` is the same for event loops. What a run decides is in `ToolRun`; here is what it needs for that, and how
-its wishes are done.
+`AsyncToolLoopRunner` is the same for event loops. What a run does is in `ToolRun`; here is what it needs for that.
 """
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
-from innkeeper.inference.client.watch import check_cancelled
-from innkeeper.inference.errors import HttpError, ReplyError, StreamCutError
-from innkeeper.inference.run.base import (
-    INPUTS,
-    BaseRunner,
-    carry_out,
-    carry_out_async,
-    check_cancelled_async,
-    settle,
-    until_cancelled,
-)
+from innkeeper.inference.run.base import INPUTS, BaseRunner
+from innkeeper.inference.run.callers import completed
 from innkeeper.inference.run.config import RunnerConfig
-from innkeeper.inference.run.request import PromptResult
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
-from innkeeper.inference.run.tool_run import THOUGHTS, Ask, Build, Stream, Tell, ToolLoopResult, ToolRun, Use
+from innkeeper.inference.run.tool_run import THOUGHTS, ToolLoopResult, ToolRun
 from innkeeper.inference.tools.definition import ToolRegistry
 from innkeeper.inference.tools.dispatcher import AsyncToolDispatcher, ToolDispatcher
 from innkeeper.inference.tools.toolbox import Toolbox
@@ -38,12 +26,11 @@ from innkeeper.inference.tools.transforms import (
     TOOL_TRANSFORMS,
     TransformRegistry,
 )
-from innkeeper.prompt import BuildRequest, ProviderError, UsageError, VariablesStore, thaw
+from innkeeper.prompt import BuildRequest, Message, UsageError, VariablesStore, thaw
 from innkeeper.prompt.message import messages_of
 
 DEFAULT_MAX_TURNS: Final = 12
 
-Run = Generator[Any, Any, ToolLoopResult]
 Handler = Callable[[Mapping[str, Any]], Any]
 
 
@@ -132,16 +119,16 @@ class BaseToolLoop:
             return "no tools were used"
         if not self.config.capabilities.supports_streaming:
             return "the model cannot stream"
-        return None if callable(getattr(self.runner.client, "chat", None)) else "the client cannot stream"
+        return None if self.runner.can_stream else "the client cannot stream"
 
-    def _run(self, user_text: str | None, history: Any, max_turns: int, *, final_stream: bool) -> Run:
+    def _run(self, user_text: str | None, history: Any, max_turns: int, **how: Any) -> ToolRun:
         if max_turns < 1:
             msg = f"max_turns must be at least 1, not {max_turns}"
             raise UsageError(msg)
-        return ToolRun(self, user_text, messages_of(history)).go(max_turns, final_stream=final_stream)
+        return ToolRun(self, user_text, messages_of(history), **how)
 
-    def _turn(self, wish: Build) -> dict[str, Any]:
-        """The inputs of `PromptRunner.build_request` for one turn.
+    def inputs_of(self, history: list[Message], *, tools: bool, suffix: str | None = None) -> dict[str, Any]:
+        """Return the inputs of `PromptRunner.build_request` for one turn; with ``suffix`` after the system text.
 
         The tools are an input of each build, so that the tavern carries their calls and results, and are sent as the
         transforms made them; in a turn without tools none are sent.
@@ -152,19 +139,19 @@ class BaseToolLoop:
         offered = self.registry.openai_tools()
         if self.offers_tools:
             inputs["request"] = BuildRequest.of(inputs.get("request") or {}).with_(tools=offered)
-        if wish.tools:
+        if tools:
             offered = self.tool_transforms.apply(config.tool_transforms, offered, strict=self.strict)
             options = {"tool_choice": thaw(config.tool_choice) or "auto", **options, "tools": offered}
         else:
             options = {k: v for k, v in options.items() if k not in {"parallel_tool_calls", "tool_choice"}} | {
                 "tools": []
             }
-        if wish.suffix:
-            inputs["system"] = "\n\n".join(filter(None, [self.system, wish.suffix]))
+        if suffix:
+            inputs["system"] = "\n\n".join(filter(None, [self.system, suffix]))
         keys = (inputs.get("dialect_options") or {}).get("message_keys") or ()
         return {
             "runner_config": self.config,
-            "history": wish.history,
+            "history": history,
             "system": self.system,
             "variables_store": self.variables_store,
             "strict": self.strict,
@@ -204,38 +191,8 @@ class ToolLoopRunner(BaseToolLoop):
         and (``RESULTS_NOT_SENT``) where the tavern does not carry tools, ``TURN_LIMIT``, ``CANCELLED``; and whatever a request
         raises.
         """
-
-        def tell(event: Mapping[str, Any]) -> None:
-            if on_event is not None:
-                with contextlib.suppress(Exception):
-                    on_event(event)
-
-        def do(wish: Any) -> Any:
-            if isinstance(wish, Tell):
-                return tell(wish.event)
-            if isinstance(wish, Build):
-                return self.runner.build_request(**self._turn(wish))
-            check_cancelled(cancel)
-            if isinstance(wish, Ask):
-                return self._ask(wish, tell, cancel) if stream else self.runner.perform(wish.request, cancel=cancel)
-            if isinstance(wish, Stream):
-                return self.runner.perform_stream(wish.request, lambda it: tell(_delta(wish, it)), cancel=cancel)
-            return self.dispatcher.run(wish.call.name, wish.args, wish.call.id)
-
-        return carry_out(self._run(user_text, history, max_turns, final_stream=final_stream and not stream), do)
-
-    def _ask(self, wish: Ask, tell: Callable[[Mapping[str, Any]], Any], cancel: Any) -> PromptResult:
-        heard: list[str] = []
-
-        def hear(piece: str) -> None:
-            heard.append(piece)
-            tell(_piece(wish, piece))
-
-        try:
-            result: PromptResult = self.runner.perform(wish.request, hear, cancel=cancel)
-        except (HttpError, ReplyError) as error:
-            raise _spoken(error, heard) from error
-        return result
+        run = self._run(user_text, history, max_turns, on_event=on_event, stream=stream, cancel=cancel)
+        return completed(run.go(max_turns, final_stream=final_stream and not stream))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,52 +214,5 @@ class AsyncToolLoopRunner(BaseToolLoop):
         cancel: Any = None,
     ) -> ToolLoopResult:
         """See `ToolLoopRunner.run`. ``cancel`` stops a tool that is awaited, too; so does cancelling the task."""
-
-        async def tell(event: Mapping[str, Any]) -> None:
-            if on_event is not None:
-                with contextlib.suppress(Exception):
-                    await settle(on_event(event))
-
-        async def do(wish: Any) -> Any:
-            if isinstance(wish, Tell):
-                return await tell(wish.event)
-            if isinstance(wish, Build):
-                return await self.runner.build_request(**self._turn(wish))
-            await check_cancelled_async(cancel)
-            if isinstance(wish, Ask):
-                return await (
-                    self._ask(wish, tell, cancel) if stream else self.runner.perform(wish.request, cancel=cancel)
-                )
-            if isinstance(wish, Stream):
-                return await self.runner.perform_stream(wish.request, lambda it: tell(_delta(wish, it)), cancel=cancel)
-            work: Use = wish
-            return await until_cancelled(self.dispatcher.run(work.call.name, work.args, work.call.id), cancel)
-
-        streams_last = final_stream and not stream
-        return await carry_out_async(self._run(user_text, history, max_turns, final_stream=streams_last), do)
-
-    async def _ask(self, wish: Ask, tell: Callable[[Mapping[str, Any]], Any], cancel: Any) -> PromptResult:
-        heard: list[str] = []
-
-        async def hear(piece: str) -> None:
-            heard.append(piece)
-            await tell(_piece(wish, piece))
-
-        try:
-            result: PromptResult = await self.runner.perform(wish.request, hear, cancel=cancel)
-        except (HttpError, ReplyError) as error:
-            raise _spoken(error, heard) from error
-        return result
-
-
-def _piece(wish: Ask, text: str) -> dict[str, Any]:
-    return {"type": "text_delta", "turn": wish.turn, "delta": text}
-
-
-def _spoken(error: HttpError | ReplyError, heard: list[str]) -> ProviderError:
-    """An error of the provider's; once something was said, that of a stream that ended too early: nobody asks again then."""
-    return StreamCutError(error.message, partial="".join(heard)) if heard else error
-
-
-def _delta(wish: Stream, text: str) -> dict[str, Any]:
-    return {"type": "final_stream_delta", "turn": wish.turn, "delta": text}
+        run = self._run(user_text, history, max_turns, on_event=on_event, stream=stream, cancel=cancel)
+        return await run.go(max_turns, final_stream=final_stream and not stream)

@@ -1,11 +1,10 @@
-"""ToolRun: one run of a tool loop, without I/O: a generator that says what it wants next.
-
-While it runs it tells events, and afterwards a trace.
-"""
+"""ToolRun: one run of a tool loop. While it runs it tells events, and afterwards a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ from innkeeper.inference.errors import (
     HttpError,
     ReplyError,
     RequestCancelledError,
+    StreamCutError,
     ToolUseError,
 )
 from innkeeper.inference.output_tags import transform_tags
@@ -105,41 +105,6 @@ _EMPTY_FINAL: Final = "Your last answer was empty. Please give your final answer
 _SUFFIX: Final = "Tools are off now. Answer the user from the tool results above, and call no tools."
 
 
-class Build(NamedTuple):
-    """Build the request for a chat; with ``suffix`` after the system text."""
-
-    history: list[Message]
-    tools: bool
-    suffix: str | None = None
-
-
-class Ask(NamedTuple):
-    """Send a request; where the run is streamed, each piece of the answer is told as an event of the turn."""
-
-    request: PromptRequest
-    turn: int
-
-
-class Stream(NamedTuple):
-    """Send a request as a stream; each piece is told as an event of the turn."""
-
-    request: PromptRequest
-    turn: int
-
-
-class Use(NamedTuple):
-    """Run a tool."""
-
-    call: ModelCall
-    args: dict[str, Any]
-
-
-class Tell(NamedTuple):
-    """Tell the caller's handler of an event."""
-
-    event: Mapping[str, Any]
-
-
 class ToolLoopResult(NamedTuple):
     """The final answer; the chat with everything that was said on the way; one trace entry for each request."""
 
@@ -148,18 +113,21 @@ class ToolLoopResult(NamedTuple):
     trace: tuple[TurnTrace, ...]
 
 
-Run = Generator[Any, Any, Any]
-
-
-def _tell(kind: str, turn: int, **facts: Any) -> Tell:
-    return Tell({"type": kind, "turn": turn, **facts})
-
-
 class ToolRun:
-    """The chat so far, what the tools gave, which retries are left."""
+    """The chat so far, what the tools gave, which retries are left. ``stream``: each answer is heard as it comes."""
 
-    def __init__(self, loop: BaseToolLoop, user_text: str | None, history: tuple[Message, ...]) -> None:
-        self.loop = loop
+    def __init__(
+        self,
+        loop: BaseToolLoop,
+        user_text: str | None,
+        history: tuple[Message, ...],
+        *,
+        on_event: Callable[[Mapping[str, Any]], Any] | None = None,
+        stream: bool = False,
+        cancel: Any = None,
+    ) -> None:
+        self.loop, self.caller = loop, loop.runner.caller
+        self.on_event, self.stream, self.cancel = on_event, stream, cancel
         self.config = loop.config.tool_calling
         asked = [Message("user", user_text)] if user_text is not None and user_text.strip() else []
         self.history = [*history, *asked]
@@ -172,45 +140,103 @@ class ToolRun:
         self.retries = self.config.fallback_retry_count
         self.last: PromptRequest | None = None
 
-    def go(self, max_turns: int, *, final_stream: bool) -> Generator[Any, Any, ToolLoopResult]:
+    async def go(self, max_turns: int, *, final_stream: bool) -> ToolLoopResult:
         """The whole run. Raises `ToolUseError` and its kin, and what the wishes raise."""
         try:
             for turn in range(1, max_turns + 1):
-                result: PromptResult = yield from self.ask(turn)
+                result = await self.ask(turn)
                 calls = self.take(result)
-                yield _tell("llm_request_end", turn, **self.trace[-1].response_summary)
+                await self.tell("llm_request_end", turn, **self.trace[-1].response_summary)
                 if calls:
-                    yield from self.run_calls(turn, calls)
+                    await self.run_calls(turn, calls)
                 elif self.is_empty(result):
-                    yield from self.ask_again(turn)
+                    await self.ask_again(turn)
                 else:
-                    return (yield from self.end(turn, result, final_stream=final_stream))
+                    return await self.end(turn, result, final_stream=final_stream)
         except RequestCancelledError as error:
             raise self.error("CANCELLED", "the run was cancelled") from error
         msg = f"the model still calls tools after {max_turns} turns"
         raise self.error("TURN_LIMIT", msg)
 
+    async def tell(self, kind: str, turn: int, **facts: Any) -> None:
+        """Let the caller's handler hear of an event."""
+        await self.caller.value(lambda: self.emit({"type": kind, "turn": turn, **facts}))
+
+    def emit(self, event: Mapping[str, Any]) -> Any:
+        """Call the handler; what it raises is swallowed, also where what it gives is awaited."""
+        if self.on_event is not None:
+            with suppress(Exception):
+                heard = self.on_event(event)
+                return _quiet(heard) if inspect.isawaitable(heard) else None
+        return None
+
+    async def build(self, history: list[Message], *, tools: bool, suffix: str | None = None) -> PromptRequest:
+        """Build the request for a chat; with ``suffix`` after the system text."""
+        inputs = self.loop.inputs_of(history, tools=tools, suffix=suffix)
+        request: PromptRequest = await self.caller.value(lambda: self.loop.runner.build_request(**inputs))
+        return request
+
+    async def answer(self, request: PromptRequest, turn: int) -> PromptResult:
+        """Send a request. Once something was heard of its answer, an error is that of a stream that ended too early."""
+        spoken: list[str] = []
+
+        def hear(piece: str) -> Any:
+            spoken.append(piece)
+            return self.emit({"type": "text_delta", "turn": turn, "delta": piece})
+
+        try:
+            return await self.perform(request, hear if self.stream else None)
+        except (HttpError, ReplyError) as error:
+            if not spoken:
+                raise
+            raise StreamCutError(error.message, partial="".join(spoken)) from error  # nobody asks again then
+
+    async def perform(self, request: PromptRequest, on_delta: Any) -> PromptResult:
+        """Send a request; each piece of its answer is heard where there is a listener."""
+        await self.caller.check(self.cancel)
+        runner, cancel = self.loop.runner, self.cancel
+        result: PromptResult = await self.caller.value(lambda: runner.perform(request, on_delta, cancel=cancel))
+        return result
+
+    async def answer_again(self, request: PromptRequest, turn: int) -> PromptResult:
+        """Send a request as a stream; each piece is told as an event of the turn."""
+        await self.caller.check(self.cancel)
+        runner, cancel = self.loop.runner, self.cancel
+
+        def hear(piece: str) -> Any:
+            return self.emit({"type": "final_stream_delta", "turn": turn, "delta": piece})
+
+        result: PromptResult = await self.caller.value(lambda: runner.perform_stream(request, hear, cancel=cancel))
+        return result
+
+    async def use(self, call: ModelCall, args: dict[str, Any]) -> dict[str, Any]:
+        """Run a tool."""
+        await self.caller.check(self.cancel)
+        dispatcher = self.loop.dispatcher
+        ran: dict[str, Any] = await self.caller.value(lambda: dispatcher.run(call.name, args, call.id), self.cancel)
+        return ran
+
     def error(self, code: str, message: str, **facts: Any) -> ToolUseError:
         """An error that knows how far the run came."""
         return ToolUseError(message, code=code, history=tuple(self.history), trace=tuple(self.trace), **facts)
 
-    def ask(self, turn: int) -> Run:
+    async def ask(self, turn: int) -> PromptResult:
         """One answer; in relaxed mode an error of the provider's is met by asking without tools from here on."""
         while True:
             nudge = [Message("user", self.nudge)] if self.nudge is not None else []
-            request: PromptRequest = yield Build([*self.history, *nudge], self.tools)
+            request = await self.build([*self.history, *nudge], tools=self.tools)
             self.last = request
             self.check_results(request)
-            yield _tell("llm_request_start", turn, **self.started(turn, request))
+            await self.tell("llm_request_start", turn, **self.started(turn, request))
             try:
-                return (yield Ask(request, turn))
+                return await self.answer(request, turn)
             except (HttpError, ReplyError) as error:
-                yield _tell("llm_request_error", turn, error=error.kind, status=error.status)
+                await self.tell("llm_request_error", turn, error=error.kind, status=error.status)
                 if not (self.tools and self.config.tool_use_mode == "relaxed" and self.retries > 0):
                     raise
                 self.retries -= 1
                 self.tools = False
-                yield _tell("llm_request_retry", turn, tools=False, retries_left=self.retries)
+                await self.tell("llm_request_retry", turn, tools=False, retries_left=self.retries)
 
     def check_results(self, request: PromptRequest) -> None:
         """Refuse to ask again when the results of this run's last calls are not in the prompt: the model would call for ever."""
@@ -255,29 +281,29 @@ class ToolRun:
             self.history.append(Message("assistant", "", metadata=freeze(message)))
         return calls
 
-    def run_calls(self, turn: int, calls: tuple[ModelCall, ...]) -> Run:
+    async def run_calls(self, turn: int, calls: tuple[ModelCall, ...]) -> None:
         """Run the calls, one after the other; their results go into the history."""
         for call in calls:
-            yield _tell("tool_call_start", turn, **self.trace[-1].called(call))
+            await self.tell("tool_call_start", turn, **self.trace[-1].called(call))
             started = self.loop.runner.timer()
             envelope, text = written(
-                (yield from self.envelope(call)), self.config.max_tool_output_bytes, self.result_transform
+                await self.envelope(call), self.config.max_tool_output_bytes, self.result_transform
             )
             elapsed = (self.loop.runner.timer() - started) * 1000
             facts = self.trace[-1].returned(call, envelope)
             self.outcomes[call.name] = facts["ok"]
             self.succeeded = self.succeeded or facts["ok"]
             self.history.append(Message("tool", text, metadata=freeze({"tool_call_id": call.id})))
-            yield _tell("tool_call_end", turn, **facts, output_bytes=len(text.encode()), elapsed_ms=elapsed)
+            await self.tell("tool_call_end", turn, **facts, output_bytes=len(text.encode()), elapsed_ms=elapsed)
 
-    def envelope(self, call: ModelCall) -> Run:
+    async def envelope(self, call: ModelCall) -> dict[str, Any]:
         """What a call gives, or why it was not run."""
         try:
             args = parse_arguments(call.arguments, self.config.max_tool_args_bytes)
         except AnswerError as error:
             data = {key: value for key, value in error.details.items() if key != "code"}
             return failure(call.name, error.code, error.message, **data)
-        return (yield Use(call, args))
+        return await self.use(call, args)
 
     def result_transform(self, envelope: dict[str, Any]) -> dict[str, Any]:
         """An envelope through the transforms that the config names."""
@@ -290,45 +316,45 @@ class ToolRun:
         blank = self.nudge is None and bool(self.outcomes) and not result.content.strip()
         return blank and self.config.fix_empty_final
 
-    def ask_again(self, turn: int) -> Run:
+    async def ask_again(self, turn: int) -> None:
         """Nudge the model; the asking stays out of the history."""
         self.nudge = self.config.fix_empty_final_user_text or _EMPTY_FINAL
         self.tools = self.tools and not self.config.fix_empty_final_disable_tools
-        yield _tell("fix_empty_final", turn, tools=self.tools)
+        await self.tell("fix_empty_final", turn, tools=self.tools)
 
-    def end(self, turn: int, result: PromptResult, *, final_stream: bool) -> Generator[Any, Any, ToolLoopResult]:
+    async def end(self, turn: int, result: PromptResult, *, final_stream: bool) -> ToolLoopResult:
         """The result: the last answer, streamed if that was asked for, without control tags."""
         self.judge()
         text = result.content
         if final_stream:
-            text = yield from self.stream_final(turn, text)
+            text = await self.stream_final(turn, text)
         text = transform_tags(text, self.loop.config.output_tags).text
         self.history.append(Message("assistant", text))
         if self.last is not None and self.loop.variables_store is not None:
             self.last.commit(self.loop.variables_store)
-        yield _tell("final", turn, content_bytes=len(text.encode()), finish_reason=result.finish_reason)
+        await self.tell("final", turn, content_bytes=len(text.encode()), finish_reason=result.finish_reason)
         return ToolLoopResult(text, tuple(self.history), tuple(self.trace))
 
-    def stream_final(self, turn: int, text: str) -> Generator[Any, Any, str]:
+    async def stream_final(self, turn: int, text: str) -> str:
         """The answer asked for again as a stream; ``text`` where there was no need, no way, or an error."""
         reason = self.loop.reason_not_to_stream(used=bool(self.outcomes))
         if reason is not None:
             self.trace[-1].final_stream = {"skipped": reason}
-            yield _tell("final_stream_skipped", turn, reason=reason)
+            await self.tell("final_stream_skipped", turn, reason=reason)
             return text
-        yield _tell("final_stream_start", turn)
+        await self.tell("final_stream_start", turn)
         try:
-            request = yield Build(self.history, tools=False, suffix=_SUFFIX)
-            result: PromptResult = yield Stream(request, turn)
+            request = await self.build(self.history, tools=False, suffix=_SUFFIX)
+            result = await self.answer_again(request, turn)
         except RequestCancelledError:
             raise
         except InnkeeperError as error:
             self.trace[-1].final_stream = {"error": error.kind}
-            yield _tell("final_stream_error", turn, error=error.kind)
+            await self.tell("final_stream_error", turn, error=error.kind)
             return text
         facts = {"finish_reason": result.finish_reason, "elapsed_ms": result.elapsed_ms}
         self.trace[-1].final_stream = facts
-        yield _tell("final_stream_end", turn, **facts, content_bytes=len(result.content.encode()))
+        await self.tell("final_stream_end", turn, **facts, content_bytes=len(result.content.encode()))
         return result.content if result.content.strip() else text
 
     def judge(self) -> None:
@@ -341,3 +367,8 @@ class ToolRun:
             raise self.error("NO_TOOL_CALLS", "the model answered without calling a tool")
         if (fatal and failed) or (not fatal and not self.succeeded):
             raise self.error("TOOL_ERROR", f"tools failed: {', '.join(failed)}")
+
+
+async def _quiet(heard: Awaitable[Any]) -> None:
+    with suppress(Exception):
+        await heard

@@ -10,13 +10,12 @@ from __future__ import annotations
 import inspect
 import json
 import queue
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextvars import copy_context
 from typing import Any, Final
 
 import msgspec
 
+from innkeeper.inference.client.portal import in_thread, start_thread
 from innkeeper.inference.errors import (
     DEFAULT_MAX_TOOL_BYTES,
     MAX_OUTPUT_DEPTH,
@@ -24,6 +23,7 @@ from innkeeper.inference.errors import (
     MAX_OUTPUT_NODES,
     AnswerError,
 )
+from innkeeper.inference.run.callers import completed, settle
 from innkeeper.inference.tools.definition import ToolRegistry
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.text import scalar_text
@@ -55,6 +55,17 @@ class _Dispatcher:
         plain = name.replace(".", "_")
         return plain if name not in self._registry and plain in self._registry else name
 
+    async def _envelope(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> dict[str, Any]:
+        name = self.resolve(name)
+        try:
+            return normalised(await self._result(self._call(name, args, tool_call_id)), name)
+        except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the loop must go on
+            return self._failure(name, error)
+
+    async def _result(self, call: _Call) -> Any:
+        """What a call gives."""
+        raise NotImplementedError
+
     def _call(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> _Call:
         """The call of a tool. Raises `AnswerError` when the arguments do not fit, before anything runs."""
         if not self._registry.offers(name):
@@ -71,6 +82,8 @@ class _Dispatcher:
     def _failure(self, name: str, error: Exception) -> dict[str, Any]:
         if isinstance(error, _NotAllowedError):
             return failure(name, "TOOL_NOT_ALLOWED", f"there is no tool {name!r} to use here")
+        if isinstance(error, _NotAwaitedError):
+            return failure(name, "INTERNAL_ERROR", "the tool is asynchronous, and nothing awaits it here")
         if isinstance(error, _TooSlowError):
             return failure(name, "TOOL_TIMEOUT", f"the tool gave no result within {self._timeout:g} s")
         if isinstance(error, (AnswerError, UsageError, ValueError)):
@@ -99,15 +112,13 @@ class ToolDispatcher(_Dispatcher):
 
     def run(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> dict[str, Any]:
         """The envelope of one call. Never raises for what a tool does, except to end the process."""
-        name = self.resolve(name)
-        try:
-            call = self._call(name, args, tool_call_id)
-            result = call() if self._timeout is None else _within(self._timeout, call)
-            if _dropped(result):
-                return failure(name, "INTERNAL_ERROR", "the tool is asynchronous, and nothing awaits it here")
-            return normalised(result, name)
-        except Exception as error:  # noqa: BLE001 - a tool may raise anything, and the loop must go on
-            return self._failure(name, error)
+        return completed(self._envelope(name, args, tool_call_id))
+
+    async def _result(self, call: _Call) -> Any:
+        result = call() if self._timeout is None else _within(self._timeout, call)
+        if _dropped(result):
+            raise _NotAwaitedError
+        return result
 
 
 class AsyncToolDispatcher(_Dispatcher):
@@ -118,23 +129,24 @@ class AsyncToolDispatcher(_Dispatcher):
 
     async def run(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> dict[str, Any]:
         """The envelope of one call. Never raises for what a tool does; a cancelled task is cancelled."""
+        return await self._envelope(name, args, tool_call_id)
+
+    async def _result(self, call: _Call) -> Any:
         import asyncio
 
-        name = self.resolve(name)
         try:
-            call = self._call(name, args, tool_call_id)
             async with asyncio.timeout(self._timeout) as limit:
-                result = call() if _is_async(call.function) else await _in_thread(call)
-                result = await result if inspect.isawaitable(result) else result
-            return normalised(result, name)
-        except Exception as error:  # noqa: BLE001 - as above
-            return self._failure(
-                name, _TooSlowError() if isinstance(error, TimeoutError) and limit.expired() else error
-            )
+                return await settle(call() if _is_async(call.function) else await in_thread(call))
+        except TimeoutError as error:
+            raise (_TooSlowError() if limit.expired() else error) from error
 
 
 class _NotAllowedError(Exception):
     """A tool that is not there, or not for the model."""
+
+
+class _NotAwaitedError(Exception):
+    """A tool gave what is to be awaited, and nobody does."""
 
 
 class _TooSlowError(Exception):
@@ -168,7 +180,7 @@ def _dropped(result: Any) -> bool:
 
 def _within(seconds: float, work: Callable[[], Any]) -> Any:
     done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-    _start(work, lambda result, error: done.put((result, error)))
+    start_thread(work, lambda result, error: done.put((result, error)))
     try:
         result, error = done.get(timeout=seconds)
     except queue.Empty:
@@ -176,42 +188,6 @@ def _within(seconds: float, work: Callable[[], Any]) -> Any:
     if error is not None:
         raise error
     return result
-
-
-async def _in_thread(work: Callable[[], Any]) -> Any:
-    """What ``work`` gives in a thread, which nobody waits for when this is cancelled."""
-    import asyncio
-
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-
-    def end(result: Any, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if isinstance(error, StopIteration):  # which a future cannot hold
-            error = RuntimeError("the tool raised StopIteration")
-        done.set_result(result) if error is None else done.set_exception(error)
-
-    def ended(result: Any, error: BaseException | None) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(end, result, error)
-
-    _start(work, ended)
-    return await done
-
-
-def _start(work: Callable[[], Any], ended: Callable[[Any, BaseException | None], Any]) -> None:
-    """Do ``work`` in a thread of its own, in this context; ``ended`` gets its result, or its error."""
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
-            ended(None, error)
-        else:
-            ended(result, None)
-
-    threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
 
 
 def _takes(function: Any, name: str) -> bool:

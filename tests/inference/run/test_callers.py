@@ -1,22 +1,29 @@
-"""Waiting: a run's wishes are done or awaited, errors go back to the run, and what is cancelled stops."""
+"""Callers: what blocking and awaiting runners do for others, and how what is cancelled stops."""
 
 import asyncio
 import threading
-from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from innkeeper.inference.errors import RequestCancelledError
-from innkeeper.inference.run.base import carry_out, carry_out_async, check_cancelled_async, settle, until_cancelled
+from innkeeper.inference.run.callers import (
+    AWAITED,
+    BLOCKING,
+    Caller,
+    check_cancelled_async,
+    completed,
+    settle,
+    until_cancelled,
+)
 
 
-def run(ended: list[str]) -> Generator[Any, Any, list[Any]]:
-    """Two wishes, the second of which may fail."""
+async def run(caller: Caller, do: Any, ended: list[str]) -> list[Any]:
+    """Two calls, the second of which may fail."""
     try:
-        came = [(yield 1)]
+        came = [await caller.value(lambda: do(1))]
         try:
-            came.append((yield 2))
+            came.append(await caller.value(lambda: do(2)))
         except KeyError as error:
             came.append(error.args)
         return came
@@ -24,36 +31,47 @@ def run(ended: list[str]) -> Generator[Any, Any, list[Any]]:
         ended.append("ended")
 
 
-def do(wish: int) -> int:
+def do(number: int) -> int:
     """Fails at the second."""
-    if wish == 2:
+    if number == 2:
         raise KeyError("no")
-    return wish * 10
+    return number * 10
 
 
-async def do_async(wish: int) -> int:
+async def do_async(number: int) -> int:
     """The same, awaited."""
-    return do(wish)
+    return do(number)
 
 
-def test_carry_out() -> None:
-    """Wishes are answered, errors are the run's to judge; both ways alike."""
+def test_both_ways() -> None:
+    """Calls are done, errors are the run's to judge; both ways alike."""
     ended: list[str] = []
-    assert carry_out(run(ended), do) == [10, ("no",)]
-    assert asyncio.run(carry_out_async(run(ended), do_async)) == [10, ("no",)]
-    assert ended == ["ended"] * 2
+    assert completed(run(BLOCKING, do, ended)) == [10, ("no",)]
+    assert asyncio.run(run(AWAITED, do_async, ended)) == [10, ("no",)]
+    assert asyncio.run(run(AWAITED, do, ended)) == [10, ("no",)]
+    assert ended == ["ended"] * 3
 
 
 def test_a_run_that_is_left_is_closed() -> None:
-    """What ends the process ends the run."""
+    """What ends the process ends the run; so does code that waits for a loop where there is none."""
 
-    def stop(wish: int) -> None:
+    def stop(number: int) -> None:
         raise KeyboardInterrupt
 
     ended: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        carry_out(run(ended), stop)
+        completed(run(BLOCKING, stop, ended))
+    with pytest.raises(RuntimeError, match="event loop"):
+        completed(asyncio.sleep(0))
     assert ended == ["ended"]
+
+
+@pytest.mark.parametrize("caller", [BLOCKING, AWAITED], ids=["blocking", "awaited"])
+def test_check(caller: Caller) -> None:
+    """Whoever is told to stop stops before the next call."""
+    asyncio.run(caller.check(None))
+    with pytest.raises(RequestCancelledError):
+        asyncio.run(caller.check(lambda: True))
 
 
 def test_settle() -> None:
