@@ -15,7 +15,7 @@ import msgspec
 
 from benchmarks.case import Case
 from innkeeper.service.inspector.desk.engine import Engine
-from innkeeper.service.inspector.desk.frames import Call, OpenedFile, Opening
+from innkeeper.service.inspector.desk.frames import EngineCall, OpenedFile, WorkspaceState
 
 SIZES: Final = {"typical": (60, 20), "long chat, wide book": (1_000, 2_000)}
 """Messages of the chat and entries of the book, with three keys each."""
@@ -46,7 +46,7 @@ def _typing(engine: Engine, change: Callable[[int], dict[str, Any]]) -> Callable
     numbers = itertools.count()
 
     def keystroke() -> bytes:
-        return engine.answer(Call("live", "page"), json.dumps(change(next(numbers))).encode())[1]
+        return engine.answer(EngineCall("live", "page"), json.dumps(change(next(numbers))).encode())[1]
 
     keystroke()
     return keystroke
@@ -79,7 +79,7 @@ def _opened(messages: int, entries: int) -> Engine:
         "book": json.dumps({"entries": book}),
         "chat": "\n".join(map(json.dumps, lines)),
     }
-    opening = Opening(
+    opening = WorkspaceState(
         title="bench",
         files=tuple(OpenedFile(name, name, data.encode()) for name, data in files.items()),
         now="2026-01-01T00:00:00Z",
@@ -87,5 +87,5 @@ def _opened(messages: int, entries: int) -> Engine:
         settings=b'{"context_window":32768,"reserve":500}',
     )
     engine = Engine()
-    engine.answer(Call("open"), msgspec.msgpack.encode(opening))
+    engine.answer(EngineCall("open"), msgspec.msgpack.encode(opening))
     return engine

@@ -21,7 +21,7 @@ from innkeeper.prompt import BuildRequest
 from innkeeper.service import Settings, create_app
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.inspector.talking import Talk
+from innkeeper.service.inspector.talking import InspectorTalk
 from tests.shared import ROOT
 
 CASES: Final = Path(__file__).parent / "turns"
@@ -200,7 +200,7 @@ def inspector(inn: Inn, name: str, turn: GoldenTurn, _: pytest.MonkeyPatch) -> R
     files["own.request.json"] = BuildRequest.of(own).to_json()
     settings = {"context_window": 8192, "reserve": 200, "seed": 7, "tavern": profile.request.tavern, "now": NOW}
     models = RouteModels(Routes.read((f"house={inn.provider.base_url}:big",)))
-    talk = Talk(models, "house")
+    talk = InspectorTalk(models, "house")
     with Browser(Inspector(desk_of(files, settings=settings), Access(), talk)) as browser:
         reply = browser.post("/v1/inspector/talk", json={"message": turn.message})
     assert reply.status_code == 200, reply.text

@@ -22,7 +22,7 @@ from innkeeper.inference.routing.route import Routes
 from innkeeper.service import Settings, create_app
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.inspector.talking import Talk
+from innkeeper.service.inspector.talking import InspectorTalk
 from tests.conversation.doors import GoldenTurn, Script, events_of, write_profile
 from tests.service.inspector.opened import BASE, desk_of
 
@@ -128,7 +128,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with EchoServer(*[script.reply] * 100) as provider:
         models = RouteModels(Routes.read((f"house={provider.base_url}:big",)))
         files = {path.name: path.read_bytes() for path in (folder / "wenna").iterdir()}
-        inspector = Inspector(desk_of(files), Access(), Talk(models, "house"))
+        inspector = Inspector(desk_of(files), Access(), InspectorTalk(models, "house"))
         database = str(folder / "library.db")
         settings = Settings(profiles=(folder / "wenna",), database=database, workers=1, prices=("house=1000,2000",))
         app = create_app(settings, models=models, inspector=inspector)

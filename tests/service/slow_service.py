@@ -9,10 +9,10 @@ from typing import Any
 from innkeeper.service import Settings, serve
 from innkeeper.service.gateway.operation import GatewayOperation, takes
 from innkeeper.service.gateway.operations import OPERATIONS
-from innkeeper.service.gateway.state import Call
+from innkeeper.service.gateway.state import GatewayCall
 
 
-def spin(call: Call, rounds: int) -> dict[str, Any]:
+def spin(call: GatewayCall, rounds: int) -> dict[str, Any]:
     """Compute without a pause, in Python; a negative number of rounds never ends."""
     total = 0
     while rounds:
@@ -21,28 +21,28 @@ def spin(call: Call, rounds: int) -> dict[str, Any]:
     return {"total": total}
 
 
-def hold(call: Call, size: int) -> dict[str, Any]:
+def hold(call: GatewayCall, size: int) -> dict[str, Any]:
     """Keep the interpreter's lock in one call of a library: no step of Python for as long as it takes."""
     return {"total": sum(range(size))}
 
 
-def grow(call: Call, size: int) -> dict[str, Any]:
+def grow(call: GatewayCall, size: int) -> dict[str, Any]:
     """Have so many bytes of memory for a moment."""
     return {"size": len(b"x" * size)}
 
 
-def die(call: Call, number: int) -> dict[str, Any]:
+def die(call: GatewayCall, number: int) -> dict[str, Any]:
     """End this process, by a signal."""
     os.kill(os.getpid(), number)
     return {}
 
 
-def process(call: Call) -> dict[str, Any]:
+def process(call: GatewayCall) -> dict[str, Any]:
     """The number of this process, and the names of what it has in its environment."""
     return {"pid": os.getpid(), "environment": sorted(os.environ)}
 
 
-def odd(call: Call, what: str) -> Any:
+def odd(call: GatewayCall, what: str) -> Any:
     """A result that is no data, or no result at all."""
     cycle: list[Any] = []
     cycle.append(cycle)

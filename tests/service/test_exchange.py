@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.service.errors import KeyMissingError, OverloadError
-from innkeeper.service.exchange import Reply, Request, UnwritableError, encode, error_reply, internal_error
+from innkeeper.service.exchange import HttpReply, Request, UnwritableError, encode, error_reply, internal_error
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -63,5 +63,5 @@ def test_errors_have_their_status() -> None:
 def test_a_defect_names_its_kind_alone() -> None:
     """What went wrong inside is named, never quoted."""
     reply = internal_error("ValueError")
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, HttpReply)
     assert (reply.status, json.loads(reply.body)["detail"]) == (500, "ValueError")

@@ -1,8 +1,8 @@
 /** The calls of the page: same origin, by the cookie of the session, JSON in and out. */
 
 import type {
-  Changes, Comparison, CompareRequest, DraftRequest, FileContent, FileReply, FileView, LibraryView, LogPage, MetricsView, Problem, PublishRequest,
-  ResolutionView, ResolveRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView,
+  Changes, Comparison, CompareRequest, DraftRequest, FileContent, FileReply, FileView, LibraryView, LogPage, MetricsView, ProblemView, PublishRequest,
+  ResolutionView, ResolutionRequest, RollbackRequest, Saved, TalkDelta, TalkEnd, TalkRequest, TemplateSummary, TemplateView, TierRequest, TierView,
   VaultNames, Wire, Workspace,
 } from "./types.ts";
 
@@ -10,15 +10,15 @@ const BASE = "/v1/inspector/";
 
 /** What the service says was not done. */
 export class ProblemError extends Error {
-  constructor(readonly problem: Problem, readonly status: number) {
+  constructor(readonly problem: ProblemView, readonly status: number) {
     super(problem.message);
   }
 }
 
 async function problemOf(response: Response): Promise<ProblemError> {
   const said: unknown = await response.json().catch(() => null);
-  const body = (said && typeof said === "object" && "error" in said ? said.error : said) as Partial<Problem & { detail: string; title: string }> | null;
-  const problem: Problem = {
+  const body = (said && typeof said === "object" && "error" in said ? said.error : said) as Partial<ProblemView & { detail: string; title: string }> | null;
+  const problem: ProblemView = {
     code: body?.code ?? String(response.status),
     message: body?.message ?? body?.detail ?? body?.title ?? response.statusText,
     hint: body?.hint ?? null,
@@ -78,7 +78,7 @@ export const library = {
   draft: (name: string, request: DraftRequest): Promise<TemplateView> => post(`${template(name)}/draft`, request),
   publish: (name: string, request: PublishRequest): Promise<TemplateView> => post(`${template(name)}/publish`, request),
   rollback: (name: string, request: RollbackRequest): Promise<TemplateView> => post(`${template(name)}/rollback`, request),
-  resolve: (request: ResolveRequest): Promise<ResolutionView> => post("library/resolve", request),
+  resolve: (request: ResolutionRequest): Promise<ResolutionView> => post("library/resolve", request),
   tier: (request: TierRequest): Promise<TierView> => post("library/tier", request),
   rows: <Row>(of: Catalogue): Promise<readonly Row[]> => get(`library/${of}`),
   log: (before: number | null = null): Promise<LogPage> => get(`library/log${query({ before })}`),
@@ -99,7 +99,7 @@ export async function* talk(request: TalkRequest, signal: AbortSignal): AsyncGen
   if (!response.body) return;
   for await (const { event, data } of events(response.body)) {
     if (data === "[DONE]") return;
-    if (event === "error") throw new ProblemError(JSON.parse(data) as Problem, 502);
+    if (event === "error") throw new ProblemError(JSON.parse(data) as ProblemView, 502);
     yield JSON.parse(data) as TalkDelta | TalkEnd;
   }
 }

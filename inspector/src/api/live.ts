@@ -4,7 +4,7 @@
  * keystroke and nothing piles up.
  */
 
-import type { Edit, LiveFailure, LiveFiles, LiveReply, LiveRequest, SettingsPatch } from "./types.ts";
+import type { Edit, LiveFailure, LiveFiles, LiveReply, LiveRequest, SettingsChange } from "./types.ts";
 
 export type LiveState = "connecting" | "open" | "closed";
 
@@ -38,7 +38,7 @@ export class Live {
   #sentAt = 0;
   #changedAt = 0;
   #edits: Edit[] = [];
-  #settings: SettingsPatch | null = null;
+  #settings: SettingsChange | null = null;
   #wanted = false;
   #retry = RETRY_FIRST_MS;
   #ended = false;
@@ -79,7 +79,7 @@ export class Live {
   }
 
   /** Change something. Several changes of one moment go together; of two settings of one place the later goes. */
-  send(edits: readonly Edit[], settings?: SettingsPatch): void {
+  send(edits: readonly Edit[], settings?: SettingsChange): void {
     if (!this.#wanted) this.#changedAt = this.now();
     for (const edit of edits) {
       const last = this.#edits.at(-1);

@@ -3,7 +3,7 @@
 export type Kind = "character" | "chat" | "lorebook" | "other" | "persona" | "preset" | "profile" | "request";
 
 /** Why something was not done: a kind of error, a sentence, how to mend it, and where. */
-export interface Problem {
+export interface ProblemView {
   readonly code: string;
   readonly message: string;
   readonly hint: string | null;
@@ -11,7 +11,7 @@ export interface Problem {
 }
 
 /** Something to know about a place in a file, or about the prompt. ``fix`` is an edit that mends it, where one is safe. */
-export interface Finding {
+export interface FindingView {
   readonly severity: "error" | "note" | "warning";
   readonly code: string;
   readonly message: string;
@@ -40,7 +40,7 @@ export interface FileView {
   readonly changed: boolean;
   readonly writable: boolean;
   readonly picture: boolean;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly FindingView[];
 }
 
 /** What is built beside the files. ``used`` are ids of files; ``turn`` cuts the chat after so many messages of it. */
@@ -59,7 +59,7 @@ export interface SettingsView {
 }
 
 /** Some of the settings: those that are not left out. */
-export interface SettingsPatch {
+export interface SettingsChange {
   readonly tavern?: string;
   readonly profile?: string | null;
   readonly model?: string | null;
@@ -75,7 +75,7 @@ export interface SettingsPatch {
 
 /** The workspace with other settings; with ``saved``, its files as they were saved and not as edited. */
 export interface Variation {
-  readonly settings?: SettingsPatch;
+  readonly settings?: SettingsChange;
   readonly saved?: boolean;
 }
 
@@ -119,7 +119,7 @@ export interface Saved {
 }
 
 /** Where text came from: a kind of asset, and where it is known the place in a file. ``colour`` is 0 to 11. */
-export interface Origin {
+export interface OriginView {
   readonly file: string | null;
   readonly asset: string;
   readonly path: readonly (string | number)[];
@@ -128,7 +128,7 @@ export interface Origin {
 }
 
 /** A run of text and its origin, an index into the table of origins. */
-export interface Piece {
+export interface PieceView {
   readonly text: string;
   readonly origin: number | null;
 }
@@ -161,7 +161,7 @@ export interface MessageView {
   readonly group: string;
   readonly tokens: number;
   readonly depth: number | null;
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly PieceView[];
   readonly attachments: readonly string[];
 }
 
@@ -200,7 +200,7 @@ export interface TimedEffect {
 }
 
 /** Why an entry is in the prompt or the first rule that kept it out. ``index`` is its place among the verdicts. */
-export interface Verdict {
+export interface VerdictView {
   readonly id: string;
   readonly file: string | null;
   readonly path: readonly (string | number)[];
@@ -242,11 +242,11 @@ export interface InspectionFacts {
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
-  readonly notes: readonly Finding[];
+  readonly notes: readonly FindingView[];
 }
 
 /** A prompt and why it is as it is. */
-export interface Inspection {
+export interface InspectionView {
   readonly fingerprint: string;
   readonly tavern: string;
   readonly profile: string | null;
@@ -256,10 +256,10 @@ export interface Inspection {
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
-  readonly notes: readonly Finding[];
-  readonly origins: readonly Origin[];
+  readonly notes: readonly FindingView[];
+  readonly origins: readonly OriginView[];
   readonly messages: readonly MessageView[];
-  readonly verdicts: readonly Verdict[];
+  readonly verdicts: readonly VerdictView[];
 }
 
 /** Characters of the pretty body, and the origin of their text. */
@@ -275,11 +275,11 @@ export interface Wire {
   readonly body: unknown;
   readonly text: string | null;
   readonly pretty: string;
-  readonly lost: readonly Finding[];
+  readonly lost: readonly FindingView[];
   readonly stop: readonly string[];
   readonly fingerprint: string;
   readonly ranges: readonly WireRange[];
-  readonly origins: readonly Origin[];
+  readonly origins: readonly OriginView[];
   readonly curl: string;
   readonly python: string;
 }
@@ -293,13 +293,13 @@ export interface MessageChanges {
 /** The verdicts as they differ from those before: how many there are, and those that are others, by index. */
 export interface VerdictChanges {
   readonly length: number;
-  readonly changed: Readonly<Record<string, Verdict>>;
+  readonly changed: Readonly<Record<string, VerdictView>>;
 }
 
 /** The table of origins as it differs from the one before: how many there are, and those that are others, by index. */
 export interface OriginChanges {
   readonly length: number;
-  readonly changed: Readonly<Record<string, Origin>>;
+  readonly changed: Readonly<Record<string, OriginView>>;
 }
 
 /** An inspection after the first of a connection: long lists may come as what changed in them. */
@@ -313,10 +313,10 @@ export interface InspectionUpdate {
   readonly groups: readonly TokenGroup[];
   readonly lore: LoreView;
   readonly trims: readonly Trim[];
-  readonly notes: readonly Finding[];
+  readonly notes: readonly FindingView[];
   readonly messages?: readonly MessageView[];
-  readonly verdicts?: readonly Verdict[];
-  readonly origins?: readonly Origin[];
+  readonly verdicts?: readonly VerdictView[];
+  readonly origins?: readonly OriginView[];
   readonly messages_changed?: MessageChanges;
   readonly verdicts_changed?: VerdictChanges;
   readonly origins_changed?: OriginChanges;
@@ -326,7 +326,7 @@ export interface InspectionUpdate {
 export interface LiveRequest {
   readonly serial: number;
   readonly edits?: readonly Edit[];
-  readonly settings?: SettingsPatch;
+  readonly settings?: SettingsChange;
 }
 
 /** The newest state, and how long it took. ``files`` are those whose state or findings are others than last told. */
@@ -340,7 +340,7 @@ export interface LiveReply {
 /** Why there is no inspection of the newest state. */
 export interface LiveFailure {
   readonly serial: number;
-  readonly error: Problem;
+  readonly error: ProblemView;
   readonly files: readonly FileView[];
 }
 
@@ -411,7 +411,7 @@ export interface TalkDelta {
 /** A whole answer, and the plan that made it. */
 export interface TalkEnd {
   readonly message: string;
-  readonly plan: Inspection;
+  readonly plan: InspectionView;
 }
 
 /** How many rows there are. */
@@ -441,7 +441,7 @@ export interface LibraryView {
   readonly ceiling: "nsfw" | "sfw";
   readonly policy: string;
   readonly counts: LibraryCounts;
-  readonly problem: Problem | null;
+  readonly problem: ProblemView | null;
 }
 
 /** A model of the catalogue. ``default_for`` are tasks, ``used_by`` templates that are for it or written by it. */
@@ -557,7 +557,7 @@ export interface TemplateVariable {
 }
 
 /** What an author writes. Parts and the parent are pinned, by name and version. */
-export interface TemplateContent {
+export interface TemplateContentView {
   readonly use_case: string;
   readonly content_mode: "nsfw" | "sfw";
   readonly target_model: string | null;
@@ -590,7 +590,7 @@ export interface TemplateView {
   readonly versions: readonly TemplateVersionView[];
   readonly moves: readonly LabelMove[];
   readonly version: number;
-  readonly content: TemplateContent;
+  readonly content: TemplateContentView;
   readonly sha256: string;
   readonly findings: readonly TemplateFinding[];
   readonly tokens: number | null;
@@ -599,7 +599,7 @@ export interface TemplateView {
 
 /** A new version. ``base`` is the version that it was made from, which must still be the latest; null: whatever is. */
 export interface DraftRequest {
-  readonly content: TemplateContent;
+  readonly content: TemplateContentView;
   readonly base?: number | null;
   readonly note?: string;
   readonly title?: string;
@@ -621,7 +621,7 @@ export interface RollbackRequest {
 }
 
 /** What a template is wanted for. ``tier`` is what is asked for; what is granted depends on the operator. */
-export interface ResolveRequest {
+export interface ResolutionRequest {
   readonly use_case: string;
   readonly tier?: "nsfw" | "sfw";
   readonly job_type?: string | null;
@@ -634,7 +634,7 @@ export interface ResolveRequest {
 }
 
 /** A level that was tried: the key that it looks for, what came of it, and why. ``score``: 0 is nearest to the request. */
-export interface ResolutionStep {
+export interface ResolutionStepView {
   readonly level: string;
   readonly score: number;
   readonly candidate: string | null;
@@ -645,7 +645,7 @@ export interface ResolutionStep {
 
 /** Which template answers, and the path to it. ``reasons`` say why an answer is a makeshift. */
 export interface ResolutionView {
-  readonly steps: readonly ResolutionStep[];
+  readonly steps: readonly ResolutionStepView[];
   readonly name: string | null;
   readonly version: number | null;
   readonly level: string;

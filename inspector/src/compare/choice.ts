@@ -1,6 +1,6 @@
 /** One side of a comparison: what is other than now. */
 
-import type { SettingsPatch } from "../api/types.ts";
+import type { SettingsChange } from "../api/types.ts";
 
 export interface Choice {
   /** The files as saved, not as edited. */
@@ -12,7 +12,7 @@ export interface Choice {
   readonly used?: readonly string[];
 }
 
-export function patchOf(choice: Choice): SettingsPatch {
+export function patchOf(choice: Choice): SettingsChange {
   return {
     ...(choice.turn === undefined ? {} : { turn: choice.turn }),
     ...(choice.tavern ? { tavern: choice.tavern, profile: null } : {}),

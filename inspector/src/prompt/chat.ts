@@ -1,9 +1,9 @@
 /** Which message of the prompt a message of the chat became. */
 
-import type { Inspection, KeyMatch } from "../api/types.ts";
+import type { InspectionView, KeyMatch } from "../api/types.ts";
 
 /** The index of the prompt's message that has the text in which a key matched; null where it is not in the prompt. */
-export function chatMessage(inspection: Inspection, at: KeyMatch | null): number | null {
+export function chatMessage(inspection: InspectionView, at: KeyMatch | null): number | null {
   if (at?.where !== "chat") return null;
   const { message } = at;
   const wanted = new Set<number>();

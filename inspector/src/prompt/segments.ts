@@ -1,6 +1,6 @@
 /** A message's text as segments to draw: pieces by origin, cut where something is marked, hidden characters apart. */
 
-import type { Piece } from "../api/types.ts";
+import type { PieceView } from "../api/types.ts";
 import { runs } from "../format/text.ts";
 
 export interface Segment {
@@ -10,10 +10,10 @@ export interface Segment {
   readonly hidden: boolean;
 }
 
-export const textOf = (pieces: readonly Piece[]): string => pieces.map((piece) => piece.text).join("");
+export const textOf = (pieces: readonly PieceView[]): string => pieces.map((piece) => piece.text).join("");
 
 /** At most `limit` characters of the pieces; `mark` is a range of the whole text. */
-export function segments(pieces: readonly Piece[], mark: readonly [number, number] | null, limit: number): Segment[] {
+export function segments(pieces: readonly PieceView[], mark: readonly [number, number] | null, limit: number): Segment[] {
   const out: Segment[] = [];
   let at = 0;
   for (const { text, origin } of pieces) {

@@ -4,7 +4,7 @@ import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
 import { Live, type LiveEvents, type LiveState, type Socket } from "../api/live.ts";
-import type { Edit, FileView, Finding, Inspection, LiveReply, Origin, SettingsPatch, SettingsView, Verdict, Workspace } from "../api/types.ts";
+import type { Edit, FileView, FindingView, InspectionView, LiveReply, OriginView, SettingsChange, SettingsView, VerdictView, Workspace } from "../api/types.ts";
 import { type Path, differences, startsWith, withInserted, withoutValue, withValue } from "../format/paths.ts";
 import { t } from "../words/words.svelte.ts";
 import { updated } from "./update.ts";
@@ -40,13 +40,13 @@ const MOST_UNDONE = 100;
 const UNDO_JOINS_MS = 800;
 const MOST_WAITED_MS = 10_000;
 
-const NOTHING: readonly Verdict[] = [];
+const NOTHING: readonly VerdictView[] = [];
 
 class Session {
   workspace = $state.raw<Workspace | null>(null);
   files = $state.raw<readonly FileView[]>([]);
   settings = $state.raw<SettingsView | null>(null);
-  inspection = $state.raw<Inspection | null>(null);
+  inspection = $state.raw<InspectionView | null>(null);
   tookMs = $state(0);
   shownMs = $state(0);
   /** Raised with every inspection. */
@@ -85,14 +85,14 @@ class Session {
     });
     return out;
   });
-  readonly findings: readonly Finding[] = $derived([
+  readonly findings: readonly FindingView[] = $derived([
     ...this.files.filter((file) => file.used).flatMap((file) => file.findings),
     ...(this.inspection?.notes ?? []),
   ]);
   /** Messages of the chat. */
   readonly turns: number = $derived(this.inspection?.turns ?? this.workspace?.turns ?? 0);
-  readonly verdicts: readonly Verdict[] = $derived(this.inspection?.verdicts ?? NOTHING);
-  readonly verdictByPlace: ReadonlyMap<string, Verdict> = $derived(
+  readonly verdicts: readonly VerdictView[] = $derived(this.inspection?.verdicts ?? NOTHING);
+  readonly verdictByPlace: ReadonlyMap<string, VerdictView> = $derived(
     new Map(this.verdicts.filter((verdict) => verdict.file !== null).map((verdict) => [placeKey(verdict.file!, verdict.path), verdict])),
   );
   readonly activeFile: FileView | null = $derived(this.files.find((file) => file.id === this.active) ?? null);
@@ -203,7 +203,7 @@ class Session {
     this.#travel(this.#redo, this.#undo);
   }
 
-  set(settings: SettingsPatch): void {
+  set(settings: SettingsChange): void {
     if (!this.settings) return;
     this.settings = { ...this.settings, ...settings };
     if (settings.used) {
@@ -226,7 +226,7 @@ class Session {
     this.revealed = { file, path };
   }
 
-  showOrigin(origin: Origin): void {
+  showOrigin(origin: OriginView): void {
     if (origin.file) this.show(origin.file, origin.path);
     else if (origin.asset === "message") document.getElementById("message")?.focus();
   }

@@ -1,6 +1,6 @@
 /** An inspection brought up to date: what did not change stays the same object, so that only the rest is drawn again. */
 
-import type { Inspection, InspectionUpdate } from "../api/types.ts";
+import type { InspectionView, InspectionUpdate } from "../api/types.ts";
 
 interface Patch<T> {
   readonly length: number;
@@ -28,7 +28,7 @@ export function reused<T extends object>(before: readonly T[], after: readonly T
   return same ? before : list;
 }
 
-export function updated(before: Inspection | null, update: InspectionUpdate): Inspection {
+export function updated(before: InspectionView | null, update: InspectionUpdate): InspectionView {
   const { messages, verdicts, origins, messages_changed, verdicts_changed, origins_changed, ...rest } = update;
   return {
     ...rest,

@@ -1,12 +1,12 @@
 /** The branches of a chat: ways it goes on, each with its messages and the plans that made its answers. Values all of it. */
 
-import type { Inspection } from "../api/types.ts";
+import type { InspectionView } from "../api/types.ts";
 import { textsOf, upTo } from "../files/chat.ts";
 
 /** One try of an answer; `edited` after its text was. */
 export interface Swipe {
   readonly text: string;
-  readonly plan: Inspection | null;
+  readonly plan: InspectionView | null;
   readonly edited?: boolean;
 }
 

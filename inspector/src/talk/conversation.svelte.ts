@@ -3,7 +3,7 @@
 import { SvelteMap } from "svelte/reactivity";
 
 import * as api from "../api/client.ts";
-import type { FileView, Inspection } from "../api/types.ts";
+import type { FileView, InspectionView } from "../api/types.ts";
 import { type ChatMessage, continued, messagesOf, NEW_CHAT } from "../files/chat.ts";
 import { valueAt } from "../format/paths.ts";
 import { session } from "../state/session.svelte.ts";
@@ -48,7 +48,7 @@ class Conversation {
     this.#stop = new AbortController();
     this.asking = { said, again };
     this.heard = "";
-    let plan: Inspection | null = null;
+    let plan: InspectionView | null = null;
     try {
       for await (const part of api.talk({ message: said, route: this.route || null }, this.#stop.signal)) {
         if ("plan" in part) [plan, this.heard] = [part.plan, part.message];

@@ -1,6 +1,6 @@
 /** Verdicts in the order and selection that is wanted. */
 
-import type { Verdict } from "../api/types.ts";
+import type { VerdictView } from "../api/types.ts";
 
 export type Sort = "index" | "title" | "order" | "tokens" | "reason";
 export type Shown = "all" | "in" | "out";
@@ -13,7 +13,7 @@ export interface Wanted {
   readonly down: boolean;
 }
 
-const ORDERS: Record<Sort, (a: Verdict, b: Verdict) => number> = {
+const ORDERS: Record<Sort, (a: VerdictView, b: VerdictView) => number> = {
   index: (a, b) => a.index - b.index,
   title: (a, b) => compareText(a.title, b.title),
   order: (a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || a.index - b.index,
@@ -23,7 +23,7 @@ const ORDERS: Record<Sort, (a: Verdict, b: Verdict) => number> = {
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export function selected(verdicts: readonly Verdict[], { shown, reason, search, sort, down }: Wanted): readonly Verdict[] {
+export function selected(verdicts: readonly VerdictView[], { shown, reason, search, sort, down }: Wanted): readonly VerdictView[] {
   const wanted = search.trim().toLowerCase();
   const kept =
     shown === "all" && !reason && !wanted
@@ -45,7 +45,7 @@ export function selected(verdicts: readonly Verdict[], { shown, reason, search, 
 }
 
 /** How many there are of each reason, the most common first. */
-export function reasons(verdicts: readonly Verdict[]): readonly (readonly [string, number])[] {
+export function reasons(verdicts: readonly VerdictView[]): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
   for (const verdict of verdicts) counts.set(verdict.reason, (counts.get(verdict.reason) ?? 0) + 1);
   return [...counts].sort((a, b) => b[1] - a[1]);

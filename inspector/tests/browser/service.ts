@@ -7,14 +7,14 @@ import { join, normalize } from "node:path";
 
 import { type Browser, chromium, type Page, type Route } from "playwright-core";
 
-import type { Comparison, FileView, Inspection, LiveRequest, Wire, Workspace } from "../../src/api/types.ts";
+import type { Comparison, FileView, InspectionView, LiveRequest, Wire, Workspace } from "../../src/api/types.ts";
 
 type Open<T> = { -readonly [K in keyof T]: T[K] };
 
 export interface Recorded {
   workspace: Omit<Open<Workspace>, "files"> & { files: Open<FileView>[] };
   documents: Record<string, unknown>;
-  inspection: Inspection;
+  inspection: InspectionView;
   wire: Wire;
   comparison: Comparison;
 }

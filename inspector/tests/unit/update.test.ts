@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 
-import type { Inspection } from "../../src/api/types.ts";
+import type { InspectionView } from "../../src/api/types.ts";
 import { equal, patched, reused, updated } from "../../src/state/update.ts";
 import recorded from "../fixtures/session.json" with { type: "json" };
 
-const inspection = recorded.inspection as unknown as Inspection;
+const inspection = recorded.inspection as unknown as InspectionView;
 
 describe("an inspection brought up to date", () => {
   it("keeps the objects of what did not change", () => {
-    const again = JSON.parse(JSON.stringify(inspection)) as Inspection;
+    const again = JSON.parse(JSON.stringify(inspection)) as InspectionView;
     const next = updated(inspection, again);
     expect(next.messages).toBe(inspection.messages);
     expect(next.verdicts).toBe(inspection.verdicts);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import type { Verdict } from "../../src/api/types.ts";
+import type { VerdictView } from "../../src/api/types.ts";
 import { reasons, selected, type Wanted } from "../../src/why/verdicts.ts";
 import recorded from "../fixtures/session.json" with { type: "json" };
 
-const verdicts = recorded.inspection.verdicts as unknown as Verdict[];
+const verdicts = recorded.inspection.verdicts as unknown as VerdictView[];
 const all: Wanted = { shown: "all", reason: "", search: "", sort: "index", down: false };
 
 describe("verdicts", () => {

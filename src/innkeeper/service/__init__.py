@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from innkeeper.service.app import create_app as create_app
     from innkeeper.service.app import serve as serve
     from innkeeper.service.client import call_api as call_api
-    from innkeeper.service.exchange import Reply as Reply
+    from innkeeper.service.exchange import HttpReply as HttpReply
     from innkeeper.service.exchange import Request as Request
     from innkeeper.service.gateway.gateway import Gateway as Gateway
     from innkeeper.service.settings import Keys as Keys
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "Gateway": "gateway.gateway",
     "Keys": "settings",
-    "Reply": "exchange",
+    "HttpReply": "exchange",
     "Request": "exchange",
     "Settings": "settings",
     "call_api": "client",
@@ -29,6 +29,6 @@ _HOMES: Final = {
     "serve": "app",
 }
 
-__all__ = ["Gateway", "Keys", "Reply", "Request", "Settings", "call_api", "create_app", "serve"]
+__all__ = ["Gateway", "HttpReply", "Keys", "Request", "Settings", "call_api", "create_app", "serve"]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

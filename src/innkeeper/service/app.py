@@ -214,7 +214,7 @@ def create_app(
     from innkeeper.service.prompts.stored_profiles import stored_folders
     from innkeeper.service.prompts.surface import PromptSurface
     from innkeeper.service.telemetry.logs import log_call
-    from innkeeper.service.telemetry.metrics import Metrics
+    from innkeeper.service.telemetry.metrics import ServiceMetrics
     from innkeeper.service.telemetry.spans import spans
 
     checked, folders = stored_folders(checked)
@@ -222,7 +222,7 @@ def create_app(
     gateway = Gateway(checked, getattr(import_module(module), name), ready=False)
     pool = Pool(checked, operations, gateway.state)
     gate = _gate(checked)
-    metrics, readiness = Metrics(gate), Readiness()
+    metrics, readiness = ServiceMetrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models, folders)
     kept = LibrarySurfaces(checked, prompts.models, prompts.local)

@@ -13,7 +13,7 @@ from innkeeper.inference.reasons import Reason, reason_of
 from innkeeper.inference.response.views import chat, messages
 from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.prompt.errors import InnkeeperError, ProviderError
-from innkeeper.service.exchange import Reply, error_reply, internal_error, json_reply
+from innkeeper.service.exchange import HttpReply, error_reply, internal_error, json_reply
 from innkeeper.service.guard.surfaces import INSPECTOR, surface_of
 
 PREFIX: Final = "/v1/"
@@ -91,7 +91,7 @@ def function_facts(error: InnkeeperError) -> dict[str, Any]:
     return {**known, **{name: facts["details"][name] for name in TOLD if name in facts.get("details", {})}}
 
 
-def refusal(path: str, error: InnkeeperError) -> Reply:
+def refusal(path: str, error: InnkeeperError) -> HttpReply:
     """The reply to an error that came before any surface, in the words of the surface at this path."""
     if surface_of(path) == INSPECTOR:
         return inspector_reply(path, error)
@@ -101,10 +101,10 @@ def refusal(path: str, error: InnkeeperError) -> Reply:
         reply = surface_reply(path, facts_of(error))
     else:
         return error_reply(error)
-    return Reply(reply.status, reply.body, {**error_reply(error).headers, **error_headers(error)})
+    return HttpReply(reply.status, reply.body, {**error_reply(error).headers, **error_headers(error)})
 
 
-def defect_reply(path: str, detail: str) -> Reply:
+def defect_reply(path: str, detail: str) -> HttpReply:
     """The reply to a defect; ``detail`` is for surfaces that tell it."""
     if path.startswith(FUNCTIONS):
         return json_reply({"success": False, "error": INTERNAL.message, "code": INTERNAL.code}, INTERNAL.status)
@@ -114,18 +114,18 @@ def defect_reply(path: str, detail: str) -> Reply:
     return surface_reply(path, INTERNAL) if path.startswith(PREFIX) else internal_error(detail)
 
 
-def inspector_reply(path: str, error: InnkeeperError) -> Reply:
+def inspector_reply(path: str, error: InnkeeperError) -> HttpReply:
     """An error as the inspector's page shows it, and as its API tells it."""
     headers = error_reply(error).headers
     if not path.startswith(PREFIX):
         text = f"{error.message}\n{error.hint or ''}\n".encode("utf-8", "replace")
-        return Reply(error.http_status, text, headers, "text/plain; charset=utf-8")
+        return HttpReply(error.http_status, text, headers, "text/plain; charset=utf-8")
     from innkeeper.service.inspector.views.workspace import problem_body
 
-    return Reply(error.http_status, problem_body(error), headers)
+    return HttpReply(error.http_status, problem_body(error), headers)
 
 
-def surface_reply(path: str, facts: ErrorFacts) -> Reply:
+def surface_reply(path: str, facts: ErrorFacts) -> HttpReply:
     """An error in the shape of the model surface at this path."""
     write = messages.envelope if path.startswith(f"{PREFIX}messages") else chat.envelope
     return json_reply(write(facts), facts.status)

@@ -2,8 +2,8 @@
 
 Values and errors are rendered here as the bodies of replies. This is the one place where an error becomes an HTTP status.
 
-Between the server and its workers both travel as frames: two lengths, a head in MessagePack (`Task`, `Done`), and the body as raw
-bytes, which is never looked into on the way.
+Between the server and its workers both travel as frames: two lengths, a head in MessagePack (`WorkerTask`, `WorkerReply`), and
+the body as raw bytes, which is never looked into on the way.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Request(msgspec.Struct, frozen=True):
         return cls(method, unquote(path), query, lower, body)
 
 
-class Reply(msgspec.Struct, frozen=True):
+class HttpReply(msgspec.Struct, frozen=True):
     """A reply: its status, its body and the headers that are not the same for all."""
 
     status: int
@@ -58,9 +58,9 @@ class UnwritableError(Exception):
     """A value that JSON has no form for; the text says why. Stays inside: callers get a reply that says so."""
 
 
-def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
+def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpReply:
     """A reply with ``value`` as its body. Raises `UnwritableError`."""
-    return Reply(status, encode(value), headers or {})
+    return HttpReply(status, encode(value), headers or {})
 
 
 def encode(value: Any) -> bytes:
@@ -79,14 +79,14 @@ def encode(value: Any) -> bytes:
     return scalar_text(text).encode()
 
 
-def error_reply(error: InnkeeperError, *, code: str | None = None) -> Reply:
+def error_reply(error: InnkeeperError, *, code: str | None = None) -> HttpReply:
     """A reply for an error of the service itself, with its HTTP status; ``problem`` is the error as it shows everywhere."""
     facts = error.to_dict()
     body = {"error_code": code or facts["kind"].upper(), "message": facts["message"], "problem": facts}
-    return Reply(error.http_status, encode(body), _headers(error))
+    return HttpReply(error.http_status, encode(body), _headers(error))
 
 
-def internal_error(detail: str) -> Reply:
+def internal_error(detail: str) -> HttpReply:
     """The reply to a defect: ``detail`` names the kind of the error, never its text, which may quote a prompt."""
     body = {"error_code": "INTERNAL_ERROR", "message": "Internal Server Error", "detail": detail}
     return json_reply(body, 500)
@@ -108,7 +108,7 @@ def _data(value: Any) -> Any:
         return {}
 
 
-class Task(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class WorkerTask(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """The head of a call: its request without the body, what the application keeps, where changed, and what it may take."""
 
     method: str
@@ -120,7 +120,7 @@ class Task(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     limits: BuildLimits | None = None
 
 
-class Done(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+class WorkerReply(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """The head of a reply. ``macros`` are what the call changed them to; ``last``: this process takes no more calls."""
 
     status: int
@@ -130,7 +130,7 @@ class Done(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     last: bool = False
 
 
-class Started(msgspec.Struct, frozen=True, array_like=True):
+class WorkerStarted(msgspec.Struct, frozen=True, array_like=True):
     """The head of a process's first frame."""
 
     pid: int

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from innkeeper.service.errors import RETRY_SECONDS
 from innkeeper.service.openapi.document import SERVICE, TEXT, listed, named, operation, record, text_reply
 from innkeeper.service.pages import Page, PageTable
-from innkeeper.service.telemetry.metrics import CONTENT_TYPE, Metrics
+from innkeeper.service.telemetry.metrics import CONTENT_TYPE, ServiceMetrics
 
 
 class Readiness:
@@ -32,7 +32,7 @@ class Readiness:
         return [name for name, check in self.checks.items() if not check()]
 
 
-def health_pages(readiness: Readiness, metrics: Metrics) -> PageTable:
+def health_pages(readiness: Readiness, metrics: ServiceMetrics) -> PageTable:
     """``/health``, ``/ready`` and ``/metrics``."""
 
     async def health(_: Request) -> Response:

@@ -16,16 +16,16 @@ from innkeeper.prompt.determinism import EPOCH
 from innkeeper.service import Settings
 from innkeeper.service.gateway.catalog import SECRET, Detail, Listing, asset, node, supported_types, without_secrets
 from innkeeper.service.gateway.operation import Operations
-from innkeeper.service.gateway.state import MAIN_FILES, PREFIX, AppState, Call
+from innkeeper.service.gateway.state import MAIN_FILES, PREFIX, AppState, GatewayCall
 
 
-def call_in(folder: Path | None, **files: Any) -> Call:
+def call_in(folder: Path | None, **files: Any) -> GatewayCall:
     """A call of a service over this data folder, with these presets in it."""
     for name, content in files.items():
         path = (folder or Path()) / "presets" / name / "preset.json"
         path.parent.mkdir(parents=True)
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return Call(AppState(Settings(data=folder), Operations()), EPOCH, 1)
+    return GatewayCall(AppState(Settings(data=folder), Operations()), EPOCH, 1)
 
 
 def test_listing(tmp_path: Path) -> None:

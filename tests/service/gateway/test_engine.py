@@ -11,7 +11,7 @@ import pytest
 
 from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.errors import MAX_MACROS
-from innkeeper.service.gateway.engine import Engine
+from innkeeper.service.gateway.engine import EngineOperation
 from innkeeper.service.gateway.operations import OPERATIONS
 from tests.service.gateway.calls import JSON_HEADERS, post
 
@@ -169,11 +169,13 @@ def test_calls_import_nothing() -> None:
     assert json.loads(done.stdout) == [[], []]
 
 
-@pytest.mark.parametrize("name", sorted(name for name, found in OPERATIONS.items() if isinstance(found.run, Engine)))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, found in OPERATIONS.items() if isinstance(found.run, EngineOperation))
+)
 def test_engine_takes_the_arguments(name: str) -> None:
     """The function of the engine has a parameter for each argument, and every one without a default is an argument."""
     operation = OPERATIONS[name]
-    assert isinstance(operation.run, Engine)
+    assert isinstance(operation.run, EngineOperation)
     parameters = signature(operation.run.function()).parameters
     needed = {parameter.name for parameter in parameters.values() if parameter.default is parameter.empty}
     assert needed <= set(operation.required)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service import Gateway, Reply, Request, Settings
+from innkeeper.service import Gateway, HttpReply, Request, Settings
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.gateway import routes as socket
 from innkeeper.service.gateway.routes import Sockets
@@ -24,7 +24,7 @@ class Computed:
         self._gateway = gateway
         self._error = error
 
-    async def answer(self, request: Request, caller: str) -> Reply:
+    async def answer(self, request: Request, caller: str) -> HttpReply:
         """The reply."""
         if self._error is not None:
             raise self._error

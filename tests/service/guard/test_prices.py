@@ -4,7 +4,7 @@ import pytest
 
 from innkeeper.inference.response.response import Usage
 from innkeeper.prompt.errors import ConfigError
-from innkeeper.service.guard.prices import Price, cost_of, read_prices
+from innkeeper.service.guard.prices import RoutePrice, cost_of, read_prices
 
 PRICES = read_prices(["cheap=0,0", "openai/*=1.25,10", "*=100,100"])
 USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)
@@ -22,7 +22,7 @@ def test_nothing_known() -> None:
     """Without a price, or without tokens, nothing is counted."""
     assert cost_of("other", USAGE, PRICES[:2]) == 0
     assert cost_of("other", Usage(), PRICES) == 0
-    assert read_prices(["a=b=1,2"]) == (Price("a=b", 1, 2),)
+    assert read_prices(["a=b=1,2"]) == (RoutePrice("a=b", 1, 2),)
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=", "=1,2", "a=1", "a=1,2,3", "a=-1,2", "a=nan,1", "a=inf,1", "a=x,y"])

@@ -22,7 +22,7 @@ from innkeeper.service.guard.work import Gate
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.inspector.talking import Talk
+from innkeeper.service.inspector.talking import InspectorTalk
 from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
 from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import BASE, desk_of, example_desk
@@ -42,7 +42,7 @@ class Service:
         self.gate.observers = (self.records.append,)
         routes = Routes.read(("cheap=http://127.0.0.1:9:small", "dear=http://127.0.0.1:9:huge"))
         models = RouteModels(routes, transport=httpx.MockTransport(self._provide))
-        self.inspector = Inspector(example_desk(), Access(), Talk(models, "cheap"))
+        self.inspector = Inspector(example_desk(), Access(), InspectorTalk(models, "cheap"))
         app = guarded_application(self.inspector.routes, settings, self.gate, access=self.inspector.access)
         self.client = TestClient(app, base_url=BASE, follow_redirects=False)
 

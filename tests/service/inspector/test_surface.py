@@ -9,7 +9,7 @@ import pytest
 from starlette.routing import Route
 
 from innkeeper.service.inspector.desk.desk import Desk
-from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.library.room import LibraryRoom
 from tests.service.inspector.opened import EXAMPLES, Browser, answer_of, browser_of, desk_of, example_desk
 
@@ -89,7 +89,7 @@ def test_the_description_has_every_call(browser: Browser) -> None:
     assert described == {(path, method) for path, method in routes if not path.endswith("openapi.json")}
     references = {part.split('"')[0] for part in json.dumps(told).split("#/components/schemas/")[1:]}
     assert references <= told["components"]["schemas"].keys()
-    assert {"Inspection", "Wire", "Comparison", "Problem"} <= references
+    assert {"InspectionView", "Wire", "Comparison", "ProblemView"} <= references
 
 
 def test_dropped_files_and_replays(browser: Browser) -> None:
@@ -139,10 +139,10 @@ def test_the_prompt_is_built_before_anybody_asks() -> None:
     asked = list[str]()
 
     class Recording:
-        async def call(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+        async def call(self, call: EngineCall, body: bytes = b"") -> tuple[EngineReply, bytes]:
             del body
             asked.append(call.name)
-            return Answer(), b""
+            return EngineReply(), b""
 
         async def close(self) -> None: ...
 

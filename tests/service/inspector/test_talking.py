@@ -12,7 +12,7 @@ from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotF
 from innkeeper.prompt.errors import ProviderError
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.inspector.talking import Talk
+from innkeeper.service.inspector.talking import InspectorTalk
 from tests.service.inspector.opened import Browser, desk_of, example_desk
 
 
@@ -46,7 +46,7 @@ class Parrot:
 def talked(body: dict[str, Any]) -> tuple[int, list[tuple[str, Any]], Parrot]:
     """The status, the events, and who was asked."""
     models: Any = Parrot()
-    with Browser(Inspector(example_desk(), Access(), Talk(models, "parrot"))) as browser:
+    with Browser(Inspector(example_desk(), Access(), InspectorTalk(models, "parrot"))) as browser:
         reply = browser.post("/v1/inspector/talk", json=body)
     events = [block.split("\n", 1) for block in reply.text.split("\n\n") if block.startswith("event: ")]
     found = [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in events]
@@ -88,7 +88,7 @@ def test_an_answer_is_trimmed_and_its_prompt_has_tools() -> None:
     request = {"character": {"name": "Wenna"}, "user": "Ansel", "tools": [tool], "message": "x"}
     models: Any = Parrot()
     desk = desk_of({"own.request.json": json.dumps(request).encode()})
-    with Browser(Inspector(desk, Access(), Talk(models, "parrot"))) as browser:
+    with Browser(Inspector(desk, Access(), InspectorTalk(models, "parrot"))) as browser:
         body = {"message": "Wenna: Come in.\nAnsel: Thank you."}
         events = browser.post("/v1/inspector/talk", json=body).text
     assert '"message":"Come in."' in events

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.service import Reply, Request, Settings
+from innkeeper.service import HttpReply, Request, Settings
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState
@@ -27,7 +27,7 @@ async def ask(pool: Pool, operation: str, caller: str = "a", **arguments: Any) -
     return json.loads((await reply(pool, operation, caller, **arguments)).body)
 
 
-async def reply(pool: Pool, operation: str, caller: str = "a", **arguments: Any) -> Reply:
+async def reply(pool: Pool, operation: str, caller: str = "a", **arguments: Any) -> HttpReply:
     """One call."""
     body = json.dumps(arguments).encode()
     request = Request("POST", f"/api/{operation}", headers={"content-type": "application/json"}, body=body)

@@ -12,7 +12,7 @@ import pytest
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.service import Gateway, Settings
 from innkeeper.service.errors import WORKER_CALLS
-from innkeeper.service.exchange import Done, Request, Started, Task, frame
+from innkeeper.service.exchange import Request, WorkerReply, WorkerStarted, WorkerTask, frame
 from innkeeper.service.processes import worker
 from innkeeper.service.processes.worker import receive, work
 
@@ -35,7 +35,7 @@ def working(settings: Settings) -> Iterator[socket.socket]:
     thread.start()
     with mine:
         head, _ = receive(mine) or (b"", b"")
-        assert msgspec.msgpack.decode(head, type=Started).pid
+        assert msgspec.msgpack.decode(head, type=WorkerStarted).pid
         yield mine
     thread.join(10)
     assert not thread.is_alive()
@@ -47,12 +47,14 @@ def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "setitimer", lambda *_: None)
 
 
-def ask(connection: socket.socket, path: str, body: bytes, macros: dict[str, str] | None = None) -> tuple[Done, bytes]:
+def ask(
+    connection: socket.socket, path: str, body: bytes, macros: dict[str, str] | None = None
+) -> tuple[WorkerReply, bytes]:
     """One call."""
-    for part in frame(Task("POST", path, "", HEADERS, macros), body):
+    for part in frame(WorkerTask("POST", path, "", HEADERS, macros), body):
         connection.sendall(part)
     head, answer = receive(connection) or (b"", b"")
-    return msgspec.msgpack.decode(head, type=Done), answer
+    return msgspec.msgpack.decode(head, type=WorkerReply), answer
 
 
 def test_calls() -> None:
@@ -102,7 +104,7 @@ def test_half_a_frame() -> None:
     """A frame that ends early is the end."""
     mine, theirs = socket.socketpair()
     with mine, theirs:
-        mine.sendall(frame(Task("GET", "/", "", {}), b"x" * 100_000)[0])
+        mine.sendall(frame(WorkerTask("GET", "/", "", {}), b"x" * 100_000)[0])
         mine.shutdown(socket.SHUT_WR)
         assert receive(theirs) is None
 

@@ -20,7 +20,7 @@ from innkeeper.inference.routing.route import Routes
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
 from innkeeper.service import Gateway, Settings
 from innkeeper.service.errors import ScopeError, SpendLimitError
-from innkeeper.service.exchange import Reply, Request
+from innkeeper.service.exchange import HttpReply, Request
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.prices import read_prices
 from innkeeper.service.guard.work import Gate
@@ -45,7 +45,7 @@ class Workers:
     def __init__(self, settings: Settings) -> None:
         self.gateway = Gateway(settings, ready=False)
 
-    async def answer(self, request: Request, caller: str) -> Reply:
+    async def answer(self, request: Request, caller: str) -> HttpReply:
         """What a worker answers."""
         return await asyncio.to_thread(self.gateway.answer, request)
 

@@ -5,7 +5,7 @@ import pytest
 from innkeeper.inference.response.response import Usage
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
-from innkeeper.service.telemetry.metrics import Metrics
+from innkeeper.service.telemetry.metrics import ServiceMetrics
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def gate() -> Gate:
 
 def test_model_call(gate: Gate) -> None:
     """Tokens and cost are counted by route and profile, by kind."""
-    metrics, record = Metrics(gate), CallRecord(method="POST", surface="chat", status=200)
+    metrics, record = ServiceMetrics(gate), CallRecord(method="POST", surface="chat", status=200)
     record.asks(route="local", profile="mira", model="what-the-caller-asked-for")
     record.usage, record.cost, record.first = Usage(input_tokens=7, output_tokens=3), 0.5, record.began + 0.01
     record.ended = record.began + 0.02
@@ -31,7 +31,7 @@ def test_model_call(gate: Gate) -> None:
 
 def test_labels_are_few(gate: Gate) -> None:
     """Whatever callers send, there are only so many rows."""
-    metrics = Metrics(gate)
+    metrics = ServiceMetrics(gate)
     for number in range(50):
         metrics.observe(CallRecord(method=f"M{number}", path=f"/p{number}", status=404, error="unknown_name"))
     text = metrics.text().decode()
@@ -41,7 +41,7 @@ def test_labels_are_few(gate: Gate) -> None:
 
 def test_now(gate: Gate) -> None:
     """What goes on now is looked at when it is asked for."""
-    metrics = Metrics(gate)
+    metrics = ServiceMetrics(gate)
     with gate.ticket("a") as ticket, gate.ticket("a") as other:
         ticket.carry(40)
         ticket.enter()

@@ -12,7 +12,7 @@ from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.desk.desk import Desk
-    from innkeeper.service.inspector.talking import Talk
+    from innkeeper.service.inspector.talking import InspectorTalk
 
 
 @click.command(
@@ -56,7 +56,7 @@ def _show(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def open_desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
+def open_desk(files: tuple[Path, ...], talk: InspectorTalk | None) -> Desk:
     """The workspace of files, of a folder, or of the packaged example. Raises `UsageError`, `UnavailableError`, `LimitError`."""
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
@@ -80,12 +80,12 @@ def open_desk(files: tuple[Path, ...], talk: Talk | None) -> Desk:
     return Desk(files[0].stem, read, options._replace(every=True, folder=files[0].resolve().parent))
 
 
-def _talk() -> Talk | None:
+def _talk() -> InspectorTalk | None:
     """Who answers: the routes of the configuration, the model on this machine where nothing else is said."""
     from innkeeper.cli.settings.routes import read_routes, secrets_of
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.routing.models import RouteModels
-    from innkeeper.service.inspector.talking import Talk
+    from innkeeper.service.inspector.talking import InspectorTalk
 
     settings = UserSettings.read()
     routes = read_routes(settings, ())
@@ -93,4 +93,4 @@ def _talk() -> Talk | None:
         return None
     addresses = {name: str(address) for name, address in settings.table("providers").items()}
     models = RouteModels(routes, secrets_of(settings, routes), addresses=addresses)
-    return Talk(models, "local" if "local" in routes else next(iter(routes)))
+    return InspectorTalk(models, "local" if "local" in routes else next(iter(routes)))

@@ -202,9 +202,9 @@ def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspecto
     from innkeeper.service.inspector.access import Access
     from innkeeper.service.inspector.library.room import LibraryRoom
     from innkeeper.service.inspector.surface import Inspector
-    from innkeeper.service.inspector.talking import Talk
+    from innkeeper.service.inspector.talking import InspectorTalk
 
-    talk = Talk(models, "local")
+    talk = InspectorTalk(models, "local")
     opened = partial(open_desk, (Path(folder),) if folder else (), talk)
     return Inspector(opened(), Access(), talk, LibraryRoom(settings.database), another=opened)
 

@@ -83,17 +83,17 @@ class PromptRuns(Protocol):
         ...
 
 
-class Request(dict[str, Any]):
+class ConnectRequest(dict[str, Any]):
     """A request as data."""
 
 
-class Reply(dict[str, Any]):
+class ConnectReply(dict[str, Any]):
     """An answer as data."""
 
     proto: str = RESPONSE
 
 
-class Event(Reply):
+class ConnectEvent(ConnectReply):
     """One event of a stream as data."""
 
     proto: str = EVENT
@@ -128,9 +128,9 @@ class _Proto:
         return _read(lambda: read_proto(bytes(data)))
 
 
-def _read(read: Any) -> Request:
+def _read(read: Any) -> ConnectRequest:
     try:
-        return Request(read())
+        return ConnectRequest(read())
     except InnkeeperError as error:
         raise _connect_error(error) from error
 
@@ -140,31 +140,38 @@ def connect_app(runs: PromptRuns, settings: Settings) -> Any:
     from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
     from connectrpc.server import ConnectASGIApplication, Endpoint
 
-    async def run(request: Request, _context: Any) -> Reply:
+    async def run(request: ConnectRequest, _context: Any) -> ConnectReply:
         try:
-            return Reply(await runs.run(request))
+            return ConnectReply(await runs.run(request))
         except Exception as error:
             raise _connect_error(error) from error
 
-    async def stream(request: Request, _context: Any) -> AsyncIterator[Event]:
+    async def stream(request: ConnectRequest, _context: Any) -> AsyncIterator[ConnectEvent]:
         try:
             async for event in runs.stream(request):
-                yield Event(event)
+                yield ConnectEvent(event)
         except Exception as error:
             raise _connect_error(error) from error
 
-    def method(name: str, output: type[Reply], kind: StreamType) -> MethodInfo[Request, Any]:
+    def method(name: str, output: type[ConnectReply], kind: StreamType) -> MethodInfo[ConnectRequest, Any]:
         level = IdempotencyLevel.UNKNOWN
         return MethodInfo(
-            name=name, service_name=SERVICE, input=Request, output=output, idempotency_level=level, stream_type=kind
+            name=name,
+            service_name=SERVICE,
+            input=ConnectRequest,
+            output=output,
+            idempotency_level=level,
+            stream_type=kind,
         )
 
     class App(ConnectASGIApplication[None]):
         path = f"/{SERVICE}"
 
     endpoints: dict[str, Any] = {
-        f"/{SERVICE}/Run": Endpoint.unary(method("Run", Reply, StreamType.UNARY), run),
-        f"/{SERVICE}/RunStream": Endpoint.server_stream(method("RunStream", Event, StreamType.SERVER_STREAM), stream),
+        f"/{SERVICE}/Run": Endpoint.unary(method("Run", ConnectReply, StreamType.UNARY), run),
+        f"/{SERVICE}/RunStream": Endpoint.server_stream(
+            method("RunStream", ConnectEvent, StreamType.SERVER_STREAM), stream
+        ),
     }
     size = settings.max_body
     return App(

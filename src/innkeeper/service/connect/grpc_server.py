@@ -37,14 +37,14 @@ SURFACE: Final = "run"
 _MOST_STREAMS: Final = 1_000
 
 
-class _Message(NamedTuple):
+class _GrpcMessage(NamedTuple):
     """A request as data, and whether it came as JSON."""
 
     data: dict[str, Any]
     is_json: bool
 
     @classmethod
-    def read(cls, body: bytes, max_bytes: int) -> _Message:
+    def read(cls, body: bytes, max_bytes: int) -> _GrpcMessage:
         """Raises `FormatError`, `LimitError`."""
         if body.startswith(b"{"):
             return cls(read_json(body, max_bytes=max_bytes), is_json=True)
@@ -117,7 +117,7 @@ class GrpcServer:
             await _abort(context, error)
 
     @asynccontextmanager
-    async def _entered(self, body: bytes, context: Any) -> AsyncIterator[_Message]:
+    async def _entered(self, body: bytes, context: Any) -> AsyncIterator[_GrpcMessage]:
         """The request of a caller who may call now. Raises what the guard raises, and `FormatError`."""
         headers = {
             name.lower(): value if isinstance(value, str) else value.decode("latin-1")
@@ -134,7 +134,7 @@ class GrpcServer:
                 ticket.carry(len(body))
                 await ticket.afford()
                 ticket.enter(SURFACE)
-                yield _Message.read(body, self._settings.max_body)
+                yield _GrpcMessage.read(body, self._settings.max_body)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from innkeeper.service.gateway.engine import smart_options
-from innkeeper.service.gateway.state import Call, DataError, named, read_json, within, write_json, writing
+from innkeeper.service.gateway.state import DataError, GatewayCall, named, read_json, within, write_json, writing
 
 _FOLDER: Final = "conversations"
 _VARIABLES: Final = "variables.json"
@@ -26,7 +26,7 @@ class Look:
 
     name: str
 
-    def __call__(self, call: Call, doc: Any = None, file: str | None = None) -> Any:
+    def __call__(self, call: GatewayCall, doc: Any = None, file: str | None = None) -> Any:
         """What it finds; a document counts before a file."""
         from innkeeper.content import branches
 
@@ -41,12 +41,12 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BranchChange:
     """An operation that changes a chat, by its name among the edits of the smart tavern's branches."""
 
     name: str
 
-    def __call__(self, call: Call, doc: Any = None, file: str | None = None, **arguments: Any) -> Any:
+    def __call__(self, call: GatewayCall, doc: Any = None, file: str | None = None, **arguments: Any) -> Any:
         """What the operation answers; the file, where one is named and no document given, is written first."""
         if doc is None and not (file or "").strip():
             return dict(_NOTHING)
@@ -62,7 +62,7 @@ class Change:
             return _refused(error, file)
         return edit.answer
 
-    def _edit(self, call: Call, doc: Any, arguments: dict[str, Any]) -> Any:
+    def _edit(self, call: GatewayCall, doc: Any, arguments: dict[str, Any]) -> Any:
         from innkeeper.content.branch_tree import BranchTree
         from innkeeper.content.branches import EDITS
 
@@ -77,7 +77,7 @@ def _refused(error: DataError, file: str | None) -> dict[str, Any]:
 
 
 def update_variables(
-    call: Call, file: str, overrides: Any, operation: str = "merge", options: Any = None
+    call: GatewayCall, file: str, overrides: Any, operation: str = "merge", options: Any = None
 ) -> dict[str, Any]:
     """``variables_update/apply``: change the variables beside a conversation."""
     from innkeeper.taverns.smart.variables_update import apply_operation
@@ -89,7 +89,7 @@ def update_variables(
 
 
 def variables(
-    call: Call, action: str, data: Any = None, file: str | None = None, slug: str | None = None
+    call: GatewayCall, action: str, data: Any = None, file: str | None = None, slug: str | None = None
 ) -> dict[str, Any]:
     """``chat_branches/variables``: read, set, merge (the top level only) or forget a conversation's variables."""
     changes = data or {}
@@ -103,7 +103,7 @@ def variables(
 
 
 def settings(
-    call: Call, action: str, patch: Any = None, file: str | None = None, slug: str | None = None
+    call: GatewayCall, action: str, patch: Any = None, file: str | None = None, slug: str | None = None
 ) -> dict[str, Any]:
     """``chat_branches/settings``: read a conversation's settings or change them."""
 
@@ -118,7 +118,7 @@ def _slug_file(slug: str | None) -> str:
 
 
 def _beside(
-    call: Call,
+    call: GatewayCall,
     file: str,
     name: str,
     change: Callable[[dict[str, Any]], dict[str, Any]] | None,

@@ -13,8 +13,8 @@ from typing import Any, Final
 from innkeeper.service.gateway.state import (
     MAIN_FILES,
     PREFIX,
-    Call,
     DataError,
+    GatewayCall,
     named,
     read_bytes,
     read_json,
@@ -48,7 +48,7 @@ class Listing:
 
     folder: str
 
-    def __call__(self, call: Call) -> dict[str, Any]:
+    def __call__(self, call: GatewayCall) -> dict[str, Any]:
         """The list."""
         items: list[dict[str, Any]] = []
         errors: list[dict[str, Any]] = []
@@ -72,7 +72,7 @@ class Detail:
 
     folder: str
 
-    def __call__(self, call: Call, file: str) -> dict[str, Any]:
+    def __call__(self, call: GatewayCall, file: str) -> dict[str, Any]:
         """The asset."""
         try:
             path = within(call.state, file, self.folder)
@@ -87,7 +87,7 @@ class Detail:
         return {"file": named(call.state, path), **texts, "content": content}
 
 
-def node(call: Call, file: str, node_id: str) -> dict[str, Any]:
+def node(call: GatewayCall, file: str, node_id: str) -> dict[str, Any]:
     """The operation ``get_node_detail``: one message of a conversation, by its identifier."""
     try:
         path = within(call.state, file, "conversations")
@@ -100,7 +100,7 @@ def node(call: Call, file: str, node_id: str) -> dict[str, Any]:
     return {"success": True, "file": named(call.state, path), "node_id": node_id, "node": nodes[node_id]}
 
 
-def asset(call: Call, file: str) -> dict[str, Any]:
+def asset(call: GatewayCall, file: str) -> dict[str, Any]:
     """The operation ``get_data_asset``: a file in base64. Model configurations, which hold keys, are out of its scope."""
     try:
         path = within(call.state, file)
@@ -114,7 +114,7 @@ def asset(call: Call, file: str) -> dict[str, Any]:
     return {"file": named(call.state, path), "mime": mime, "size": len(data), "content_base64": content}
 
 
-def supported_types(call: Call) -> dict[str, Any]:
+def supported_types(call: GatewayCall) -> dict[str, Any]:
     """The operation ``get_supported_types``."""
     types = [{"type": kind, "dir": folder, "main_file": main} for kind, folder, main in _KINDS]
     return {"success": True, "types": types, "formats": ["json", "zip", "png"]}

@@ -16,7 +16,7 @@ from innkeeper.dialects import DIALECTS
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.service.errors import MAX_MACRO_NAME, Problem, RequestError
 from innkeeper.service.gateway.operation import GatewayOperation
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.gateway.state import AppState, GatewayCall
 
 if TYPE_CHECKING:
     from innkeeper.taverns.smart.compat import SmartOptions
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 _RESULTS: Final = ("text", "result")
 
 
-def register(call: Call, macros: list[dict[str, str]]) -> dict[str, Any]:
+def register(call: GatewayCall, macros: list[dict[str, str]]) -> dict[str, Any]:
     """The operation ``macro/register``. Raises `UnknownNameError`, `UsageError`, `LimitError`."""
     handlers = {_name(macro["name"], index): _handler(call, macro["handler_api"]) for index, macro in enumerate(macros)}
     call.state.macros.add(handlers)
     return {"success": True, "count": len(macros)}
 
 
-def list_macros(call: Call) -> dict[str, Any]:
+def list_macros(call: GatewayCall) -> dict[str, Any]:
     """The operation ``macro/list``."""
     return {"success": True, "items": call.state.macros.all()}
 
 
-def clear(call: Call) -> dict[str, Any]:
+def clear(call: GatewayCall) -> dict[str, Any]:
     """The operation ``macro/clear``."""
     call.state.macros.clear()
     return {"success": True}
 
 
-def bound(call: Call) -> dict[str, Callable[[str, str, Any], Any]]:
+def bound(call: GatewayCall) -> dict[str, Callable[[str, str, Any], Any]]:
     """The registered macros as functions for one call: name, text after the colon and environment in; the text out."""
     return {name: _bound(call, _find(call, handler)) for name, handler in call.state.macros.all().items()}
 
 
-def _bound(call: Call, operation: GatewayOperation) -> Callable[[str, str, Any], Any]:
+def _bound(call: GatewayCall, operation: GatewayOperation) -> Callable[[str, str, Any], Any]:
     alone = replace(call, state=AppState(call.state.settings, call.state.operations), explain=False, notes=[])
 
     def expand(name: str, params: str, environment: Any) -> Any:
@@ -68,14 +68,14 @@ def _name(name: str, index: int) -> str:
     return name.strip().lower()
 
 
-def _handler(call: Call, handler: str) -> str:
+def _handler(call: GatewayCall, handler: str) -> str:
     operation = _find(call, handler)
     if operation.effect not in {"pure", "state"} or operation.path.endswith(("/register", "/clear")):
         raise UsageError(f"{operation.path} cannot be a macro", hint="only operations that change nothing can")
     return handler
 
 
-def _find(call: Call, handler: str) -> GatewayOperation:
+def _find(call: GatewayCall, handler: str) -> GatewayOperation:
     operations = call.state.operations
     namespace, colon, path = handler.partition(":")
     name = f"{namespace}/{path}" if colon else f"modules/{handler}"
@@ -85,7 +85,7 @@ def _find(call: Call, handler: str) -> GatewayOperation:
     return operations[name]
 
 
-def smart_options(call: Call) -> SmartOptions:
+def smart_options(call: GatewayCall) -> SmartOptions:
     """How the smart tavern works in this call: profile, time, chance and the registered macros."""
     from innkeeper.taverns.smart.compat import SmartOptions
 
@@ -101,7 +101,7 @@ _EXTRAS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineOperation:
     """A function below ``innkeeper``, written ``module:name`` and imported when it is called, with the arguments by name.
 
     ``extras`` are what it takes besides: ``options`` or ``macro_options`` of the call, and its ``notes``.
@@ -110,7 +110,7 @@ class Engine:
     target: str
     extras: tuple[str, ...] = ()
 
-    def __call__(self, call: Call, **arguments: Any) -> Any:
+    def __call__(self, call: GatewayCall, **arguments: Any) -> Any:
         """What the function returns."""
         extras = {name: of(call) for name, of in (_EXTRAS[extra] for extra in self.extras)}
         return self.function()(**arguments, **extras)
@@ -121,7 +121,7 @@ class Engine:
         return getattr(import_module(f"innkeeper.{module}"), name)
 
 
-def construct(call: Call, **arguments: Any) -> dict[str, Any]:
+def construct(call: GatewayCall, **arguments: Any) -> dict[str, Any]:
     """``in_chat_constructor/construct``; with the verdict on every entry where the call asks for an explanation."""
     from innkeeper.taverns import smart
 
@@ -131,7 +131,7 @@ def construct(call: Call, **arguments: Any) -> dict[str, Any]:
     return {"messages": made.messages, "verdicts": [verdict.to_dict() for verdict in made.verdicts]}
 
 
-def evaluate(call: Call, code: str, variables: Any = None, policy: Any = None) -> dict[str, Any]:
+def evaluate(call: GatewayCall, code: str, variables: Any = None, policy: Any = None) -> dict[str, Any]:
     """``python_sandbox/eval``. Switched off together with the macro: then it is refused as the sandbox refuses."""
     from innkeeper.macros.smart import sandbox
 

@@ -19,12 +19,20 @@ from innkeeper.prompt.allowance import BuildLimits, allowed
 from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.text import shorten
 from innkeeper.service.errors import OriginRefusedError, RequestError, memory_error
-from innkeeper.service.exchange import JSON, Reply, Request, UnwritableError, error_reply, internal_error, json_reply
+from innkeeper.service.exchange import (
+    JSON,
+    HttpReply,
+    Request,
+    UnwritableError,
+    error_reply,
+    internal_error,
+    json_reply,
+)
 from innkeeper.service.gateway.engine import warm
 from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, converse
 from innkeeper.service.gateway.operation import GatewayOperation, Operations
 from innkeeper.service.gateway.operations import OPERATIONS
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.gateway.system import SYSTEM
 from innkeeper.service.settings import Settings
 
@@ -141,7 +149,7 @@ class Gateway:
 
             read_profiles(self.state)
 
-    def answer(self, request: Request, limits: BuildLimits | None = None) -> Reply:
+    def answer(self, request: Request, limits: BuildLimits | None = None) -> HttpReply:
         """The reply to any request; an unknown path is 404, another method than GET and POST 405.
 
         ``limits`` are what this caller's work may take at most, beside what the settings say.
@@ -149,7 +157,7 @@ class Gateway:
         path = request.path
         page = SYSTEM.get(path)
         if path == MESSAGES and request.method == MESSAGE:
-            return Reply(200, converse(self, request.body, limits))
+            return HttpReply(200, converse(self, request.body, limits))
         if path.startswith(PROMPTS):
             from innkeeper.service.prompts.answer import answer as answer_prompts
 
@@ -163,9 +171,9 @@ class Gateway:
             return _not_allowed(", ".join(_METHODS))
         return answer(request, operation, self.state, limits)
 
-    def call(self, name: str, arguments: dict[str, Any], limits: BuildLimits | None = None) -> Reply:
+    def call(self, name: str, arguments: dict[str, Any], limits: BuildLimits | None = None) -> HttpReply:
         """The reply of the operation ``namespace/path`` to these arguments, at this moment and by chance."""
-        return run(self.state.operations[name], Call.of(self.state, {}, limits), arguments)
+        return run(self.state.operations[name], GatewayCall.of(self.state, {}, limits), arguments)
 
     def find(self, path: str) -> GatewayOperation | None:
         """The operation at ``/api/namespace/path``, or None."""
@@ -177,7 +185,7 @@ class Gateway:
         return path in _LIGHT or (path not in SYSTEM and self.find(path) is None)
 
 
-def _not_allowed(methods: str) -> Reply:
+def _not_allowed(methods: str) -> HttpReply:
     return json_reply({"detail": "Method Not Allowed"}, 405, {"allow": methods})
 
 
@@ -190,13 +198,15 @@ _ORIGINAL: Final = "smarttavern"
 """The profile whose bodies are the original's, with nothing beside them."""
 
 
-def answer(request: Request, operation: GatewayOperation, state: AppState, limits: BuildLimits | None = None) -> Reply:
+def answer(
+    request: Request, operation: GatewayOperation, state: AppState, limits: BuildLimits | None = None
+) -> HttpReply:
     """The reply to a request for an operation. Raises nothing but what is meant to end the thread."""
     if request.method == "GET" and operation.effect == "writes" and state.settings.data and not state.settings.keys:
         # A page of another origin can make an old browser send a GET that does not say where it comes from.
         return error_reply(OriginRefusedError("without a key, files are changed by POST only", hint="send a POST"))
     try:
-        call = Call.of(state, request.headers, limits)
+        call = GatewayCall.of(state, request.headers, limits)
         arguments = arguments_of(request, operation, state.settings)
     except NotJsonError as error:
         return json_reply({"error": str(error)})
@@ -206,7 +216,7 @@ def answer(request: Request, operation: GatewayOperation, state: AppState, limit
     return msgspec.structs.replace(reply, headers={**reply.headers, **call.headers()})
 
 
-def run(operation: GatewayOperation, call: Call, arguments: dict[str, Any]) -> Reply:
+def run(operation: GatewayOperation, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
     """The reply to a call with these arguments."""
     missing = [name for name in operation.required if name not in arguments]
     if missing:
@@ -221,7 +231,7 @@ def run(operation: GatewayOperation, call: Call, arguments: dict[str, Any]) -> R
     return _outcome(operation, call, arguments)
 
 
-def invalid(error: RequestError) -> Reply:
+def invalid(error: RequestError) -> HttpReply:
     """The reply to a request of the wrong shape."""
     body = {
         "error_code": "INVALID_REQUEST",
@@ -232,7 +242,7 @@ def invalid(error: RequestError) -> Reply:
     return json_reply(body, 400)
 
 
-def _within(reply: Reply, allowed: int) -> Reply:
+def _within(reply: HttpReply, allowed: int) -> HttpReply:
     """The reply, or where it is too large the error that says so."""
     size = len(reply.body)
     if size <= allowed:
@@ -241,7 +251,7 @@ def _within(reply: Reply, allowed: int) -> Reply:
     return error_reply(LimitError("the reply", limit="MAX_REPLY", allowed=allowed, found=size, hint=hint))
 
 
-def _outcome(operation: GatewayOperation, call: Call, arguments: dict[str, Any]) -> Reply:
+def _outcome(operation: GatewayOperation, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
     try:
         with allowed(call.limits):
             reply = json_reply(call.explained(operation(call, arguments)))

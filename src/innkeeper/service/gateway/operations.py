@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from innkeeper.service.gateway import branch_operations as branches
 from innkeeper.service.gateway import catalog, system
 from innkeeper.service.gateway import engine as custom_macros
-from innkeeper.service.gateway.engine import Engine, construct, evaluate
+from innkeeper.service.gateway.engine import EngineOperation, construct, evaluate
 from innkeeper.service.gateway.operation import GatewayOperation, Operations, gives, takes
 
 Object = dict[str, Any]
@@ -31,21 +31,21 @@ Role = Literal["system", "user", "assistant"]
 Modes = Literal["doc", "node", "path", "none"]
 
 
-class Policy(Struct):
+class MacroPolicy(Struct):
     """What macros do about variables that are not set."""
 
     undefined_get: Literal["error", "empty"] | None = None
     error_token: str | None = None
 
 
-class Macro(Struct):
+class MacroBinding(Struct):
     """A name, and the operation it is bound to."""
 
     name: str
     handler_api: str
 
 
-class SettingsPatch(Struct):
+class BranchSettings(Struct):
     """Settings of a conversation that are to change."""
 
     type: Literal["threaded", "sandbox"] | None = None
@@ -57,7 +57,7 @@ class SettingsPatch(Struct):
     llm_config: str | None = None
 
 
-class Message(Struct):
+class SourcedMessage(Struct):
     """A message of a prompt, and where it came from."""
 
     role: Literal["system", "user", "assistant", "thinking"]
@@ -106,7 +106,7 @@ class Api(Struct):
     output_schema: Object | UnsetType = UNSET
 
 
-MESSAGES: Final = gives(messages=list[Message])
+MESSAGES: Final = gives(messages=list[SourcedMessage])
 
 _CONSTRUCTOR: Final = "modules/smarttavern/in_chat_constructor"
 _MACRO: Final = "modules/smarttavern/macro"
@@ -125,7 +125,7 @@ PROMPTS: Final = (
     ),
     GatewayOperation(
         "modules/smarttavern/framing_prompt/assemble",
-        Engine("taverns.smart:assemble", ("options",)),
+        EngineOperation("taverns.smart:assemble", ("options",)),
         "Put relative prompts, descriptions and the books before and after the character around a history.",
         takes(
             history=Container,
@@ -139,7 +139,7 @@ PROMPTS: Final = (
     ),
     GatewayOperation(
         "workflow/smarttavern/prompt_raw/assemble_full",
-        Engine("taverns.smart:assemble_full", ("options",)),
+        EngineOperation("taverns.smart:assemble_full", ("options",)),
         "Construct and frame in one: the whole prompt before regular expressions and macros.",
         takes(
             presets=Object,
@@ -153,21 +153,21 @@ PROMPTS: Final = (
     ),
     GatewayOperation(
         "workflow/smarttavern/prompt_postprocess/apply",
-        Engine("taverns.smart:postprocess_apply", ("options", "notes")),
+        EngineOperation("taverns.smart:postprocess_apply", ("options", "notes")),
         "Run regular expressions, macros and regular expressions again over the messages, for one view.",
         takes(messages=Objects, regex_rules=Container, view=View, variables=Object | None),
         gives(message=Objects, variables=Tables),
     ),
     GatewayOperation(
         f"{_REGEX}/apply_messages",
-        Engine("taverns.smart:apply_messages", ("options", "notes")),
+        EngineOperation("taverns.smart:apply_messages", ("options", "notes")),
         "Run regular expression rules over messages.",
         takes(regex_rules=Container, placement=Placement, view=View, messages=Objects, variables=Object | None),
         gives(message=Objects),
     ),
     GatewayOperation(
         f"{_REGEX}/apply_text",
-        Engine("taverns.smart:apply_text", ("options", "notes")),
+        EngineOperation("taverns.smart:apply_text", ("options", "notes")),
         "Run regular expression rules over one text.",
         takes(regex_rules=Container, placement=Placement, view=View, text=str, variables=Object | None),
         gives(text=str),
@@ -177,30 +177,30 @@ PROMPTS: Final = (
 MACROS: Final = (
     GatewayOperation(
         f"{_MACRO}/process",
-        Engine("macros.smart:process", ("macro_options", "notes")),
+        EngineOperation("macros.smart:process", ("macro_options", "notes")),
         "Expand the macros of messages, one after the other over one table of variables.",
-        takes(messages=Objects, variables=Object | None, policy=Policy | None),
+        takes(messages=Objects, variables=Object | None, policy=MacroPolicy | None),
         gives(messages=Objects, variables=Tables),
     ),
     GatewayOperation(
         f"{_MACRO}/process_text",
-        Engine("macros.smart:process_text", ("macro_options", "notes")),
+        EngineOperation("macros.smart:process_text", ("macro_options", "notes")),
         "Expand the macros of one text.",
-        takes(text=str, variables=Object | None, policy=Policy | None),
+        takes(text=str, variables=Object | None, policy=MacroPolicy | None),
         gives(text=str, variables=Tables),
     ),
     GatewayOperation(
         f"{_MACRO}/process_text_batch",
-        Engine("macros.smart:process_text_batch", ("macro_options", "notes")),
+        EngineOperation("macros.smart:process_text_batch", ("macro_options", "notes")),
         "Expand the macros of texts, each over its own copy of the variables.",
-        takes(texts=list[str], variables=Object | None, policy=Policy | None),
+        takes(texts=list[str], variables=Object | None, policy=MacroPolicy | None),
         gives(texts=list[str], variables_list=list[Tables]),
     ),
     GatewayOperation(
         f"{_MACRO}/register",
         custom_macros.register,
         "Bind macro names to operations of this service that change nothing.",
-        takes(macros=list[Macro]),
+        takes(macros=list[MacroBinding]),
         gives(success=bool, count=int),
         "state",
     ),
@@ -219,7 +219,7 @@ MACROS: Final = (
         "modules/smarttavern/python_sandbox/eval",
         evaluate,
         "Evaluate an expression, or statements that set result, over variables. It reaches nothing else.",
-        takes(code=str, variables=Object | None, policy=Policy | None),
+        takes(code=str, variables=Object | None, policy=MacroPolicy | None),
         gives(success=bool, result=str, error=str | None, variables=Tables),
     ),
 )
@@ -227,42 +227,42 @@ MACROS: Final = (
 ASSETS: Final = (
     GatewayOperation(
         f"{_NORMALIZER}/normalize",
-        Engine("taverns.smart:normalize", ("options",)),
+        EngineOperation("taverns.smart:normalize", ("options",)),
         "Merge world books and regular expression rules of a preset, books and a character.",
         takes(preset=Object, world_books=Container, character=Object, regex_files=Container | None),
         gives(preset=Object, world_book=Array, character=Object, merged_regex=Object, meta=Object | UnsetType),
     ),
     GatewayOperation(
         f"{_NORMALIZER}/extract_preset_regex",
-        Engine("taverns.smart:extract_preset_regex"),
+        EngineOperation("taverns.smart:extract_preset_regex"),
         "The regular expression rules in a preset.",
         takes(preset=Object),
         gives(regex_rules=Array, meta=Object | UnsetType),
     ),
     GatewayOperation(
         f"{_NORMALIZER}/extract_character_world_book",
-        Engine("taverns.smart:extract_character_world_book"),
+        EngineOperation("taverns.smart:extract_character_world_book"),
         "The world-book entries in a character.",
         takes(character=Object),
         gives(entries=Array, meta=Object | UnsetType),
     ),
     GatewayOperation(
         f"{_NORMALIZER}/extract_character_regex",
-        Engine("taverns.smart:extract_character_regex"),
+        EngineOperation("taverns.smart:extract_character_regex"),
         "The regular expression rules in a character.",
         takes(character=Object),
         gives(regex_rules=Array, meta=Object | UnsetType),
     ),
     GatewayOperation(
         f"{_NORMALIZER}/merge_world_books",
-        Engine("taverns.smart:merge_world_books", ("options",)),
+        EngineOperation("taverns.smart:merge_world_books", ("options",)),
         "World books and a character's in one list, none twice.",
         takes(world_books=Container, character_world_book=Container | None),
         gives(world_book=Array, meta=Object | UnsetType),
     ),
     GatewayOperation(
         f"{_NORMALIZER}/merge_regex",
-        Engine("taverns.smart:merge_regex"),
+        EngineOperation("taverns.smart:merge_regex"),
         "Regular expression rules of several origins in one list, none twice.",
         takes(independent_regex=Container, preset_regex=Container | None, character_regex=Container | None),
         gives(merged_regex=Object, meta=Object | UnsetType),
@@ -284,7 +284,7 @@ def _look(name: str, description: str, reply: type[Struct]) -> GatewayOperation:
 
 
 def _change(name: str, description: str, reply: Any = Object, **arguments: Any) -> GatewayOperation:
-    run, types = branches.Change(name), takes(**arguments, doc=Object | None, file=str | None)
+    run, types = branches.BranchChange(name), takes(**arguments, doc=Object | None, file=str | None)
     return GatewayOperation(f"{_BRANCHES}/{name}", run, description, types, reply, "writes")
 
 
@@ -355,7 +355,7 @@ BRANCHES: Final = (
         f"{_BRANCHES}/settings",
         branches.settings,
         "A conversation's settings: read, update.",
-        takes(action=Literal["get", "update"], patch=SettingsPatch | None, file=str | None, slug=str | None),
+        takes(action=Literal["get", "update"], patch=BranchSettings | None, file=str | None, slug=str | None),
         gives(settings_file=str, settings=Object, slug=str),
         "writes",
     ),

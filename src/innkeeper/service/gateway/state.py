@@ -230,7 +230,7 @@ class AppState:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class GatewayCall:
     """One call: the application it reached, its moment, its seed, and whether its reply explains itself.
 
     Operations add to ``notes`` what they could not do.
@@ -244,7 +244,7 @@ class Call:
     notes: list[Note] = field(default_factory=list)
 
     @classmethod
-    def of(cls, state: AppState, headers: Mapping[str, str], limits: BuildLimits | None = None) -> Call:
+    def of(cls, state: AppState, headers: Mapping[str, str], limits: BuildLimits | None = None) -> GatewayCall:
         """The call that a request's headers describe. It may take what they ask for, within ``limits`` and the settings'.
 
         Raises:

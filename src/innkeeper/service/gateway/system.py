@@ -16,7 +16,7 @@ import msgspec
 from innkeeper import __version__
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import GatewayOperation, Operations
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.openapi.document import OBJECT, SERVICE, TEXT, Description, document, errors, named, record
 
 TITLE: Final = "Innkeeper"
@@ -50,13 +50,13 @@ def info(state: AppState) -> dict[str, Any]:
     }
 
 
-def list_apis(call: Call) -> dict[str, Any]:
+def list_apis(call: GatewayCall) -> dict[str, Any]:
     """The operation ``api_gateway/list_apis``."""
     apis = [_entry(operation) for operation in call.state.operations.values()]
     return {"apis": apis, "total": len(apis)}
 
 
-def gateway_info(call: Call, config_file: str | None = None) -> dict[str, Any]:
+def gateway_info(call: GatewayCall, config_file: str | None = None) -> dict[str, Any]:
     """The operation ``api_gateway/info``. ``config_file`` is ignored: what a service allows is said when it starts."""
     settings = call.state.settings
     config = {

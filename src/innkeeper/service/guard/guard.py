@@ -25,7 +25,7 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.service.error_facts import PREFIX, defect_reply, inspector_reply, refusal, surface_reply
 from innkeeper.service.errors import RETRY_SECONDS, OriginRefusedError, ScopeError, StoppingError
-from innkeeper.service.exchange import Reply, error_reply, json_reply
+from innkeeper.service.exchange import HttpReply, error_reply, json_reply
 from innkeeper.service.guard.bodies import BodyReader, check_encoding, check_size
 from innkeeper.service.guard.origins import check_host, check_origin, check_own_page, is_preflight, permissions
 from innkeeper.service.guard.surfaces import INSPECTOR, PROBES, SIGNED, surface_of
@@ -239,10 +239,10 @@ class Guard:
         scope["innkeeper.visitor"] = visitor
         return visitor.name or VISITOR
 
-    def _permission(self, headers: dict[str, str]) -> Reply:
+    def _permission(self, headers: dict[str, str]) -> HttpReply:
         allowed = permissions(headers, self._settings, preflight=True)
         if allowed:
-            return Reply(204, b"", allowed)
+            return HttpReply(204, b"", allowed)
         return error_reply(OriginRefusedError("a web page of another origin asks for permission"))
 
 
@@ -281,7 +281,7 @@ class ResponseWriter:
         self.record.failed(error)
         await self.reply(refusal(self.record.path, error), close=True)
 
-    async def reply(self, reply: Reply, *, close: bool = False) -> None:
+    async def reply(self, reply: HttpReply, *, close: bool = False) -> None:
         """Send a whole reply, unless one has begun already; ``close`` ends the connection, whose body nobody read."""
         if self.record.status:
             return
@@ -298,7 +298,7 @@ def lower_headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-def response(reply: Reply) -> Response:
+def response(reply: HttpReply) -> Response:
     """A reply as Starlette's."""
     return Response(reply.body, reply.status, dict(reply.headers), reply.media_type)
 
@@ -311,7 +311,7 @@ async def missing(request: WebRequest, error: Exception) -> Response:
     if surface_of(path) == INSPECTOR:
         hint = "the page of the inspector is at /inspector/"
         reply = inspector_reply(path, UnknownNameError("path", path, hint=hint))
-        reply = Reply(status, reply.body, media_type=reply.media_type)
+        reply = HttpReply(status, reply.body, media_type=reply.media_type)
     elif path.startswith(PREFIX):
         code = detail.lower().replace(" ", "_")
         facts = ErrorFacts(status, "invalid_request_error", code, f"{detail}: {path:.200}")
@@ -319,7 +319,7 @@ async def missing(request: WebRequest, error: Exception) -> Response:
     else:
         reply = json_reply({"detail": detail}, status)
     allowed = {"allow": ", ".join(_allowed_methods(request))} if status == 405 else {}  # noqa: PLR2004 - see above
-    return response(Reply(reply.status, reply.body, allowed, reply.media_type))
+    return response(HttpReply(reply.status, reply.body, allowed, reply.media_type))
 
 
 def _allowed_methods(request: WebRequest) -> list[str]:

@@ -17,7 +17,7 @@ from innkeeper.prompt.errors import ConfigError
 _MILLION: Final = 1_000_000
 
 
-class Price(NamedTuple):
+class RoutePrice(NamedTuple):
     """What a million tokens cost on routes whose names a pattern fits."""
 
     pattern: str
@@ -25,12 +25,12 @@ class Price(NamedTuple):
     output: float
 
 
-def read_prices(texts: Iterable[str]) -> tuple[Price, ...]:
+def read_prices(texts: Iterable[str]) -> tuple[RoutePrice, ...]:
     """Prices as they are written: ``PATTERN=INPUT,OUTPUT``. Raises `ConfigError`."""
     return tuple([_read(text) for text in texts])
 
 
-def _read(text: str) -> Price:
+def _read(text: str) -> RoutePrice:
     pattern, _, numbers = text.rpartition("=")
     try:
         given, made = (float(number) for number in numbers.split(","))
@@ -40,10 +40,10 @@ def _read(text: str) -> Price:
         raise ConfigError(
             f"{text!r:.80} is no price", hint="write it like NAME=1.25,10: for a million tokens in and out"
         )
-    return Price(pattern, given, made)
+    return RoutePrice(pattern, given, made)
 
 
-def cost_of(route: str, usage: Usage, prices: Iterable[Price]) -> float:
+def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice]) -> float:
     """What an answer on a route cost, as far as its tokens are known."""
     price = next((one for one in prices if fnmatchcase(route, one.pattern)), None)
     if price is None:

@@ -21,7 +21,7 @@ MINUTE: Final = 60.0
 _LEAST: Final = 1e-9
 
 
-class Bucket:
+class QuotaBucket:
     """An amount that fills again within so many seconds. ``left`` may be below nothing."""
 
     def __init__(self, amount: float, seconds: float, now: float) -> None:
@@ -42,7 +42,7 @@ class Quotas:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._buckets: dict[tuple[str, str], QuotaBucket] = {}
 
     def enter(self, caller: str, grant: Grant) -> None:
         """Take one request. Raises `RateLimitError`, `TokenRateLimitError`; then nothing is taken."""
@@ -66,9 +66,9 @@ class Quotas:
             bucket.wait(0, now)
             bucket.left -= tokens
 
-    def _bucket(self, caller: str, name: str, amount: float | None, seconds: float, now: float) -> Bucket | None:
+    def _bucket(self, caller: str, name: str, amount: float | None, seconds: float, now: float) -> QuotaBucket | None:
         if amount is None:
             return None
         if (caller, name) not in self._buckets:
-            self._buckets[caller, name] = Bucket(amount, seconds, now)
+            self._buckets[caller, name] = QuotaBucket(amount, seconds, now)
         return self._buckets[caller, name]

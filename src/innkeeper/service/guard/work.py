@@ -27,7 +27,7 @@ from innkeeper.service.errors import (
     OverloadError,
 )
 from innkeeper.service.guard.auth_throttle import AuthThrottle
-from innkeeper.service.guard.prices import Price, cost_of
+from innkeeper.service.guard.prices import RoutePrice, cost_of
 from innkeeper.service.guard.quotas import Quotas
 from innkeeper.service.guard.spending import Ledger, MemoryLedger, account_of, afford
 from innkeeper.service.guard.surfaces import ANSWERING
@@ -53,7 +53,7 @@ class Gate:
         volume: int,
         answers: int = MAX_ANSWERS,
         keys: Keys | None = None,
-        prices: Sequence[Price] = (),
+        prices: Sequence[RoutePrice] = (),
         ledger: Ledger | None = None,
     ) -> None:
         self._calls = calls

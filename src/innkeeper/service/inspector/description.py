@@ -80,5 +80,5 @@ REPLAY: Final[Schema] = named("ReplayBundle")
 def document_bytes(table: PageTable) -> bytes:
     """The document, as JSON."""
     _, schemas = msgspec.json.schema_components(VIEWS, ref_template=_REF)
-    own = {"Failure": record(("error",), error=named("Problem")), "ReplayBundle": OBJECT}
+    own = {"Failure": record(("error",), error=named("ProblemView")), "ReplayBundle": OBJECT}
     return encode(document([PageTable(table.pages, {**schemas, **own}).described()], keyed=True))

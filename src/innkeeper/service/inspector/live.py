@@ -20,7 +20,7 @@ from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.once import decode
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.desk.desk import Desk
-from innkeeper.service.inspector.desk.frames import Call
+from innkeeper.service.inspector.desk.frames import EngineCall
 from innkeeper.service.inspector.views.exchanges import LiveFailure
 from innkeeper.service.inspector.views.workspace import problem_of
 
@@ -69,7 +69,7 @@ class Live:
             self._news.set()
             try:
                 await building
-                await self._desk.ask(Call("leave", self._name))
+                await self._desk.ask(EngineCall("leave", self._name))
             finally:
                 building.cancel()
 
@@ -124,7 +124,7 @@ class Live:
         body += b',"settings":' + encode(settings) + b"}" if settings else b"}"
         try:
             self._desk.admit(len(body))
-            answer, reply = await self._desk.ask(Call("live", self._name, number=serial), body)
+            answer, reply = await self._desk.ask(EngineCall("live", self._name, number=serial), body)
         except LimitError as error:
             reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))
         except InnkeeperError as error:  # the process is lost; the next one has these edits, too
@@ -140,7 +140,7 @@ class Live:
 
     async def _lint(self) -> None:
         try:
-            answer, reply = await self._desk.ask(Call("lint", self._name, number=self._last))
+            answer, reply = await self._desk.ask(EngineCall("lint", self._name, number=self._last))
         except InnkeeperError:
             return
         if answer.status == _OK and reply:

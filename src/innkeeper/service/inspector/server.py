@@ -16,7 +16,7 @@ from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.library.room import LibraryRoom
-    from innkeeper.service.inspector.talking import Talk
+    from innkeeper.service.inspector.talking import InspectorTalk
 
 
 _HOST: Final = "127.0.0.1"
@@ -27,7 +27,7 @@ def serve_inspector(
     ready: Callable[[str], None],
     *,
     port: int = 0,
-    talk: Talk | None = None,
+    talk: InspectorTalk | None = None,
     library_room: LibraryRoom | None = None,
 ) -> None:
     """Serve one workspace on this machine until told to stop (SIGTERM, Ctrl-C).

@@ -27,19 +27,19 @@ from innkeeper.service.inspector.access import Access, Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, BYTES, REPLAY, api_page, document_bytes
 from innkeeper.service.inspector.desk.desk import Desk
 from innkeeper.service.inspector.desk.desks import Desks
-from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.library.routes import LibraryPages
 from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.page import INDEX, assets
 from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
-from innkeeper.service.inspector.views.inspection import Inspection, Wire
+from innkeeper.service.inspector.views.inspection import InspectionView, Wire
 from innkeeper.service.inspector.views.workspace import Changes, FileContent, FileReply, FileView, Saved, Workspace
 from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.library.room import LibraryRoom
-    from innkeeper.service.inspector.talking import Talk
+    from innkeeper.service.inspector.talking import InspectorTalk
 
 
 LOG: Final = logging.getLogger("innkeeper.service")
@@ -68,7 +68,7 @@ class Inspector:
         self,
         desk: Desk,
         access: Access,
-        talk: Talk | None = None,
+        talk: InspectorTalk | None = None,
         library: LibraryRoom | None = None,
         *,
         another: Callable[[], Desk] | None = None,
@@ -104,7 +104,7 @@ class Inspector:
     async def _warm(self) -> None:
         """Start the process, which opens the workspace and builds its prompt, before anybody asks."""
         try:
-            await self.desks.own.ask(Call("inspection"))
+            await self.desks.own.ask(EngineCall("inspection"))
         except InnkeeperError as error:
             LOG.warning("inspector: %s", error.kind)
 
@@ -126,7 +126,7 @@ class Inspector:
             api_page(
                 "GET", "workspace", asked("view"), "The files, the settings, what there is to choose from.", Workspace
             ),
-            api_page("GET", "inspection", asked("inspection"), "The prompt and why it is as it is.", Inspection),
+            api_page("GET", "inspection", asked("inspection"), "The prompt and why it is as it is.", InspectionView),
             api_page("POST", "files", self._add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
             api_page("GET", file, asked("file"), "A working copy.", FileContent),
             api_page("GET", f"{file}/picture", asked("picture"), "A card's picture.", "image/png"),
@@ -229,7 +229,7 @@ class Inspector:
         """What the workspace answers to a question about a file, or with a word of the query."""
 
         async def ask(web: Request) -> Response:
-            call = Call(name, web.path_params.get("id", ""), web.query_params.get(detail, "") if detail else "")
+            call = EngineCall(name, web.path_params.get("id", ""), web.query_params.get(detail, "") if detail else "")
             return _reply(*await (await self._desk(web)).ask(call))
 
         return ask
@@ -248,7 +248,7 @@ class Inspector:
         return _reply(*await (await self._desk(web)).revert(web.path_params["id"]))
 
     async def _compare(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).ask(Call("compare"), await json_bytes_of(web)))
+        return _reply(*await (await self._desk(web)).ask(EngineCall("compare"), await json_bytes_of(web)))
 
     async def _open_replay(self, web: Request) -> Response:
         return _reply(*await (await self._desk(web)).open_replay(await json_bytes_of(web, MAX_UPLOAD)))
@@ -269,7 +269,7 @@ _NO_PAGE: Final = "The page of the inspector is not built; its API answers below
 _USED: Final = "This address was used already, or is not the newest. Start `innkeeper inspect` again for another.\n"
 
 
-def _reply(answer: Answer, body: bytes) -> Response:
+def _reply(answer: EngineReply, body: bytes) -> Response:
     headers: Mapping[str, str] = {}
     if answer.name:
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(answer.name, safe='')}"}

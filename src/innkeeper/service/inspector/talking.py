@@ -19,16 +19,16 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.inspector.desk.desk import Desk
-from innkeeper.service.inspector.desk.frames import Call
+from innkeeper.service.inspector.desk.frames import EngineCall
 from innkeeper.service.inspector.inspection.planning import AnswerText, Sending
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
-from innkeeper.service.inspector.views.workspace import Problem, problem_of
+from innkeeper.service.inspector.views.workspace import ProblemView, problem_of
 
 CALLER: Final = "inspector"
 _OK: Final = 200
 
 
-class Talk:
+class InspectorTalk:
     """What answers prompts of a workspace.
 
     Args:
@@ -54,7 +54,7 @@ class Talk:
         Raises what building and asking raise, before anything is sent.
         """
         asked = decode(body, TalkRequest)
-        answer, packed = await desk.ask(Call("plan"), msgspec.json.encode(asked.message))
+        answer, packed = await desk.ask(EngineCall("plan"), msgspec.json.encode(asked.message))
         if answer.status != _OK:
             return Response(packed, answer.status, media_type=answer.media_type)
         prompt = unpack(packed, Sending)
@@ -92,7 +92,7 @@ async def _events(made: ModelAnswer, prompt: Sending, desk: Desk) -> AsyncIterat
         finished = await _finished(reply, prompt, desk)
     except InnkeeperError as error:
         finished = problem_of(error)
-    if isinstance(finished, Problem):
+    if isinstance(finished, ProblemView):
         yield ServerEvent(msgspec.to_builtins(finished), "error").encode()
         return
     if rest := reply.end(finished):
@@ -105,12 +105,12 @@ def _delta(text: str) -> bytes:
     return ServerEvent(msgspec.to_builtins(TalkDelta(text)), "delta").encode()
 
 
-async def _finished(reply: ReplyStream, prompt: Sending, desk: Desk) -> str | Problem | None:
+async def _finished(reply: ReplyStream, prompt: Sending, desk: Desk) -> str | ProblemView | None:
     """Return the answer after the workspace's scripts, which its process runs: None without scripts, else what went wrong."""
     if not (prompt.rules.scripts and reply.raw):
         return None
     body = AnswerText(prompt.request, prompt.rules.own, reply.raw)
-    answer, text = await desk.ask(Call("finish"), msgspec.msgpack.encode(body))
+    answer, text = await desk.ask(EngineCall("finish"), msgspec.msgpack.encode(body))
     if answer.status != _OK:
-        return decode(text, dict[str, Problem])["error"]
+        return decode(text, dict[str, ProblemView])["error"]
     return text.decode("utf-8", "surrogatepass")

@@ -19,7 +19,7 @@ from typing import Final
 
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
-from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, frame
+from innkeeper.service.exchange import LENGTHS, HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask, frame
 from innkeeper.service.gateway.state import AppState
 from innkeeper.service.guard.work import FairQueue, share
 from innkeeper.service.processes.fork_server import ForkServer
@@ -42,7 +42,7 @@ class Worker(asyncio.Protocol):
         self._size = 0
         self._needed = LENGTHS.size
         self._transport: asyncio.Transport | None = None
-        self._reply: asyncio.Future[tuple[Done, bytes] | None] | None = None
+        self._reply: asyncio.Future[tuple[WorkerReply, bytes] | None] | None = None
         self.pid = 0
         self.caller = ""
         self.macros: dict[str, str] | None = None
@@ -78,12 +78,12 @@ class Worker(asyncio.Protocol):
 
     def _take(self, head: bytes, body: bytes) -> None:
         if self.pid:
-            self._settle((unpack(head, Done), body))
+            self._settle((unpack(head, WorkerReply), body))
         else:
-            self.pid = unpack(head, Started).pid
+            self.pid = unpack(head, WorkerStarted).pid
             self._pool.started(self)
 
-    def call(self, task: Task, body: bytes) -> asyncio.Future[tuple[Done, bytes] | None]:
+    def call(self, task: WorkerTask, body: bytes) -> asyncio.Future[tuple[WorkerReply, bytes] | None]:
         """What the worker answers; None: it ended in the middle."""
         self._reply = asyncio.get_running_loop().create_future()
         if self._transport is None:
@@ -102,7 +102,7 @@ class Worker(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _settle(self, result: tuple[Done, bytes] | None) -> None:
+    def _settle(self, result: tuple[WorkerReply, bytes] | None) -> None:
         if self._reply is not None and not self._reply.done():
             self._reply.set_result(result)
 
@@ -169,7 +169,7 @@ class Pool:
         self._close_source()
         self._loop = None
 
-    async def answer(self, request: Request, caller: str) -> Reply:
+    async def answer(self, request: Request, caller: str) -> HttpReply:
         """The reply to a request, computed by a worker when it is the caller's turn.
 
         Raises:
@@ -186,13 +186,13 @@ class Pool:
             raise TimeBudgetError("the time of one call", limit="TIME_BUDGET", allowed=seconds) from None
         return reply
 
-    async def _attempt(self, request: Request, caller: str) -> Reply | None:
+    async def _attempt(self, request: Request, caller: str) -> HttpReply | None:
         """The reply; None where another call changed the state that this one was to change."""
         worker = await self._turn(caller)
         try:
             table = self._state.macros.table
             macros = None if worker.macros is table else table
-            task = Task(
+            task = WorkerTask(
                 request.method, request.path, request.query, dict(request.headers), macros, self._state.sockets,
                 self._settings.keys.grant(caller).limits,
             )  # fmt: skip
@@ -207,7 +207,7 @@ class Pool:
                 if self._state.macros.table is not table:
                     return None
                 self._state.macros.replace(done.macros)
-            return Reply(done.status, body, done.headers, done.media_type)
+            return HttpReply(done.status, body, done.headers, done.media_type)
         finally:
             self._leave(worker)
 

@@ -23,7 +23,16 @@ import msgspec
 
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
-from innkeeper.service.exchange import LENGTHS, Done, Reply, Request, Started, Task, error_reply, frame
+from innkeeper.service.exchange import (
+    LENGTHS,
+    HttpReply,
+    Request,
+    WorkerReply,
+    WorkerStarted,
+    WorkerTask,
+    error_reply,
+    frame,
+)
 from innkeeper.service.gateway.gateway import Gateway
 
 try:
@@ -79,14 +88,14 @@ def work(connection: socket.socket, gateway: Gateway, number: int | None = None)
     gc.freeze()  # what is here stays
     gc.set_threshold(_GARBAGE)
     settings, calls, until, size = gateway.state.settings, 0, monotonic() + WORKER_SECONDS, _peak_memory()
-    _send(connection, Started(number or os.getpid()))
+    _send(connection, WorkerStarted(number or os.getpid()))
     while (parts := receive(connection)) is not None:
         calls += 1
         _end_after(settings.cpu_budget)
         reply, macros, sound = _answer(gateway, *parts)
         _end_after(0)
         last = not sound or calls >= WORKER_CALLS or monotonic() > until or _peak_memory() - size > WORKER_GROWTH
-        _send(connection, Done(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
+        _send(connection, WorkerReply(reply.status, dict(reply.headers), reply.media_type, macros, last), reply.body)
         if last:
             return
 
@@ -102,10 +111,10 @@ def _send(connection: socket.socket, head: msgspec.Struct, body: bytes = b"") ->
         connection.sendall(part)
 
 
-def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[Reply, dict[str, str] | None, bool]:
+def _answer(gateway: Gateway, head: bytes, body: bytes) -> tuple[HttpReply, dict[str, str] | None, bool]:
     """The reply, the custom macros where the call changed them, and whether this process is as sound as before."""
     try:
-        task = unpack(head, Task)
+        task = unpack(head, WorkerTask)
         state = gateway.state
         state.sockets = task.sockets
         if task.macros is not None:

@@ -16,8 +16,8 @@ from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
 from innkeeper.prompt.once import unpack
 from innkeeper.service.error_facts import defect_reply, refusal
 from innkeeper.service.errors import memory_error
-from innkeeper.service.exchange import Reply, Request, json_reply
-from innkeeper.service.gateway.state import AppState, Call
+from innkeeper.service.exchange import HttpReply, Request, json_reply
+from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.prompts.operations import OPERATIONS, plan_facts
 from innkeeper.service.prompts.tasks import (
@@ -46,11 +46,11 @@ HIDDEN_HEADER: Final = "x-innkeeper-hidden-profiles"
 LOG: Final = logging.getLogger("innkeeper.service")
 
 
-def answer(state: AppState, request: Request, limits: BuildLimits | None = None) -> Reply:
+def answer(state: AppState, request: Request, limits: BuildLimits | None = None) -> HttpReply:
     """The reply to a request at a path that begins with `PREFIX`."""
     fail = failed if request.method == TURN and request.path != PLANS else lambda error: refusal(PREFIX, error)
     try:
-        most = Call.of(state, request.headers, limits).limits
+        most = GatewayCall.of(state, request.headers, limits).limits
         with allowed(most):
             reply = _reply(state, request, Ports(max_limits=most))
         return _within(reply, state.settings.max_reply)
@@ -63,7 +63,7 @@ def answer(state: AppState, request: Request, limits: BuildLimits | None = None)
         return defect_reply(PREFIX, type(error).__name__)
 
 
-def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
+def _reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
     if request.method == TURN:
         return _TASKS[request.path](state, request, ports)
     name, asked = request.path.removeprefix(PREFIX), _body(request, state)
@@ -80,7 +80,7 @@ def _reply(state: AppState, request: Request, ports: Ports) -> Reply:
     return json_reply(OPERATIONS[name](state, asked, ports))
 
 
-def _plan(state: AppState, request: Request, ports: Ports) -> Reply:
+def _plan(state: AppState, request: Request, ports: Ports) -> HttpReply:
     """The plan of an earlier turn, built again and explained. Raises `ProfileChangedError`."""
     digest, task = request.query, unpack(request.body, TurnTask)
     profile = opened(state, task.profile) if task.profile in state.profiles else None
@@ -89,7 +89,7 @@ def _plan(state: AppState, request: Request, ports: Ports) -> Reply:
     return json_reply({"profile": task.profile, **plan_facts(turn_of(profile, task, ports))})
 
 
-_TASKS: Final[Mapping[str, Callable[[AppState, Request, Ports], Reply]]] = {
+_TASKS: Final[Mapping[str, Callable[[AppState, Request, Ports], HttpReply]]] = {
     TURNS: made_turn,
     REPLIES: made_reply,
     PLANS: _plan,
@@ -104,7 +104,7 @@ def _body(request: Request, state: AppState) -> dict[str, Any]:
     return value
 
 
-def _within(reply: Reply, most: int) -> Reply:
+def _within(reply: HttpReply, most: int) -> HttpReply:
     if len(reply.body) > most:
         raise LimitError(
             "the reply", limit="MAX_REPLY", allowed=most, found=len(reply.body), hint="ask for less at once"

@@ -15,7 +15,7 @@ from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ReplayError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.once import unpack
-from innkeeper.service.exchange import Reply, Request
+from innkeeper.service.exchange import HttpReply, Request
 
 if TYPE_CHECKING:
     from innkeeper.conversation import ProfileTurn
@@ -112,7 +112,7 @@ def read_profiles(state: AppState) -> None:
             made_turn(state, Request(TURN, TURNS, body=msgspec.msgpack.encode(task)), Ports())
 
 
-def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
+def made_turn(state: AppState, request: Request, ports: Ports) -> HttpReply:
     """Build a turn."""
     from innkeeper.inference.adapters.generation import ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS
@@ -130,10 +130,10 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> Reply:
         rules=msgspec.structs.asdict(turn.rules),
         notes=note_facts(notes),
     )
-    return Reply(200, msgspec.msgpack.encode(made))
+    return HttpReply(200, msgspec.msgpack.encode(made))
 
 
-def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
+def made_reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
     """Finish an answer."""
     from innkeeper.conversation import ConversationState
     from innkeeper.conversation.turn import turn_answered
@@ -141,7 +141,7 @@ def made_reply(state: AppState, request: Request, ports: Ports) -> Reply:
     asked = unpack(request.body, ReplyTask)
     profile, after = opened(state, asked.task.profile), ConversationState.from_json(asked.state)
     reply, left = turn_answered(profile, _input(asked.task), after, asked.text, speaker=asked.speaker, ports=ports)
-    return Reply(
+    return HttpReply(
         200, msgspec.msgpack.encode(ReplyMade(text=reply.text, state=left.to_json(), notes=note_facts(reply.notes)))
     )
 
@@ -176,12 +176,12 @@ def notes_of(facts: list[dict[str, Any]]) -> tuple[Note, ...]:
     )
 
 
-def failed(error: InnkeeperError) -> Reply:
+def failed(error: InnkeeperError) -> HttpReply:
     """An error on its way to the server."""
-    return Reply(error.http_status, msgspec.msgpack.encode(error.to_dict()))
+    return HttpReply(error.http_status, msgspec.msgpack.encode(error.to_dict()))
 
 
-def error_of(reply: Reply) -> InnkeeperError:
+def error_of(reply: HttpReply) -> InnkeeperError:
     """The error that a worker told: of the same class, so that every surface has its own words for it."""
     facts: dict[str, Any] = unpack(reply.body, dict[str, Any])
     kind = next((each for each in _tree(InnkeeperError) if _kind(each) == facts["kind"]), InnkeeperError)

@@ -22,7 +22,7 @@ _METHODS: Final = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "O
 _TOKENS: Final = ("input", "output", "cached", "reasoning")
 
 
-class Metrics:
+class ServiceMetrics:
     """The metrics of one application. They need ``prometheus-client``, of the extra ``serve``."""
 
     def __init__(self, gate: Gate) -> None:

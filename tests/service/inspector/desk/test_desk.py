@@ -13,7 +13,7 @@ import pytest
 from innkeeper.service.errors import WorkerLostError
 from innkeeper.service.inspector.desk import desk as module
 from innkeeper.service.inspector.desk.desk import Desk
-from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.desk.process import EngineHere, EngineProcess
 from innkeeper.service.inspector.workspace.opening import read_folder
 from tests.service.inspector.opened import EXAMPLES, OPTIONS, desk_of
@@ -50,7 +50,7 @@ def edit(path: list[Any], value: Any = None, **more: Any) -> bytes:
 
 def document(desk: Desk) -> Any:
     """The first file as it is edited."""
-    answer, body = asyncio.run(desk.ask(Call("file", "f1")))
+    answer, body = asyncio.run(desk.ask(EngineCall("file", "f1")))
     assert answer.status == 200
     return json.loads(body)["document"]
 
@@ -71,7 +71,7 @@ def test_a_new_process_has_every_edit_and_setting(most: int, monkeypatch: pytest
 
     async def live() -> None:
         for one in edits:
-            await desk.ask(Call("live", "c"), b'{"edits":[' + one + b'],"settings":{"seed":9}}')
+            await desk.ask(EngineCall("live", "c"), b'{"edits":[' + one + b'],"settings":{"seed":9}}')
             desk.note([one], {"seed": 9})
             await desk.settle()
 
@@ -80,7 +80,7 @@ def test_a_new_process_has_every_edit_and_setting(most: int, monkeypatch: pytest
     assert before["entries"]["0"] == {"uid": 0, "key": ["b", "a"], "content": "new"}
     engine.lose()
     assert document(desk) == before
-    view = json.loads(asyncio.run(desk.ask(Call("view")))[1])
+    view = json.loads(asyncio.run(desk.ask(EngineCall("view")))[1])
     assert view["settings"]["seed"] == 9
     assert view["files"][0]["changed"]
 
@@ -89,9 +89,9 @@ def test_what_was_saved_is_not_edited_again(tmp_path: Path) -> None:
     """A save writes the file, keeps what was there, and a new process begins with what is saved."""
     desk = desk_of({"book.json": json.dumps(BOOK).encode()}, tmp_path)
 
-    async def save() -> tuple[Answer, bytes]:
+    async def save() -> tuple[EngineReply, bytes]:
         one = edit(["entries", "0", "content"], "new")
-        await desk.ask(Call("live", "c"), b'{"edits":[' + one + b"]}")
+        await desk.ask(EngineCall("live", "c"), b'{"edits":[' + one + b"]}")
         desk.note([one], None)
         return await desk.save("f1")
 
@@ -111,7 +111,7 @@ def test_dropped_files_are_in_memory_until_saved(tmp_path: Path) -> None:
     def there() -> list[str]:
         return [path.name for path in tmp_path.iterdir()]
 
-    async def drop() -> Answer:
+    async def drop() -> EngineReply:
         answer, body = await desk.add("new.json", json.dumps(BOOK).encode())
         assert json.loads(body)["kind"] == "lorebook"
         assert there() == []
@@ -124,7 +124,7 @@ def test_dropped_files_are_in_memory_until_saved(tmp_path: Path) -> None:
 class Dying(EngineProcess):
     """A process that ends in the middle of one kind of call."""
 
-    async def _asked(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    async def _asked(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         if call.name == "inspection" and self._process is not None:
             self._process.kill()
         return await super()._asked(call, body)
@@ -136,11 +136,11 @@ def test_a_process_that_is_lost_is_started_again() -> None:
     async def lose() -> None:
         desk = Desk("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
         try:
-            answer, body = await desk.ask(Call("view"))
+            answer, body = await desk.ask(EngineCall("view"))
             assert answer.status == 200
             with pytest.raises(WorkerLostError):
-                await desk.ask(Call("inspection"))
-            answer, again = await desk.ask(Call("view"))
+                await desk.ask(EngineCall("inspection"))
+            answer, again = await desk.ask(EngineCall("view"))
             assert again == body
         finally:
             await desk.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from innkeeper.service.inspector.inspection.comparing import compared
 from innkeeper.service.inspector.views.exchanges import CompareRequest
-from innkeeper.service.inspector.views.workspace import SettingsPatch, Variation
+from innkeeper.service.inspector.views.workspace import SettingsChange, Variation
 from tests.service.inspector.workspace.test_workspace import _edit, example
 
 NOW = Variation()
@@ -34,7 +34,7 @@ def test_an_edit_breaks_the_cache_where_it_is() -> None:
 
 def test_another_message_flips_verdicts() -> None:
     """Entries that one of both has are listed with both reasons."""
-    other = Variation(settings=SettingsPatch(message="The reef!", turn=1))
+    other = Variation(settings=SettingsChange(message="The reef!", turn=1))
     found = compared(example(message="Hm?"), CompareRequest(NOW, other))
     assert [(pair.title, pair.a, pair.b) for pair in found.verdicts] == [("The Bell Reef", "no_match", "key")]
     kinds = [pair.kind for pair in found.messages]

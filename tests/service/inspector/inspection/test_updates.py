@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from innkeeper.service.inspector.desk.engine import Engine
-from innkeeper.service.inspector.desk.frames import Call, OpenedFile, Opening
+from innkeeper.service.inspector.desk.frames import EngineCall, OpenedFile, WorkspaceState
 from tests.service.inspector.opened import EXAMPLES, NOW
 
 FILES: Final = {"card": "wenna.png", "book": "larks.lorebook.json", "chat": "wenna.chat.jsonl"}
@@ -36,9 +36,11 @@ def opened(edits: list[dict[str, Any]], settings: dict[str, Any]) -> Engine:
     """A workspace after these changes."""
     files = tuple(OpenedFile(key, name, (EXAMPLES / name).read_bytes()) for key, name in FILES.items())
     raw = tuple(json.dumps(edit).encode() for edit in edits)
-    opening = Opening(title="", files=files, edits=raw, settings=json.dumps(settings).encode(), now=NOW, every=True)
+    opening = WorkspaceState(
+        title="", files=files, edits=raw, settings=json.dumps(settings).encode(), now=NOW, every=True
+    )
     engine = Engine()
-    assert engine.answer(Call("open"), msgspec.msgpack.encode(opening))[0].status == 200
+    assert engine.answer(EngineCall("open"), msgspec.msgpack.encode(opening))[0].status == 200
     return engine
 
 
@@ -70,14 +72,14 @@ def test_updates_come_to_what_a_new_workspace_shows() -> None:
     """One change after the other, each on top of those before, and a message after each that changes nothing else."""
     edits, settings = list[dict[str, Any]](), {"message": "A storm on Larks?"}
     engine = opened(edits, settings)
-    shown = put_on({}, json.loads(engine.answer(Call("live", "page"), b"{}")[1])["inspection"])
+    shown = put_on({}, json.loads(engine.answer(EngineCall("live", "page"), b"{}")[1])["inspection"])
     for number, (name, change) in enumerate(CHANGES.items()):
         for step in (change, {"settings": {"message": f"A storm on Larks tonight, {number}?"}}):
-            told = json.loads(engine.answer(Call("live", "page"), json.dumps(step).encode())[1])
+            told = json.loads(engine.answer(EngineCall("live", "page"), json.dumps(step).encode())[1])
             edits, settings = [*edits, *step.get("edits", ())], settings | step.get("settings", {})
             assert "inspection" in told, (name, told)
             shown = put_on(shown, told["inspection"])
-            whole = json.loads(opened(edits, settings).answer(Call("inspection"), b"")[1])
+            whole = json.loads(opened(edits, settings).answer(EngineCall("inspection"), b"")[1])
             assert resolved(shown) == resolved(whole), name
 
 
@@ -85,8 +87,8 @@ def test_updates_come_to_what_a_new_workspace_shows() -> None:
 def test_what_did_not_change_is_not_told_again(settings: dict[str, Any]) -> None:
     """A keystroke in a message costs that message, and no origin of the others."""
     engine = opened([], {"message": "A storm on Larks tonigh", "context_window": 8_000})
-    engine.answer(Call("live", "page"), b"{}")
-    update = json.loads(engine.answer(Call("live", "page"), json.dumps({"settings": settings}).encode())[1])[
+    engine.answer(EngineCall("live", "page"), b"{}")
+    update = json.loads(engine.answer(EngineCall("live", "page"), json.dumps({"settings": settings}).encode())[1])[
         "inspection"
     ]
     assert not update.keys() & set(LISTS)

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.views.workspace import Edit, SettingsPatch
+from innkeeper.service.inspector.views.workspace import Edit, SettingsChange
 from innkeeper.service.inspector.workspace import carrying
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
@@ -37,7 +37,7 @@ def opened(book: dict[str, Any] = BOOK, **settings: Any) -> OpenWorkspace:
     chat = "\n".join(map(json.dumps, lines)).encode()
     data = {"card.json": json.dumps(CARD).encode(), "book.json": json.dumps(book).encode(), "chat.jsonl": chat}
     files = [WorkingFile(name, name, each) for name, each in data.items()]
-    return OpenWorkspace("t", files, SettingsPatch(message="hm", **settings), every=True)
+    return OpenWorkspace("t", files, SettingsChange(message="hm", **settings), every=True)
 
 
 def session(turns: int) -> Plan:
@@ -56,7 +56,7 @@ def test_it_is_what_a_session_would_have(turn: int) -> None:
     """Timed effects go on from turn to turn, and end."""
     workspace = opened()
     for other in (9, 2, turn):  # whatever was looked at before
-        workspace.change(SettingsPatch(turn=other))
+        workspace.change(SettingsChange(turn=other))
         plan = planned(workspace)
     assert plan.fingerprint() == session(turn).fingerprint()
 
@@ -87,6 +87,6 @@ def test_of_many_turns_the_last_are_built(monkeypatch: pytest.MonkeyPatch) -> No
     workspace = opened(turn=9)
     workspace.request()
     assert workspace.carried.note is not None
-    workspace.change(SettingsPatch(turn=2))
+    workspace.change(SettingsChange(turn=2))
     workspace.request()
     assert workspace.carried.note is None

@@ -9,7 +9,7 @@ import pytest
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError, UsageError
 from innkeeper.service.inspector.inspection.inspection import inspected
-from innkeeper.service.inspector.views.workspace import Edit, SettingsPatch, Variation
+from innkeeper.service.inspector.views.workspace import Edit, SettingsChange, Variation
 from innkeeper.service.inspector.workspace import workspace as module
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
@@ -22,7 +22,7 @@ NAMES = ("wenna.png", "tobin.json", "larks.lorebook.json", "ansel.persona.json",
 def example(*names: str, every: bool = False, **settings: Any) -> OpenWorkspace:
     """A workspace of some of the example's files; their ids are their names."""
     files = [WorkingFile(name, name, (EXAMPLES / name).read_bytes()) for name in names or NAMES]
-    return OpenWorkspace("test", files, SettingsPatch(**settings), now="2026-01-01T00:00:00Z", every=every)
+    return OpenWorkspace("test", files, SettingsChange(**settings), now="2026-01-01T00:00:00Z", every=every)
 
 
 def texts(workspace: OpenWorkspace, variation: Variation | None = None) -> list[str]:
@@ -65,12 +65,12 @@ def test_requests_of_edits_are_those_of_the_whole() -> None:
     workspace = example(message="Hm?")
     steps: list[Any] = [
         lambda one: one.files["wenna.png"].apply(_edit("data", "scenario"), "New."),
-        lambda one: one.change(SettingsPatch(message="Other")),
-        lambda one: one.change(SettingsPatch(turn=1)),
-        lambda one: one.change(SettingsPatch(context_window=900)),
-        lambda one: one.change(SettingsPatch(turn=None, context_window=None)),
+        lambda one: one.change(SettingsChange(message="Other")),
+        lambda one: one.change(SettingsChange(turn=1)),
+        lambda one: one.change(SettingsChange(context_window=900)),
+        lambda one: one.change(SettingsChange(turn=None, context_window=None)),
         lambda one: one.files["wenna.chat.jsonl"].apply(_edit("messages", 0, "mes"), "Hail."),
-        lambda one: one.change(SettingsPatch(used=("wenna.png",), persona=None)),
+        lambda one: one.change(SettingsChange(used=("wenna.png",), persona=None)),
     ]
     for count, step in enumerate(steps, 1):
         step(workspace)
@@ -91,11 +91,11 @@ def test_a_turn_cuts_the_chat() -> None:
     assert workspace.turns == 3
     assert len(workspace.request().history) == 1
     assert len(whole.request().history) == 3
-    assert texts(workspace, Variation(settings=SettingsPatch(turn=None))) == texts(whole)
+    assert texts(workspace, Variation(settings=SettingsChange(turn=None))) == texts(whole)
     chat = {"user_name": "a", "character_name": "b", "chat_metadata": {"variables": {"x": 1}, "note_prompt": "n"}}
     lines = [chat, {"name": "a", "is_user": True, "mes": "1"}, {"name": "b", "is_user": False, "mes": "2"}]
     data = "\n".join(map(json.dumps, lines)).encode()
-    cut = OpenWorkspace("t", [WorkingFile("c", "c", data)], SettingsPatch(turn=1), every=True)
+    cut = OpenWorkspace("t", [WorkingFile("c", "c", data)], SettingsChange(turn=1), every=True)
     assert cut.request().settings["chat_metadata"] == {"note_prompt": "n"}
     assert len(cut.request().history) == 1
 
@@ -114,13 +114,13 @@ def test_a_variation_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("patch", "error"),
     [
-        (SettingsPatch(tavern="none"), UnknownNameError),
-        (SettingsPatch(used=("none",)), UnknownNameError),
-        (SettingsPatch(persona="none"), UnknownNameError),
-        (SettingsPatch(turn=-1), UsageError),
+        (SettingsChange(tavern="none"), UnknownNameError),
+        (SettingsChange(used=("none",)), UnknownNameError),
+        (SettingsChange(persona="none"), UnknownNameError),
+        (SettingsChange(turn=-1), UsageError),
     ],
 )
-def test_settings_that_cannot_be_are_refused(patch: SettingsPatch, error: type[InnkeeperError]) -> None:
+def test_settings_that_cannot_be_are_refused(patch: SettingsChange, error: type[InnkeeperError]) -> None:
     """And those that were stay."""
     workspace = example()
     before = workspace.settings
@@ -174,7 +174,7 @@ def test_every_tavern_is_shown() -> None:
     """With its messages, and its verdicts where it gives any."""
     workspace = example(message="Is the reef safe?")
     for tavern in ("silly", "vibe", "smart", "template"):
-        workspace.change(SettingsPatch(tavern=tavern))
+        workspace.change(SettingsChange(tavern=tavern))
         inspection = inspected(workspace, build(workspace.request()))
         assert inspection.tavern == tavern
         assert inspection.messages
@@ -187,8 +187,8 @@ def test_every_tavern_builds_the_example(tavern: str) -> None:
     workspace = example(
         "wenna.png", "larks.lorebook.json", "skerrow.preset.json", "plain.context.json", "plain.instruct.json"
     )
-    workspace.change(SettingsPatch(tavern="silly", profile="sillytavern-1.19"))
-    workspace.change(SettingsPatch(tavern=tavern, message="Is the reef safe?"))
+    workspace.change(SettingsChange(tavern="silly", profile="sillytavern-1.19"))
+    workspace.change(SettingsChange(tavern=tavern, message="Is the reef safe?"))
     view = workspace.view()
     assert view.profiles == TAVERNS[tavern].profiles
     assert view.settings.profile in {None, *view.profiles}
@@ -204,7 +204,7 @@ def test_verdicts_of_smart_prompts_have_places() -> None:
     """A prompt of a preset that goes into the chat is in its file, an entry of a book in the tavern's words too."""
     folder = EXAMPLES / "smart"
     files = [WorkingFile(path.name, path.name, path.read_bytes(), writable=False) for path in sorted(folder.iterdir())]
-    workspace = OpenWorkspace("smart", files, SettingsPatch(tavern="smart"), every=True)
+    workspace = OpenWorkspace("smart", files, SettingsChange(tavern="smart"), every=True)
     verdicts = inspected(workspace, build(workspace.request())).verdicts
     places = {(verdict.file, verdict.path[:1]) for verdict in verdicts}
     assert ("preset.json", ("prompts",)) in places

@@ -16,7 +16,7 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.desk.frames import Answer, Call, OpenedFile, Opening
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply, OpenedFile, WorkspaceState
 from innkeeper.service.inspector.desk.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.workspace import FileView, Saved
 from innkeeper.service.inspector.workspace.saving import save_new, save_over
@@ -109,7 +109,7 @@ class Desk:
             for file in self.files.values()
         )
         return msgspec.msgpack.encode(
-            Opening(
+            WorkspaceState(
                 title=self.title,
                 files=files,
                 edits=tuple(raw for _, raw in self._edits),
@@ -129,7 +129,7 @@ class Desk:
         except KeyError:
             raise UnknownNameError("file", name, self.files) from None
 
-    async def ask(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+    async def ask(self, call: EngineCall, body: bytes = b"") -> tuple[EngineReply, bytes]:
         """What the process answers. Raises `TimeBudgetError`, `WorkerLostError`."""
         return await self._engine.call(call, body)
 
@@ -158,7 +158,7 @@ class Desk:
         if len(self._edits) <= MAX_EDITS:
             return
         before = len(self._edits)
-        answer, body = await self.ask(Call("copies"))
+        answer, body = await self.ask(EngineCall("copies"))
         if answer.status == 200 and len(self._edits) == before:  # noqa: PLR2004 - OK
             copies = unpack(body, dict[str, bytes])
             for file in self.files.values():
@@ -172,20 +172,20 @@ class Desk:
 
     # ------------------------------------------------------------------------------------------------------------ files
 
-    async def add(self, name: str, data: bytes) -> tuple[Answer, bytes]:
+    async def add(self, name: str, data: bytes) -> tuple[EngineReply, bytes]:
         """One more file, in memory until it is saved. Raises `LimitError` where there is no room for it."""
         self.admit(len(data))
         file = self._add(name, data)
-        answer, body = await self.ask(Call("add", file.id, file.name, flag=self.folder is not None), data)
+        answer, body = await self.ask(EngineCall("add", file.id, file.name, flag=self.folder is not None), data)
         if answer.status != 200:  # noqa: PLR2004 - OK
             del self.files[file.id]
         return answer, body
 
-    async def open_replay(self, data: bytes) -> tuple[Answer, bytes]:
+    async def open_replay(self, data: bytes) -> tuple[EngineReply, bytes]:
         """A replay bundle, which alone is used from now on. Raises `LimitError` where there is no room for it."""
         self.admit(len(data))
         file = self._add(f"replay-{self._count + 1}.json", data)
-        answer, body = await self.ask(Call("open_replay", file.id, file.name), data)
+        answer, body = await self.ask(EngineCall("open_replay", file.id, file.name), data)
         if answer.status != 200:  # noqa: PLR2004 - OK
             del self.files[file.id]
         else:
@@ -193,12 +193,12 @@ class Desk:
             self.settings = view["settings"]
         return answer, body
 
-    async def revert(self, name: str) -> tuple[Answer, bytes]:
+    async def revert(self, name: str) -> tuple[EngineReply, bytes]:
         """A file as it is saved."""
         self._forget(name)
-        return await self.ask(Call("revert", name))
+        return await self.ask(EngineCall("revert", name))
 
-    async def save(self, name: str) -> tuple[Answer, bytes]:
+    async def save(self, name: str) -> tuple[EngineReply, bytes]:
         """Write a file. What was there is kept beside it.
 
         Raises:
@@ -206,7 +206,7 @@ class Desk:
             MissingFileError: it cannot be written.
         """
         file = self.file(name)
-        answer, data = await self.ask(Call("written", name))
+        answer, data = await self.ask(EngineCall("written", name))
         if answer.status != 200:  # noqa: PLR2004 - OK
             return answer, data
         backup = None
@@ -218,7 +218,7 @@ class Desk:
             raise UsageError(f"{file.name} has no place to be saved in", hint="export it instead")
         file.data = data
         self._forget(name)
-        answer, body = await self.ask(Call("saved", name), data)
+        answer, body = await self.ask(EngineCall("saved", name), data)
         if answer.status != 200:  # noqa: PLR2004 - OK
             return answer, body
         return answer, msgspec.json.encode(Saved(decode(body, FileView), backup))

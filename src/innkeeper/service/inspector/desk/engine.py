@@ -18,7 +18,7 @@ from innkeeper.prompt import BuildLimits, Plan
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert, decode, unpack
-from innkeeper.service.inspector.desk.frames import Answer, Call, Opening
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply, WorkspaceState
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.inspection.updates import Updates
@@ -29,7 +29,7 @@ from innkeeper.service.inspector.views.workspace import (
     FileContent,
     FileReply,
     FileView,
-    SettingsPatch,
+    SettingsChange,
     Variation,
     problem_body,
     problem_of,
@@ -48,7 +48,7 @@ class Engine:
         self._open: OpenWorkspace | None = None
         self._failure: InnkeeperError = UsageError("nothing is open")
         self._updates: dict[str, Updates] = {}
-        self._facts = Opening(title="", files=())
+        self._facts = WorkspaceState(title="", files=())
 
     @property
     def workspace(self) -> OpenWorkspace:
@@ -57,35 +57,35 @@ class Engine:
             raise self._failure
         return self._open
 
-    def answer(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    def answer(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """The answer to one call; an error of ours is told as a problem, with its status."""
         operation = OPERATIONS[call.name]
         try:
             with allowed(BuildLimits(seconds=MAX_INSPECTION_SECONDS)):
                 return operation(self, call, body)
         except InnkeeperError as error:
-            return Answer(status=error.http_status), problem_body(error)
+            return EngineReply(status=error.http_status), problem_body(error)
         except msgspec.DecodeError as error:
-            return Answer(status=400), problem_body(UsageError(f"this cannot be read: {error}"))
+            return EngineReply(status=400), problem_body(UsageError(f"this cannot be read: {error}"))
         except RecursionError:
-            return Answer(status=413), problem_body(UsageError("this is nested too deeply"))
+            return EngineReply(status=413), problem_body(UsageError("this is nested too deeply"))
         except Exception as error:  # noqa: BLE001 - a defect of ours is told; the workspace goes on
-            return Answer(status=500), problem_body(
+            return EngineReply(status=500), problem_body(
                 InnkeeperError(f"something went wrong here ({type(error).__name__})")
             )
 
     # --------------------------------------------------------------------------------------------------------- opening
 
-    def open(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+    def open(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """Open a workspace; edits that no longer fit are left out."""
         try:
-            self._begin(unpack(body, Opening))
+            self._begin(unpack(body, WorkspaceState))
         except InnkeeperError as error:
             self._failure = error
             raise
-        return Answer(), b""
+        return EngineReply(), b""
 
-    def _begin(self, opening: Opening) -> None:
+    def _begin(self, opening: WorkspaceState) -> None:
         self._facts, files = opening, []
         for one in opening.files:
             file = WorkingFile(one.id, one.name, one.data, writable=one.writable)
@@ -100,28 +100,28 @@ class Engine:
                 self._apply(raw)
         for name, value in (msgspec.json.decode(opening.settings) if opening.settings else {}).items():
             with suppress(InnkeeperError, msgspec.ValidationError):
-                self.workspace.change(convert({name: value}, SettingsPatch))
+                self.workspace.change(convert({name: value}, SettingsChange))
 
-    def view(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
+    def view(self, _: EngineCall, __: bytes) -> tuple[EngineReply, bytes]:
         """The workspace."""
         facts = self._facts
         view = self.workspace.view(talk=facts.talk, library=facts.library, routes=facts.routes)
         return _json(view)
 
-    def add(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    def add(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """One more file: its id in ``argument``, its name in ``detail``."""
         file = WorkingFile(call.argument, call.detail, body, writable=call.flag)
         self.workspace.add(file)
         return _json(self.workspace.file_view(file))
 
-    def copies(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
+    def copies(self, _: EngineCall, __: bytes) -> tuple[EngineReply, bytes]:
         """The documents that are edited, by the ids of their files."""
         trees = {file.id: msgspec.json.encode(file.tree) for file in self.workspace.files.values() if file.changed}
-        return Answer(), msgspec.msgpack.encode(trees)
+        return EngineReply(), msgspec.msgpack.encode(trees)
 
     # ------------------------------------------------------------------------------------------------------------ live
 
-    def live(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    def live(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """Take edits and settings in, build, and tell what is other; ``argument`` is the connection, ``number`` the serial."""
         since = perf_counter()
         request = decode(body, _Live)
@@ -157,16 +157,16 @@ class Engine:
         value = {} if edit.value is UNSET else {"value": edit.value}
         self.workspace.file(edit.file).apply(edit, **value)
 
-    def leave(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def leave(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """A connection has ended."""
         self._updates.pop(call.argument, None)
-        return Answer(), b""
+        return EngineReply(), b""
 
-    def lint(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def lint(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """Look at files that are others than when they were looked at last; nothing where all is told."""
         self.workspace.lint()
         files = self._others(call.argument)
-        return _json(LiveFiles(call.number, files)) if files else (Answer(), b"")
+        return _json(LiveFiles(call.number, files)) if files else (EngineReply(), b"")
 
     def _connection(self, name: str) -> Updates:
         return self._updates.setdefault(name, Updates())
@@ -182,69 +182,69 @@ class Engine:
     def _plan(self, variation: Variation | None = None) -> Plan:
         return planned(self.workspace, variation)
 
-    def inspection(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+    def inspection(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """The inspection of the workspace, or of a variation of it."""
         variation = decode(body, Variation) if body else None
         return _json(inspected(self.workspace, self._plan(variation), variation))
 
     # ----------------------------------------------------------------------------------------------------------- files
 
-    def file(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def file(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """A working copy."""
         file = self.workspace.file(call.argument)
         return _json(FileContent(self.workspace.file_view(file), file.tree, file.text))
 
-    def picture(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def picture(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """A card's picture."""
         picture = self.workspace.file(call.argument).picture()
         if picture is None:
             raise UnknownNameError("picture", call.argument)
-        return Answer(media_type="image/png"), picture
+        return EngineReply(media_type="image/png"), picture
 
-    def changes(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def changes(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """What saving would change."""
         return _json(Changes(*self.workspace.file(call.argument).before_and_after()))
 
-    def revert(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def revert(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """Go back to what is saved."""
         file = self.workspace.file(call.argument)
         file.revert()
         return _json(FileReply(self.workspace.file_view(file)))
 
-    def written(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def written(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """The bytes that saving writes."""
-        return Answer(media_type=BINARY), self.workspace.file(call.argument).to_bytes()
+        return EngineReply(media_type=BINARY), self.workspace.file(call.argument).to_bytes()
 
-    def saved(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    def saved(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """A file was saved as these bytes."""
         file = self.workspace.file(call.argument)
         file.open(body)
         return _json(self.workspace.file_view(file))
 
-    def export(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def export(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """A file in another format; its name is the answer's."""
         name, data = self.workspace.file(call.argument).export(call.detail)
-        return Answer(media_type=BINARY, name=name), data
+        return EngineReply(media_type=BINARY, name=name), data
 
     # ---------------------------------------------------------------------------------------------------------- prompts
 
-    def wire(self, call: Call, _: bytes) -> tuple[Answer, bytes]:
+    def wire(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
         """What a provider gets."""
         from innkeeper.service.inspector.inspection.wire import wire_view
 
         return _json(wire_view(self.workspace, self._plan(), call.detail or None))
 
-    def compare(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+    def compare(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """Two variations side by side."""
         from innkeeper.service.inspector.inspection.comparing import compared
 
         return _json(compared(self.workspace, decode(body, CompareRequest)))
 
-    def replay(self, _: Call, __: bytes) -> tuple[Answer, bytes]:
+    def replay(self, _: EngineCall, __: bytes) -> tuple[EngineReply, bytes]:
         """The build as a replay bundle."""
-        return Answer(media_type="application/json", name="replay.json"), self._plan().replay().to_json()
+        return EngineReply(media_type="application/json", name="replay.json"), self._plan().replay().to_json()
 
-    def open_replay(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    def open_replay(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """A replay bundle as one more file, which alone is used."""
         from innkeeper.prompt import ReplayBundle
 
@@ -254,28 +254,28 @@ class Engine:
         self.workspace.use_alone(file)
         return self.view(call, b"")
 
-    def plan(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+    def plan(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """For talking: the messages, the options and the inspection of the prompt with another message."""
         from innkeeper.service.inspector.inspection.planning import sending
 
-        return Answer(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
+        return EngineReply(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
 
-    def finish(self, _: Call, body: bytes) -> tuple[Answer, bytes]:
+    def finish(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         """For talking: the answer as the tavern keeps it."""
         from innkeeper.service.inspector.inspection.planning import AnswerText, finished
 
-        return Answer(), finished(unpack(body, AnswerText)).encode("utf-8", "surrogatepass")
+        return EngineReply(), finished(unpack(body, AnswerText)).encode("utf-8", "surrogatepass")
 
 
 class _Live(msgspec.Struct, frozen=True):
     edits: tuple[msgspec.Raw, ...] = ()
-    settings: SettingsPatch | msgspec.UnsetType = UNSET
+    settings: SettingsChange | msgspec.UnsetType = UNSET
 
 
 BINARY: Final = "application/octet-stream"
 JSON: Final = "application/json"
 
-OPERATIONS: Final[dict[str, Callable[[Engine, Call, bytes], tuple[Answer, bytes]]]] = {
+OPERATIONS: Final[dict[str, Callable[[Engine, EngineCall, bytes], tuple[EngineReply, bytes]]]] = {
     name: getattr(Engine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
@@ -285,10 +285,10 @@ OPERATIONS: Final[dict[str, Callable[[Engine, Call, bytes], tuple[Answer, bytes]
 """What can be asked."""
 
 
-def _json(value: Any) -> tuple[Answer, bytes]:
+def _json(value: Any) -> tuple[EngineReply, bytes]:
     try:
-        return Answer(media_type=JSON), msgspec.json.encode(value)
+        return EngineReply(media_type=JSON), msgspec.json.encode(value)
     except UnicodeEncodeError:  # a lone surrogate in a text
         from innkeeper.service.exchange import encode
 
-        return Answer(media_type=JSON), encode(msgspec.to_builtins(value))
+        return EngineReply(media_type=JSON), encode(msgspec.to_builtins(value))

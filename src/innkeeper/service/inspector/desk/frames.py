@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Call(msgspec.Struct, frozen=True, array_like=True):
+class EngineCall(msgspec.Struct, frozen=True, array_like=True):
     """What is asked: the name of an operation, and what it is about."""
 
     name: str
@@ -15,7 +15,7 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
     flag: bool = False
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class EngineReply(msgspec.Struct, frozen=True, array_like=True):
     """How it is answered: an HTTP status, a media type, the name of a file."""
 
     status: int = 200
@@ -33,7 +33,7 @@ class OpenedFile(msgspec.Struct, frozen=True):
     copy: bytes | None = None
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class WorkspaceState(msgspec.Struct, frozen=True, kw_only=True):
     """All that a workspace is made of: its files, edits that are not in their copies, the settings that differ from the usual."""
 
     title: str

@@ -18,7 +18,7 @@ from typing import IO, Final, Protocol
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.exchange import LENGTHS, frame
-from innkeeper.service.inspector.desk.frames import Answer, Call
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 
 MAX_DESK_CALL_SECONDS: Final = 30.0
 """Seconds that one call of the inspector's process may take (`TimeBudgetError`)."""
@@ -48,7 +48,7 @@ Restore = Callable[[], Awaitable[bytes]]
 class Engines(Protocol):
     """What answers the calls of one workspace."""
 
-    async def call(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+    async def call(self, call: EngineCall, body: bytes = b"") -> tuple[EngineReply, bytes]:
         """The answer. Raises `TimeBudgetError`, `WorkerLostError`."""
         ...
 
@@ -65,11 +65,11 @@ class EngineHere:
 
         self._engine, self._opening, self._opened = Engine(), opening, False
 
-    async def call(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+    async def call(self, call: EngineCall, body: bytes = b"") -> tuple[EngineReply, bytes]:
         """The answer, which is there at once."""
         if not self._opened:
             self._opened = True
-            self._engine.answer(Call("open"), self._opening())
+            self._engine.answer(EngineCall("open"), self._opening())
         return self._engine.answer(call, body)
 
     async def close(self) -> None:
@@ -88,7 +88,7 @@ class EngineProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
 
-    async def call(self, call: Call, body: bytes = b"") -> tuple[Answer, bytes]:
+    async def call(self, call: EngineCall, body: bytes = b"") -> tuple[EngineReply, bytes]:
         """The answer, when it is this call's turn."""
         async with self._turn:
             try:
@@ -108,7 +108,7 @@ class EngineProcess:
             except (OSError, EOFError) as error:
                 raise await self._reason() from error
 
-    async def _asked(self, call: Call, body: bytes) -> tuple[Answer, bytes]:
+    async def _asked(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise EOFError
@@ -116,7 +116,7 @@ class EngineProcess:
         await process.stdin.drain()
         head_size, body_size = LENGTHS.unpack(await process.stdout.readexactly(LENGTHS.size))
         head = await process.stdout.readexactly(head_size)
-        return unpack(head, Answer), await process.stdout.readexactly(body_size)
+        return unpack(head, EngineReply), await process.stdout.readexactly(body_size)
 
     async def _start(self) -> None:
         from innkeeper.service.settings import SECRETS
@@ -133,7 +133,7 @@ class EngineProcess:
         )
         if self._process.stdout is not None:
             await self._process.stdout.readuntil(_START)
-        await self._asked(Call("open"), self._opening())
+        await self._asked(EngineCall("open"), self._opening())
 
     async def _reason(self) -> TimeBudgetError | WorkerLostError:
         """Why the process ended in the middle of a call."""
@@ -202,12 +202,12 @@ def main() -> None:
         os._exit(code)  # without a traceback, which could quote a prompt
 
 
-def _received(source: IO[bytes]) -> tuple[Call, bytes] | None:
+def _received(source: IO[bytes]) -> tuple[EngineCall, bytes] | None:
     lengths = source.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
         return None
     head_size, body_size = LENGTHS.unpack(lengths)
-    return unpack(source.read(head_size), Call), source.read(body_size)
+    return unpack(source.read(head_size), EngineCall), source.read(body_size)
 
 
 def _end_after(seconds: float) -> None:

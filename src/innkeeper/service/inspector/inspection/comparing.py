@@ -16,7 +16,7 @@ from innkeeper.service.inspector.views.exchanges import (
     PairTokens,
     VerdictPair,
 )
-from innkeeper.service.inspector.views.inspection import Inspection, MessageView
+from innkeeper.service.inspector.views.inspection import InspectionView, MessageView
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
@@ -34,7 +34,7 @@ def compared(workspace: OpenWorkspace, request: CompareRequest) -> Comparison:
     return comparison(sides[0], sides[1])
 
 
-def comparison(a: Inspection, b: Inspection) -> Comparison:
+def comparison(a: InspectionView, b: InspectionView) -> Comparison:
     """Two prompts."""
     pairs = tuple(_pairs(a.messages, b.messages))
     common = 0
@@ -105,7 +105,7 @@ def _pair(a: MessageView | None, b: MessageView | None, *, same: bool = False) -
     )
 
 
-def _flipped(a: Inspection, b: Inspection) -> Iterator[VerdictPair]:
+def _flipped(a: InspectionView, b: InspectionView) -> Iterator[VerdictPair]:
     """Entries that are in one prompt and not in the other."""
     before = {one.id: one for one in a.verdicts}
     after = {one.id: one for one in b.verdicts}

@@ -11,15 +11,15 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.service.inspector.inspection.origins import Origins
 from innkeeper.service.inspector.inspection.verdicts import verdict_views
 from innkeeper.service.inspector.views.inspection import (
-    Inspection,
+    InspectionView,
     LoreView,
     MessageView,
-    Piece,
+    PieceView,
     TokenGroup,
     Tokens,
     Trim,
 )
-from innkeeper.service.inspector.views.workspace import Finding, Variation
+from innkeeper.service.inspector.views.workspace import FindingView, Variation
 from innkeeper.service.inspector.workspace.edits import text_path
 from innkeeper.service.inspector.workspace.known import Known
 
@@ -36,7 +36,7 @@ _WORDS: Final = 120
 """Characters of a text that was left out, as far as it is shown."""
 
 
-def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> Inspection:
+def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> InspectionView:
     """All that the page is told of a plan, which is looked at and not changed."""
     origins = Origins(workspace, variation)
     known = workspace.known if variation is None else Known()
@@ -44,7 +44,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
     messages = tuple(_messages(plan, figures, origins, known))
     verdicts = verdict_views(workspace, plan, origins, known, variation)
     lore, told = plan.lore, () if workspace.carried.note is None else (workspace.carried.note,)
-    return Inspection(
+    return InspectionView(
         fingerprint=plan.fingerprint(),
         tavern=plan.tavern,
         profile=plan.profile,
@@ -118,7 +118,7 @@ def _depth(block: Block, after: int) -> int | None:
     return after if block.group == BudgetGroup.HISTORY else None
 
 
-def _pieces(block: Block, origins: Origins) -> tuple[Piece, ...]:
+def _pieces(block: Block, origins: Origins) -> tuple[PieceView, ...]:
     """Its text by origin; neighbours of one origin are one piece."""
     pieces: list[tuple[str, int | None]] = []
     for piece in block.ranges():
@@ -127,7 +127,7 @@ def _pieces(block: Block, origins: Origins) -> tuple[Piece, ...]:
             pieces[-1] = (pieces[-1][0] + piece.text, number)
         else:
             pieces.append((piece.text, number))
-    return tuple([Piece(text, number) for text, number in pieces])
+    return tuple([PieceView(text, number) for text, number in pieces])
 
 
 def _trims(plan: Plan) -> Iterator[Trim]:
@@ -140,14 +140,14 @@ def _trims(plan: Plan) -> Iterator[Trim]:
         yield Trim(record.block_id, record.budget_group, record.token_count, str(record.reason), text)
 
 
-def note_finding(workspace: OpenWorkspace, note: Note) -> Finding:
+def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:
     """A note of a plan, beside the file that it is about where that is known."""
     severity: Any = "warning" if note.kind in _WARNINGS else "note"
     asset = note.where.asset if note.where is not None else None
     file = next((one for one in workspace.used_files() if asset and asset in _names(one.name, one.asset)), None)
     path = text_path(note.where.path) if note.where is not None and note.where.path else ()
     place = () if file is None else file.place(path)
-    return Finding(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, place)
+    return FindingView(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, place)
 
 
 _WARNINGS: Final = frozenset(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.content.finding import show_path
 from innkeeper.prompt.block import Origin as BlockOrigin
 from innkeeper.prompt.block import OriginAsset
-from innkeeper.service.inspector.views.inspection import COLOURS, Origin
+from innkeeper.service.inspector.views.inspection import COLOURS, OriginView
 from innkeeper.service.inspector.views.workspace import Path, Variation
 from innkeeper.service.inspector.workspace.edits import existing
 from innkeeper.service.inspector.workspace.known import Known
@@ -95,14 +95,14 @@ class Origins:
             self.table.append(self._view(origin))
         return known
 
-    def _view(self, origin: BlockOrigin) -> Origin:
+    def _view(self, origin: BlockOrigin) -> OriginView:
         file, path = self._place(origin)
         shown = f" {show_path(path)}" if path else ""
         label = f"{file.name}{shown}" if file is not None else str(origin)
         if origin.macro:
             label += f" {{{{{origin.macro}}}}}"
         colour = _PALETTE.get(origin.asset, zlib.crc32(origin.asset.encode()) % COLOURS)  # type: ignore[call-overload]
-        return Origin(None if file is None else file.id, str(origin.asset), path, label, colour)
+        return OriginView(None if file is None else file.id, str(origin.asset), path, label, colour)
 
     def _place(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         """The file and the place in its document, as far as they are known."""

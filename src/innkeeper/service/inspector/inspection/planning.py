@@ -16,7 +16,7 @@ from innkeeper.prompt import BuildRequest, MaxTokensExceededError, Plan, deep_me
 from innkeeper.prompt.data import plain_data, thaw
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
-from innkeeper.service.inspector.views.workspace import SettingsPatch, Variation
+from innkeeper.service.inspector.views.workspace import SettingsChange, Variation
 from innkeeper.taverns import build
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class AnswerText(msgspec.Struct, frozen=True):
 
 def sending(workspace: OpenWorkspace, message: str | None) -> Sending:
     """Return what a model is asked with ``message`` in place of the settings' own. Raises what building raises."""
-    changed = Variation(settings=SettingsPatch(message=message)) if message is not None else None
+    changed = Variation(settings=SettingsChange(message=message)) if message is not None else None
     plan = planned(workspace, changed)
     request = plan.request or BuildRequest()
     rules = ReplyRules.of(request, speaker_of(plan, request))

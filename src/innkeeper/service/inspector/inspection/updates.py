@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET
 
 from innkeeper.service.inspector.views.exchanges import InspectionUpdate, MessageChanges, OriginChanges, VerdictChanges
-from innkeeper.service.inspector.views.inspection import Inspection, InspectionFacts
+from innkeeper.service.inspector.views.inspection import InspectionFacts, InspectionView
 from innkeeper.service.inspector.views.workspace import FileView
 
 T = TypeVar("T")
@@ -18,11 +18,11 @@ class Updates:
     """Those of one connection: the first is whole."""
 
     def __init__(self) -> None:
-        self._before: Inspection | None = None
+        self._before: InspectionView | None = None
         self.files: dict[str, FileView] = {}
         """The files as it was told of them."""
 
-    def next(self, inspection: Inspection) -> InspectionUpdate:
+    def next(self, inspection: InspectionView) -> InspectionUpdate:
         """What is to be sent of an inspection. Where most of a list is other, it goes whole."""
         before, self._before = self._before, inspection
         messages = _changes(before.messages, inspection.messages) if before is not None else None

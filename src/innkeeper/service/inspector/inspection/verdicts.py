@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from innkeeper.content.chat import Chat
-from innkeeper.service.inspector.views.inspection import GroupContest, KeyMatch, Roll, TimedEffect, Verdict
+from innkeeper.service.inspector.views.inspection import GroupContest, KeyMatch, Roll, TimedEffect, VerdictView
 from innkeeper.service.inspector.views.workspace import Variation
 from innkeeper.tokens import default_counter
 
@@ -29,7 +29,7 @@ _TIMED: Final = frozenset({"sticky", "cooldown", "delay"})
 
 def verdict_views(
     workspace: OpenWorkspace, plan: Plan, origins: Origins, known: Known, variation: Variation | None = None
-) -> tuple[Verdict, ...]:
+) -> tuple[VerdictView, ...]:
     """A view for each verdict of a plan, in its order; those of ``known`` that are made of the same are as they were."""
     lore = plan.lore
     verdicts = getattr(lore, "verdicts", ())
@@ -63,7 +63,7 @@ class _Made(NamedTuple):
     verdict: LoreVerdict
     entry: LorebookEntry | None
     place: Any
-    view: Verdict
+    view: VerdictView
 
     def is_still(self, verdict: LoreVerdict) -> bool:
         """Whether the view is the same, where the entry is where it was: for verdicts that are kept from scan to scan."""
@@ -87,13 +87,13 @@ def _view(
     place: Any,
     tokens: int | None,
     matches: _Matches,
-) -> Verdict:
+) -> VerdictView:
     facts, reason = verdict.facts, verdict.reason.value
     file, path = (None, ()) if place is None else (place[0].id, place[1])
     own = None if entry is None else entry.entry
     name = f"{file or verdict.book}:{'/'.join(map(str, path)) or verdict.uid}"
     effect: Any = reason if reason in _TIMED else None
-    return Verdict(
+    return VerdictView(
         id=f"{name}#{number}" if number and not path else name,
         file=file,
         path=path,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.origins import Origins
 from innkeeper.service.inspector.views.inspection import Wire, WireRange
-from innkeeper.service.inspector.views.workspace import Finding
+from innkeeper.service.inspector.views.workspace import FindingView
 
 if TYPE_CHECKING:
     from innkeeper.prompt.source_map import SourceRange
@@ -37,7 +37,7 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
         body=body,
         text=text if isinstance(text, str) else None,
         pretty=pretty,
-        lost=tuple(Finding("warning", str(note.kind), str(note), note.hint) for note in payload.notes),
+        lost=tuple(FindingView("warning", str(note.kind), str(note), note.hint) for note in payload.notes),
         stop=plan.stop,
         fingerprint=plan.fingerprint(name),
         ranges=ranges,

@@ -16,9 +16,9 @@ from innkeeper.service.inspector.library.shelf import Shelf
 from innkeeper.service.inspector.views.answers import (
     CategoryScore,
     PolicyRow,
-    ResolutionStep,
+    ResolutionRequest,
+    ResolutionStepView,
     ResolutionView,
-    ResolveRequest,
     TierCeiling,
     TierReason,
     TierRequest,
@@ -30,7 +30,7 @@ MAX_TIER_TEXT: Final = 200_000
 """Characters of a text whose tier is asked for in the inspector (`LimitError`)."""
 
 
-def resolution(shelf: Shelf, allowed: Ceilings, asked: ResolveRequest) -> ResolutionView:
+def resolution(shelf: Shelf, allowed: Ceilings, asked: ResolutionRequest) -> ResolutionView:
     """Which template answers, in the tier that is granted, with every level that was tried.
 
     ``allowed`` is what is known of whoever asks, never what they say of themselves. Raises `FieldError`.
@@ -52,7 +52,7 @@ def resolution(shelf: Shelf, allowed: Ceilings, asked: ResolveRequest) -> Resolu
     found = resolve(wanted, catalogue)
     return ResolutionView(
         steps=tuple(
-            ResolutionStep(
+            ResolutionStepView(
                 level=step.level.value,
                 score=step.level.number,
                 candidate=None if step.tried is None else str(step.tried),

@@ -14,7 +14,7 @@ from innkeeper.prompt.machine import utc_now
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library import answers, records, rows, templates
 from innkeeper.service.inspector.library.room import LibraryRoom
-from innkeeper.service.inspector.views.answers import ResolutionView, ResolveRequest, TierRequest, TierView
+from innkeeper.service.inspector.views.answers import ResolutionRequest, ResolutionView, TierRequest, TierView
 from innkeeper.service.inspector.views.library import (
     BudgetRow,
     LibraryView,
@@ -161,7 +161,7 @@ def _allowed(visitor: Visitor) -> Ceilings:
     return Ceilings() if visitor.grant is None else visitor.grant.ceilings
 
 
-def resolve(request: ResolveRequest, scope: LibraryScope) -> ResolutionView:
+def resolve(request: ResolutionRequest, scope: LibraryScope) -> ResolutionView:
     """Which template answers a request."""
     return scope.room.look(lambda shelf: answers.resolution(shelf, _allowed(scope.visitor), request))
 

@@ -25,7 +25,7 @@ from innkeeper.service.inspector.views.templates import (
     LabelMove,
     PublishRequest,
     RollbackRequest,
-    TemplateContent,
+    TemplateContentView,
     TemplateFinding,
     TemplateSummary,
     TemplateVersionView,
@@ -129,12 +129,12 @@ def _version_view(version: TemplateVersion, labels: tuple[str, ...], newest: int
     )
 
 
-def content_of(version: TemplateVersion) -> TemplateContent:
+def content_of(version: TemplateVersion) -> TemplateContentView:
     """What its author wrote."""
-    names = TemplateContent.__struct_fields__
+    names = TemplateContentView.__struct_fields__
     return convert(
         {name: value for name, value in msgspec.to_builtins(DraftFile.of(version)).items() if name in names},
-        TemplateContent,
+        TemplateContentView,
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from innkeeper.service.inspector.views.library import TierName
 
 
-class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class ResolutionRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a template is wanted for. ``tier`` is what is asked for; what is granted depends on the operator."""
 
     use_case: str
@@ -23,7 +23,7 @@ class ResolveRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     lower_tier: bool = True
 
 
-class ResolutionStep(msgspec.Struct, frozen=True):
+class ResolutionStepView(msgspec.Struct, frozen=True):
     """A level that was tried: the key that it looks for, what came of it, and why. ``score``: 0 is nearest to the request."""
 
     level: str
@@ -37,7 +37,7 @@ class ResolutionStep(msgspec.Struct, frozen=True):
 class ResolutionView(msgspec.Struct, frozen=True, kw_only=True):
     """Which template answers, and the path to it. ``reasons`` say why an answer is a makeshift."""
 
-    steps: tuple[ResolutionStep, ...]
+    steps: tuple[ResolutionStepView, ...]
     name: str | None
     version: int | None
     level: str

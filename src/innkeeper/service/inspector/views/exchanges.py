@@ -8,13 +8,13 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from innkeeper.service.inspector.views.inspection import (
-    Inspection,
     InspectionFacts,
+    InspectionView,
     MessageView,
-    Origin,
-    Verdict,
+    OriginView,
+    VerdictView,
 )
-from innkeeper.service.inspector.views.workspace import Edit, FileView, Problem, SettingsPatch, Variation
+from innkeeper.service.inspector.views.workspace import Edit, FileView, ProblemView, SettingsChange, Variation
 
 
 class MessageChanges(msgspec.Struct, frozen=True):
@@ -28,22 +28,22 @@ class VerdictChanges(msgspec.Struct, frozen=True):
     """The verdicts as they differ from those before: how many there are, and those that are others, by index."""
 
     length: int
-    changed: dict[str, Verdict]
+    changed: dict[str, VerdictView]
 
 
 class OriginChanges(msgspec.Struct, frozen=True):
     """The table of origins as it differs from the one before: how many there are, and those that are others, by index."""
 
     length: int
-    changed: dict[str, Origin]
+    changed: dict[str, OriginView]
 
 
 class InspectionUpdate(InspectionFacts, frozen=True, omit_defaults=True):
     """An inspection after the first of a connection: long lists may come as what changed in them."""
 
     messages: tuple[MessageView, ...] | UnsetType = UNSET
-    verdicts: tuple[Verdict, ...] | UnsetType = UNSET
-    origins: tuple[Origin, ...] | UnsetType = UNSET
+    verdicts: tuple[VerdictView, ...] | UnsetType = UNSET
+    origins: tuple[OriginView, ...] | UnsetType = UNSET
     messages_changed: MessageChanges | UnsetType = UNSET
     verdicts_changed: VerdictChanges | UnsetType = UNSET
     origins_changed: OriginChanges | UnsetType = UNSET
@@ -54,7 +54,7 @@ class LiveRequest(msgspec.Struct, frozen=True):
 
     serial: int
     edits: tuple[Edit, ...] = ()
-    settings: SettingsPatch | UnsetType = UNSET
+    settings: SettingsChange | UnsetType = UNSET
 
 
 class LiveReply(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class LiveFailure(msgspec.Struct, frozen=True):
     """Why there is no inspection of the newest state."""
 
     serial: int
-    error: Problem
+    error: ProblemView
     files: tuple[FileView, ...] = ()
 
 
@@ -151,4 +151,4 @@ class TalkEnd(msgspec.Struct, frozen=True):
     """A whole answer, and the plan that made it."""
 
     message: str
-    plan: Inspection
+    plan: InspectionView

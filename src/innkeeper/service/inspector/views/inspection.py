@@ -6,13 +6,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from innkeeper.service.inspector.views.workspace import Finding, Path
+from innkeeper.service.inspector.views.workspace import FindingView, Path
 
 COLOURS: Final = 12
 """How many colours origins have."""
 
 
-class Origin(msgspec.Struct, frozen=True):
+class OriginView(msgspec.Struct, frozen=True):
     """Where text came from: a kind of asset, and where it is known the place in a file. ``colour`` is 0 to 11."""
 
     file: str | None
@@ -22,7 +22,7 @@ class Origin(msgspec.Struct, frozen=True):
     colour: int
 
 
-class Piece(msgspec.Struct, frozen=True):
+class PieceView(msgspec.Struct, frozen=True):
     """A run of text and its origin, an index into the table of origins."""
 
     text: str
@@ -63,7 +63,7 @@ class MessageView(msgspec.Struct, frozen=True):
     group: str
     tokens: int
     depth: int | None
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PieceView, ...]
     attachments: tuple[str, ...] = ()
 
 
@@ -106,7 +106,7 @@ class TimedEffect(msgspec.Struct, frozen=True):
     until: int | None
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
     """Why an entry is in the prompt or the first rule that kept it out. ``index`` is its place among the verdicts."""
 
     id: str
@@ -152,15 +152,15 @@ class InspectionFacts(msgspec.Struct, frozen=True):
     groups: tuple[TokenGroup, ...]
     lore: LoreView
     trims: tuple[Trim, ...]
-    notes: tuple[Finding, ...]
+    notes: tuple[FindingView, ...]
 
 
-class Inspection(InspectionFacts, frozen=True):
+class InspectionView(InspectionFacts, frozen=True):
     """A prompt and why it is as it is."""
 
-    origins: tuple[Origin, ...]
+    origins: tuple[OriginView, ...]
     messages: tuple[MessageView, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[VerdictView, ...]
 
 
 class WireRange(msgspec.Struct, frozen=True):
@@ -178,10 +178,10 @@ class Wire(msgspec.Struct, frozen=True):
     body: Any
     text: str | None
     pretty: str
-    lost: tuple[Finding, ...]
+    lost: tuple[FindingView, ...]
     stop: tuple[str, ...]
     fingerprint: str
     ranges: tuple[WireRange, ...]
-    origins: tuple[Origin, ...]
+    origins: tuple[OriginView, ...]
     curl: str
     python: str

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from innkeeper.service.inspector.views.workspace import Problem
+from innkeeper.service.inspector.views.workspace import ProblemView
 
 TierName = Literal["sfw", "nsfw"]
 
@@ -44,7 +44,7 @@ class LibraryView(msgspec.Struct, frozen=True):
     ceiling: TierName
     policy: str
     counts: LibraryCounts
-    problem: Problem | None = None
+    problem: ProblemView | None = None
 
 
 class ModelRow(msgspec.Struct, frozen=True, kw_only=True):

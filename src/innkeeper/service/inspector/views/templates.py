@@ -51,7 +51,7 @@ class TemplateVariable(Variable, frozen=True, kw_only=True, omit_defaults=True, 
     """A variable that a template declares. ``fence`` sets its value off as data."""
 
 
-class TemplateContent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TemplateContentView(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an author writes. Parts and the parent are pinned, by name and version."""
 
     use_case: str
@@ -88,7 +88,7 @@ class TemplateView(msgspec.Struct, frozen=True, kw_only=True):
     versions: tuple[TemplateVersionView, ...]
     moves: tuple[LabelMove, ...]
     version: int
-    content: TemplateContent
+    content: TemplateContentView
     sha256: str
     findings: tuple[TemplateFinding, ...]
     tokens: int | None
@@ -101,7 +101,7 @@ class DraftRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     With ``check`` nothing is kept: the answer says what would be wrong with it. Equal content makes no new version.
     """
 
-    content: TemplateContent
+    content: TemplateContentView
     base: int | None = None
     note: str = ""
     title: str = ""

@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 """A place in a document."""
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ProblemView(msgspec.Struct, frozen=True):
     """Why something was not done: a kind of error, a sentence, how to mend it, and where."""
 
     code: str
@@ -28,11 +28,11 @@ class Problem(msgspec.Struct, frozen=True):
     where: str | None = None
 
 
-def problem_of(error: InnkeeperError) -> Problem:
+def problem_of(error: InnkeeperError) -> ProblemView:
     """An error as the page shows it."""
     facts = error.to_dict()
     where = str(error.where) if error.where is not None and str(error.where) else None
-    return Problem(facts["kind"], facts["message"], facts.get("hint"), where)
+    return ProblemView(facts["kind"], facts["message"], facts.get("hint"), where)
 
 
 def problem_body(error: InnkeeperError) -> bytes:
@@ -40,7 +40,7 @@ def problem_body(error: InnkeeperError) -> bytes:
     return msgspec.json.encode({"error": problem_of(error)})
 
 
-class Finding(msgspec.Struct, frozen=True):
+class FindingView(msgspec.Struct, frozen=True):
     """Something to know about a place in a file, or about the prompt. ``fix`` is an edit that mends it, where one is safe."""
 
     severity: Literal["error", "warning", "note"]
@@ -77,7 +77,7 @@ class FileView(msgspec.Struct, frozen=True):
     changed: bool
     writable: bool
     picture: bool
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FindingView, ...] = ()
 
 
 class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     used: tuple[str, ...] = ()
 
 
-class SettingsPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class SettingsChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Some of the settings: those that are not left out."""
 
     tavern: str | UnsetType = UNSET
@@ -118,7 +118,7 @@ class SettingsPatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class Variation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The workspace with other settings; with ``saved``, its files as they were saved and not as edited."""
 
-    settings: SettingsPatch | UnsetType = UNSET
+    settings: SettingsChange | UnsetType = UNSET
     saved: bool = False
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, InnkeeperError
-from innkeeper.service.inspector.views.workspace import Finding
+from innkeeper.service.inspector.views.workspace import FindingView
 from innkeeper.taverns import build
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Carried:
     """The states of one workspace's chat. ``note`` says what of the last one asked for is not as a session would have it."""
 
     def __init__(self) -> None:
-        self.note: Finding | None = None
+        self.note: FindingView | None = None
         self._facts: dict[str, Any] = {}
         self._header: Any = None
         self._states: dict[int, tuple[Any, tuple[Any, Any]]] = {}
@@ -62,7 +62,7 @@ class Carried:
         turns = [index for index, message in enumerate(chat.messages) if message.role == "user" and not message.hidden]
         if len(turns) > MAX_CARRIED:
             text = f"only the last {MAX_CARRIED} turns were built again for what they left"
-            self.note = Finding("note", "turns", text)
+            self.note = FindingView("note", "turns", text)
         wanted, first = set(turns[-MAX_CARRIED:]), turns[-MAX_CARRIED] if len(turns) > MAX_CARRIED else 0
         key, state = first, (None, request.variables)
         for index, message in enumerate(chat.messages):
@@ -84,7 +84,7 @@ class Carried:
         try:
             plan = build(asked)
         except InnkeeperError as error:
-            self.note = Finding("warning", "turns", f"the turn of message {index} cannot be built: {error.message}")
+            self.note = FindingView("warning", "turns", f"the turn of message {index} cannot be built: {error.message}")
             return state
         return plan.carry, plan.variables
 

@@ -11,7 +11,7 @@ from innkeeper.content.json.record import as_flag, as_integer, as_number, as_rol
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.spellings.reading import CARD_FIELDS, EXTENSION_FIELDS, SHARED_FIELDS, WORLD_FIELDS
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.inspector.views.workspace import Edit, Finding, Path
+from innkeeper.service.inspector.views.workspace import Edit, FindingView, Path
 from innkeeper.service.inspector.workspace.edits import existing, text_path
 from innkeeper.taverns.asset_fields import AssetFields
 
@@ -27,9 +27,9 @@ class Linted:
     """What looking for dead entries and the like came to, by the file and the asset that it held then."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Any, tuple[Finding, ...]]] = {}
+        self._known: dict[str, tuple[Any, tuple[FindingView, ...]]] = {}
 
-    def findings(self, file: WorkingFile) -> tuple[Finding, ...]:
+    def findings(self, file: WorkingFile) -> tuple[FindingView, ...]:
         """What is known of a file as it is now."""
         asset, findings = self._known.get(file.id, (None, ()))
         return findings if asset is file.asset else ()
@@ -46,7 +46,7 @@ class Linted:
         return bool(new)
 
 
-def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[Finding]:
+def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[FindingView]:
     from innkeeper.lore.lint import RESTATED
     from innkeeper.taverns.silly.linting import lint_fields
 
@@ -55,15 +55,17 @@ def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[F
         fields.put(file.asset, file.name)
         found = lint_fields(fields.fields, preset, model)
     except InnkeeperError as error:
-        return [Finding("note", error.kind, error.message, error.hint, file.id)]
+        return [FindingView("note", error.kind, error.message, error.hint, file.id)]
     return [finding_view(file, one) for one in found if one.rule not in RESTATED]
 
 
-def finding_view(file: WorkingFile, finding: ContentFinding) -> Finding:
+def finding_view(file: WorkingFile, finding: ContentFinding) -> FindingView:
     """A finding as the page shows it beside its field."""
     severity: Any = _SEVERITIES[finding.level]
     path = _place(file, finding.path)
-    return Finding(severity, finding.rule, finding.message, finding.hint, file.id, path, _mend_of(file, finding, path))
+    return FindingView(
+        severity, finding.rule, finding.message, finding.hint, file.id, path, _mend_of(file, finding, path)
+    )
 
 
 def _place(file: WorkingFile, text: str) -> Path:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from innkeeper.service.inspector.views.inspection import Origin
+from innkeeper.service.inspector.views.inspection import OriginView
 
 
 class Known:
     """What `innkeeper.service.inspector.inspection` made last."""
 
     def __init__(self) -> None:
-        self.origins: list[Origin] = []
+        self.origins: list[OriginView] = []
         """The table of origins."""
         self.numbers: dict[Any, int] = {}
         """The place of each origin in it."""

@@ -9,7 +9,7 @@ import msgspec
 
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError, UsageError
-from innkeeper.service.inspector.views.workspace import Kind, SettingsPatch, SettingsView
+from innkeeper.service.inspector.views.workspace import Kind, SettingsChange, SettingsView
 from innkeeper.service.inspector.workspace.working import WorkingFile
 
 TAVERN: Final = "silly"
@@ -72,7 +72,7 @@ def settings_fields(settings: SettingsView) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def patched(settings: SettingsView, patch: SettingsPatch) -> SettingsView:
+def patched(settings: SettingsView, patch: SettingsChange) -> SettingsView:
     """The settings with those of a patch in their place. Raises `UsageError` for a turn below 0."""
     changes: Mapping[str, Any] = {
         name: value for name in patch.__struct_fields__ if (value := getattr(patch, name)) is not msgspec.UNSET

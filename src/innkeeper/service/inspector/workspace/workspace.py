@@ -14,7 +14,7 @@ from innkeeper.prompt.errors import LimitError
 from innkeeper.service.inspector.views.workspace import (
     FileView,
     Path,
-    SettingsPatch,
+    SettingsChange,
     SettingsView,
     Variation,
     Workspace,
@@ -60,7 +60,7 @@ class OpenWorkspace:
         self,
         title: str,
         files: Iterable[WorkingFile],
-        settings: SettingsPatch | None = None,
+        settings: SettingsChange | None = None,
         *,
         now: str = "",
         every: bool = False,
@@ -143,7 +143,7 @@ class OpenWorkspace:
 
     # ---------------------------------------------------------------------------------------------------------- changes
 
-    def change(self, patch: SettingsPatch) -> None:
+    def change(self, patch: SettingsChange) -> None:
         """Have other settings. Raises `UnknownNameError` for a file or tavern that is not there."""
         from innkeeper.taverns import TAVERNS
 
