@@ -333,7 +333,7 @@ def note_of(value: Any) -> AuthorsNote:
     fields = {
         key: item for key, item in (value or {}).items() if key in AuthorsNote.__struct_fields__ and item is not None
     }
-    if isinstance(fields.get("position"), str) and not _is_number(fields["position"]):
+    if isinstance(fields.get("position"), str) and not fields["position"].strip().lstrip("-").isdecimal():
         fields["position"] = _NOTE_POSITIONS.get(InjectionPosition.of(fields["position"]), fields["position"])
     if isinstance(role := fields.get("role"), str):
         fields["role"] = _NOTE_ROLES.get(role.strip().lower(), role)
@@ -341,10 +341,6 @@ def note_of(value: Any) -> AuthorsNote:
         return convert(fields, AuthorsNote, strict=False)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise ConfigError(f"authors_note: {error}", where=Where(asset="settings", path="authors_note")) from error
-
-
-def _is_number(text: str) -> bool:
-    return text.strip().lstrip("-").isdecimal()
 
 
 def _member(item: Any) -> Member:

@@ -99,7 +99,9 @@ def _message(turn: Turn, report: Report) -> dict[str, Any]:
     if turn.calls:
         message["tool_calls"] = [_call(call, turn, report) for call in turn.calls]
     if turn.role == TOOL:
-        message |= _answered(turn)
+        name = turn.tool or turn.name
+        named = {"tool_name": name} if name else {}
+        message |= {**named, **({"tool_call_id": turn.call_id} if turn.call_id else {})}
     return message
 
 
@@ -107,9 +109,3 @@ def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
     if call.signature:
         report.loss("a tool call's signature is not sent", turn.index)
     return {"id": call.id, "function": {"name": call.name, "arguments": call.object(report, turn.index)}}
-
-
-def _answered(turn: Turn) -> dict[str, str]:
-    name = turn.tool or turn.name
-    named = {"tool_name": name} if name else {}
-    return {**named, **({"tool_call_id": turn.call_id} if turn.call_id else {})}

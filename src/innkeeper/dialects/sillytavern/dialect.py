@@ -137,7 +137,9 @@ def _request(
     texts = {"placeholder": options.get("placeholder"), "tool_call": options.get("tool_call_text")}
     plain = list(map(_plain, messages))
     if any(rule.no_system for rule in rules):
-        plain = _as_user(plain, report)
+        if any(message["role"] == "system" for message in plain):
+            report.repair("system messages were sent as the user's: the model takes none")
+        plain = [{**message, "role": "user"} if message["role"] == "system" else message for message in plain]
     if any(rule.no_own_pictures for rule in rules):
         plain = _without_own_pictures(plain, report)
     conversion = ChatConversion(
@@ -181,12 +183,6 @@ def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], ru
     if source in _TOOLLESS or any(rule.no_tools for rule in rules):
         return False
     return (options.get("model_list") or EMPTY).get("tools") is not False
-
-
-def _as_user(messages: list[RawMessage], report: Report) -> list[RawMessage]:
-    if any(message["role"] == "system" for message in messages):
-        report.repair("system messages were sent as the user's: the model takes none")
-    return [{**message, "role": "user"} if message["role"] == "system" else message for message in messages]
 
 
 def _without_own_pictures(messages: list[RawMessage], report: Report) -> list[RawMessage]:

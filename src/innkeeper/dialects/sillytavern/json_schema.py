@@ -46,17 +46,14 @@ class _Inlining:
             return [self.value(item, within) for item in value]
         if not isinstance(value, dict):
             return value
-        name = _referred(value.get("$ref"))
+        reference = value.get("$ref")
+        prefix = "#/$defs/"
+        name = reference.removeprefix(prefix) if isinstance(reference, str) and reference.startswith(prefix) else None
         if name is None:
             return {key: self.value(item, within) for key, item in value.items() if key not in ("$schema", "$defs")}
         if name in within or name not in self._definitions:
             return {}
         return self.value(self._definitions[name], (*within, name))
-
-
-def _referred(reference: Any) -> str | None:
-    prefix = "#/$defs/"
-    return reference.removeprefix(prefix) if isinstance(reference, str) and reference.startswith(prefix) else None
 
 
 _NOT_FOR_GOOGLE: Final = frozenset({"default", "additionalProperties", "exclusiveMinimum", "propertyNames"})
@@ -75,13 +72,13 @@ def _without(value: Any) -> Any:
     return {key: _without(item) for key, item in value.items() if key not in _NOT_FOR_GOOGLE}
 
 
-def _strict(request: ProviderRequest) -> bool:
-    return request.schema.get("strict") is not False
-
-
 def _named(request: ProviderRequest) -> dict[str, Any]:
     schema = request.schema
-    return {"name": schema.get("name"), "strict": _strict(request), "schema": inlined(schema["value"])}
+    return {
+        "name": schema.get("name"),
+        "strict": request.schema.get("strict") is not False,
+        "schema": inlined(schema["value"]),
+    }
 
 
 def _described(request: ProviderRequest) -> dict[str, Any]:

@@ -43,7 +43,10 @@ def _message(raw: Any, index: int) -> dict[str, Any]:
         raise bad_message(index, ".name", "a name is text")
     message["content"] = _content(message.get("content"), index)
     if "tool_calls" in message:
-        message["tool_calls"] = _calls(message["tool_calls"], index)
+        calls = message["tool_calls"]
+        if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
+            raise bad_message(index, ".tool_calls", "tool calls are a list of objects")
+        message["tool_calls"] = [dict(call) for call in calls]
     return message
 
 
@@ -61,12 +64,6 @@ def _part(part: Any, index: int, part_index: int) -> dict[str, Any]:
     if part.get("type") == "text" and not isinstance(part.get("text") or "", str):
         raise bad_message(index, f".content[{part_index}].text", "the text of a part is text")
     return dict(part)
-
-
-def _calls(calls: Any, index: int) -> list[dict[str, Any]]:
-    if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
-        raise bad_message(index, ".tool_calls", "tool calls are a list of objects")
-    return [dict(call) for call in calls]
 
 
 def part_text(part: Mapping[str, Any]) -> str | None:

@@ -212,7 +212,7 @@ def convert_book(book: Lorebook, state: State) -> dict[str, Any]:
 
 def _entry(entry: LorebookEntry, losses: dict[str, int]) -> dict[str, Any]:
     keys = [key for key in entry.keys if key.strip()]
-    searchable = [key for key in keys if not _is_unsayable(key)]
+    searchable = [key for key in keys if not (key.startswith("/") or any(part in key for part in _UNSAYABLE))]
     for what, is_lost in (
         ("keys that are patterns or have commas in them are not looked for", len(searchable) < len(keys)),
         ("keys are looked for as they are written, in the whole chat", bool(searchable) and not entry.constant),
@@ -234,10 +234,6 @@ def _entry(entry: LorebookEntry, losses: dict[str, int]) -> dict[str, Any]:
         "order": _DEFAULT_ORDER if entry.order is None else entry.order,
         "content": entry.content,
     }
-
-
-def _is_unsayable(key: str) -> bool:
-    return key.startswith("/") or any(part in key for part in _UNSAYABLE)
 
 
 def _placed(entry: LorebookEntry) -> str | None:

@@ -353,13 +353,10 @@ def inserted(messages: list[dict[str, Any]], candidates: list[EntryCandidate], c
         at = max(0, len(grown) - depth)
         charge("construction", (len(grown) - at) >> _MOVING_SHIFT)
         if depth < 0 and compat.negative_depth == "scrambled":
-            _one_by_one(grown, groups[depth], at)
+            # beyond the end list.insert appends: from the last to the first, each insertion brings the end nearer
+            group = groups[depth]
+            for message in reversed(group):
+                grown.insert(at, message)
         else:
             grown[at:at] = groups[depth]
     return grown
-
-
-def _one_by_one(grown: list[dict[str, Any]], group: list[dict[str, Any]], at: int) -> None:
-    """From the last to the first at a place beyond the end, which each insertion brings nearer."""
-    for message in reversed(group):
-        grown.insert(at, message)

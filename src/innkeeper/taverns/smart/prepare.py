@@ -263,7 +263,12 @@ def _entries(
     if removed:
         message = f"{removed} entries of the books are left out: the same ones came before"
         state.note(NoteKind.IGNORED, message, data={"entries": removed})
-        names = _names_of(selected, every, names)
+        # the book names of the entries that are left of `every`, in the same order
+        rest = zip(every, names, strict=True)
+        pairs = ((entry.get("id"), entry.get("content")) for entry in selected)
+        names = [
+            next((name for entry, name in rest if (entry.get("id"), entry.get("content")) == key), "") for key in pairs
+        ]
     return selected, names
 
 
@@ -277,13 +282,6 @@ def _own_book_name(character: Any, card: Character | None) -> str:
     if card is not None and card.book is not None:
         return card.book.name or f"{card.name}'s Lorebook"
     return _name(character.get("world_book")) if isinstance(character, Mapping) else ""
-
-
-def _names_of(entries: list[dict[str, Any]], every: list[dict[str, Any]], names: list[str]) -> list[str]:
-    """The books of the entries that are left of ``every``, in whose order they are."""
-    rest = zip(every, names, strict=True)
-    pairs = ((entry.get("id"), entry.get("content")) for entry in entries)
-    return [next((name for entry, name in rest if (entry.get("id"), entry.get("content")) == key), "") for key in pairs]
 
 
 _WIDE: Final = Compat(wide_books=True)

@@ -163,14 +163,10 @@ def _model_hint(state: State, settings: Mapping[str, Any]) -> tuple[str | None, 
         (state.request.model, "default"),
     ):
         if text := _text(value):
-            return _canonical(text), source
+            from innkeeper.tokens.table.models import canonical_model_hint
+
+            return canonical_model_hint(text), source
     return None, None
-
-
-def _canonical(hint: str) -> str:
-    from innkeeper.tokens.table.models import canonical_model_hint
-
-    return canonical_model_hint(hint)
 
 
 def _counter(state: State, settings: Mapping[str, Any]) -> tuple[TokenCounter | None, str | None]:

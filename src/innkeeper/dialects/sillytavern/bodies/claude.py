@@ -114,7 +114,10 @@ def _tools(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
     if tools and request.server.claude.enable_system_prompt_cache:
         tools[-1]["cache_control"] = request.server.claude.mark
     if request.schema and not request.model.startswith(_FORMATS):
-        tools.append(_schema_tool(request.schema))
+        about = request.schema.get("description") or "Well-formed JSON object"
+        tools.append(
+            {"name": request.schema.get("name"), "description": about, "input_schema": inlined(request.schema["value"])}
+        )
         chosen = {"tool_choice": {"type": "tool", "name": request.schema.get("name")}}
     if request.searches and traits.searches:
         tools.insert(0, {"type": "web_search_20250305", "name": "web_search"})
@@ -134,11 +137,6 @@ def _choice(choice: Any) -> dict[str, Any]:
 def _tool(function: dict[str, Any]) -> dict[str, Any]:
     described = {"description": function["description"]} if "description" in function else {}
     return {"name": function["name"], **described, "input_schema": function["parameters"]}
-
-
-def _schema_tool(schema: Mapping[str, Any]) -> dict[str, Any]:
-    about = schema.get("description") or "Well-formed JSON object"
-    return {"name": schema.get("name"), "description": about, "input_schema": inlined(schema["value"])}
 
 
 def _output(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
@@ -212,7 +210,9 @@ def convert_claude(
     if prefill:
         messages.append({"role": "assistant", "content": [_text(prefill.rstrip())]})
     if not use_tools:
-        messages = [_without_tools(conversion, message) for message in messages]
+        messages = [
+            {**message, "content": [_as_text(conversion, part) for part in message["content"]]} for message in messages
+        ]
     return {"messages": _merged(conversion, messages), "systemPrompt": system}
 
 
@@ -250,19 +250,15 @@ def _converted(conversion: ChatConversion, index: int) -> RawMessage:
     message = conversion.messages[index]
     rest = {key: value for key, value in message.items() if key not in ("name", "tool_calls", "tool_call_id")}
     if "tool_calls" in message:
-        return {**rest, "content": _calls(conversion, message, index)}
+        if message["content"]:
+            conversion.report.loss("the text of a message that calls tools is not sent", index)
+        return {**rest, "content": [_call(call, index) for call in message["tool_calls"]]}
     if message["role"] == "tool":
         return {**rest, "role": "user", "content": [_result(message, index)]}
     if message["role"] == "system":
         conversion.report.repair("a system message was sent as the user's", index)
         return {**rest, "role": "user", "content": _example(conversion, message, index)}
     return {**rest, "content": _contents(conversion, message, index)}
-
-
-def _calls(conversion: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
-    if message["content"]:
-        conversion.report.loss("the text of a message that calls tools is not sent", index)
-    return [_call(call, index) for call in message["tool_calls"]]
 
 
 def _call(call: RawMessage, index: int) -> RawMessage:
@@ -335,10 +331,6 @@ def _next_user(messages: list[RawMessage], start: int) -> RawMessage:
         messages.append(user)
     user["content"] = list(user["content"])
     return user
-
-
-def _without_tools(conversion: ChatConversion, message: RawMessage) -> RawMessage:
-    return {**message, "content": [_as_text(conversion, part) for part in message["content"]]}
 
 
 def _as_text(conversion: ChatConversion, part: RawMessage) -> RawMessage:

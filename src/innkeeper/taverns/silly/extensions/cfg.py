@@ -61,7 +61,7 @@ def guidance_of(settings: Record, metadata: Record, filename: str, *, in_group: 
     ending. A record of a character without a scale counts: it is sent as 1, with its texts.
     """
     records = _records(settings, metadata, filename)
-    level = _level(records, metadata, in_group=in_group)
+    level = next((level for level in _asked(metadata, in_group=in_group) if _asks(level, records[level])), None)
     if level is None:
         return None
     scale = records[level].get(_SCALE[level])
@@ -104,11 +104,6 @@ def _records(settings: Record, metadata: Record, filename: str) -> dict[Guidance
         GuidanceLevel.CHARACTER: next((one for one in own if one.get("name") == filename), EMPTY),
         GuidanceLevel.GLOBAL: everywhere if isinstance(everywhere, Mapping) else EMPTY,
     }
-
-
-def _level(records: Mapping[GuidanceLevel, Record], metadata: Record, *, in_group: bool) -> GuidanceLevel | None:
-    """The first level that asks for guidance."""
-    return next((level for level in _asked(metadata, in_group=in_group) if _asks(level, records[level])), None)
 
 
 def _asked(metadata: Record, *, in_group: bool) -> Iterator[GuidanceLevel]:

@@ -112,7 +112,7 @@ def recalled(
     indices, moved, stays = {line.index for line in recalled_lines}, list[Line](), False
     for line in lines:
         stays = line.index not in indices or (
-            neighbours_stay and not stays and bool(moved) and _is_next(moved[-1], line, lines)
+            neighbours_stay and not stays and bool(moved) and lines[lines.index(line) - 1] is moved[-1]
         )
         if not stays:
             moved.append(line)
@@ -120,11 +120,6 @@ def recalled(
     return Recalled(
         lines=tuple(line for line in lines if line.index not in gone), matches=recalled_lines[::-1], moved=tuple(moved)
     )
-
-
-def _is_next(one: Line, other: Line, lines: tuple[Line, ...]) -> bool:
-    """Whether one line stands right before the other."""
-    return lines[lines.index(other) - 1] is one
 
 
 def chat_injection(settings: VectorSettings, recalled_lines: Sequence[Line]) -> Injection | None:

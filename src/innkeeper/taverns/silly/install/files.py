@@ -128,7 +128,8 @@ class UserFolder:
             data = self.data(*parts)
             tree = None if data is None else decode_json(data, self.limits, name=name, keys_limit=keys_limit)
         except (InputError, MissingFileError) as error:
-            self.note(f"{error.message}; read as if it were not there", at=_path(error, name))
+            line = error.where.line if error.where is not None else None
+            self.note(f"{error.message}; read as if it were not there", at=name if line is None else f"{name}:{line}")
             return None
         if tree is not None and not isinstance(tree, dict):
             self.note("this is not a JSON object; read as if it were not there", at=name)
@@ -138,11 +139,6 @@ class UserFolder:
 
 def _is_name(part: str) -> bool:
     return part not in ("", ".", "..") and not _FORBIDDEN & set(part) and len(part.encode(errors="replace")) <= _LONGEST
-
-
-def _path(error: InputError | MissingFileError, name: str) -> str:
-    line = error.where.line if error.where is not None else None
-    return name if line is None else f"{name}:{line}"
 
 
 def user_folder(path: str | Path, user: str | None = None, *, limits: Limits = LIMITS) -> UserFolder:

@@ -81,7 +81,9 @@ def _run_macro_expansion(state: State, _config: NoConfig) -> None:
     scene = scene_of(state)
     instruct = instruct_of(scene)
     note_calls(state, scene.lines, "a text prompt has no place for them")
-    chat = _utterances(scene)
+    # newest first; tool calls are not text
+    nameless = "" if instruct_of(scene) is None else scene.inputs.char
+    chat = [_of_line(scene, line, nameless) for line in spoken_lines(reversed(scene.lines))]
     lines: list[TextLine] = []
     alignment: list[TextLine | None] = []
     scene.order.follow(
@@ -100,12 +102,6 @@ def _run_macro_expansion(state: State, _config: NoConfig) -> None:
 
 NOTHING: Final = Utterance(role="assistant", name="", text="", source="reply")
 """The line of a chat without any: the reply is opened on it."""
-
-
-def _utterances(scene: Scene) -> list[Utterance]:
-    """The lines, newest first; tool calls are not text."""
-    nameless = "" if instruct_of(scene) is None else scene.inputs.char
-    return [_of_line(scene, line, nameless) for line in spoken_lines(reversed(scene.lines))]
 
 
 def _of_line(scene: Scene, line: Line, nameless: str) -> Utterance:

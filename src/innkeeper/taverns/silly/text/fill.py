@@ -104,20 +104,16 @@ def fill(parts: TextParts) -> TextFill:
     """Choose what is in."""
     taken: list[int] = []
     lines = parts.history.lines
-    injected = _injected(parts)
+    # the indices of texts at depths; a text that is continued does not count as a line of its own
+    indices = [index for index, line in enumerate(parts.history.lines) if line.utterance.is_injected]
+    late = parts.history.continued is not None and parts.history.lines[0].utterance.source == "post_history"
+    injected = [index - 1 for index in indices] if late else indices
     others = set(range(len(lines))) - set(injected)
     _take(parts, sorted(others), _take(parts, injected, parts.base(), taken), taken)
     aligned = parts.history.alignment is not None and not lines[max(taken, default=0)].utterance.is_user
     chat = "".join(lines[index].text for index in taken)
     examples = _examples(parts, parts.base(parts.alignment + chat if aligned else chat))
     return _fitted(parts, TextFill(lines=tuple(sorted(taken)), examples=examples, aligned=aligned))
-
-
-def _injected(parts: TextParts) -> list[int]:
-    """The places of texts at depths."""
-    indices = [index for index, line in enumerate(parts.history.lines) if line.utterance.is_injected]
-    late = parts.history.continued is not None and parts.history.lines[0].utterance.source == "post_history"
-    return [index - 1 for index in indices] if late else indices
 
 
 def _take(parts: TextParts, indices: Iterable[int], used: int, taken: list[int]) -> int:

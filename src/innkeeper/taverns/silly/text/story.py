@@ -113,16 +113,13 @@ def story_string(scene: Scene, values: dict[str, str]) -> str:
 
     template = settings_of(scene).context.story_string
     try:
-        filled = render_handlebars(template, values, lambda name: _macro(scene, name))
+        filled = render_handlebars(
+            template, values, lambda name: "{{trim}}" if name == "trim" else scene.expand(f"{{{{{name}}}}}")
+        )
     except InnkeeperError as error:
         raise error.at(asset="context template", path="story_string") from error
     story = scene.expand(filled).lstrip("\n")
     return story if not story or story.endswith("\n") or not _breaks(scene) else story + "\n"
-
-
-def _macro(scene: Scene, name: str) -> str:
-    """An unknown name is a macro; ``{{trim}}`` waits for the whole text."""
-    return "{{trim}}" if name == "trim" else scene.expand(f"{{{{{name}}}}}")
 
 
 def _breaks(scene: Scene) -> bool:
