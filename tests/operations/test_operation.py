@@ -14,7 +14,8 @@ from innkeeper.operations.library.decisions import EVALUATE, RESOLVE
 from innkeeper.operations.tasks.character import SUGGEST, CharacterSuggestions
 from innkeeper.operations.tasks.suggestions import KEYS
 from innkeeper.prompt.errors import UsageError
-from innkeeper.service.tasks.operations import OPERATIONS, described
+from innkeeper.service.http import HttpPath, described
+from innkeeper.service.paths import TASKS
 from tests.service.tasks.served import entered, served
 from tests.shared import ROOT
 
@@ -90,9 +91,10 @@ def test_the_page_on_adding_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     code = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)[0]
     space: dict[str, Any] = {"__name__": "example"}
     exec(compile(code, str(PAGE), "exec"), space)  # noqa: S102 - the page's own example
-    monkeypatch.setitem(OPERATIONS, "count", space["COUNT"])
+    path = HttpPath(space["COUNT"], space["COUNT"].path, log="count")
+    monkeypatch.setattr("innkeeper.service.tasks.surface.TASKS", (*TASKS, path))
 
-    description = described([space["COUNT"]])
+    description = described([path])
     assert description.paths["/v1/texts:count"]["post"]["summary"] == "Count the words of a text."
     assert description.schemas["CountWords"]["required"] == ["text"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from types import UnionType
-from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -27,12 +27,18 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
 
     ``name`` is a subject and a verb (``tier.evaluate``). ``run`` takes a request, which is a struct, and a `Scope`; the first
     line of its docstring is the summary. ``aliases`` are other spellings of a field, which are read where the field's own name
-    has no value; a list that has the own name too is read in its order.
+    has no value; a list that has the own name too is read in its order. ``beneath`` names a field that is an object, too: the
+    fields which that has are read there where the body has no value. With ``lax`` numbers may be texts. ``whole`` names a
+    field that is all of the body which other fields do not name. ``examples`` are bodies that are answered.
     """
 
     name: str
     run: Callable[[Any, Scope], Awaitable[Any]]
     aliases: Mapping[str, tuple[str, ...]] = EMPTY
+    beneath: str = ""
+    lax: bool = False
+    whole: str = ""
+    examples: tuple[Mapping[str, Any], ...] = ()
 
     @cached_property
     def request(self) -> type[msgspec.Struct]:
@@ -43,7 +49,7 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def reply(self) -> Any:
-        """The type of the reply."""
+        """The type of the reply; of a reply that is given as it comes, an `AsyncGenerator` of `ServerEvent`."""
         return get_type_hints(self.run, include_extras=True)["return"]
 
     @property
@@ -56,37 +62,113 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
         """The first line of the docstring of ``run``."""
         return (self.run.__doc__ or self.name).strip().splitlines()[0]
 
-    def read(self, body: Mapping[str, Any]) -> Any:
+    def read(self, body: Mapping[str, Any], *, lax: bool = False) -> Any:
         """The request in a JSON object. Raises `UsageError`, as `read_body` does."""
-        return read_body(self.request, body, self.aliases)
+        if self.whole:
+            named = {name: body[name] for name in self.request.__struct_fields__ if name in body and name != self.whole}
+            body = {**named, self.whole: {name: value for name, value in body.items() if name not in named}}
+        return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax)
 
     async def __call__(self, body: Mapping[str, Any], scope: Scope) -> Any:
         """Read a body, run, and return the reply as plain data. Raises `UsageError`, and what ``run`` raises."""
-        return msgspec.to_builtins(await self.run(self.read(body), scope), enc_hook=dict)
+        return plain(await self.run(self.read(body), scope))
 
 
-def read_body(kind: type[S], body: Mapping[str, Any], aliases: Mapping[str, tuple[str, ...]] = EMPTY) -> S:
-    """A struct in a JSON object. Null is left out; keys that no field names are ignored.
+def plain(reply: Any) -> Any:
+    """A reply as plain data."""
+    return msgspec.to_builtins(reply, enc_hook=dict)
+
+
+class Blob(msgspec.Struct, frozen=True):
+    """A reply that is bytes, such as a picture; ``sha256`` where it never changes."""
+
+    data: bytes
+    media_type: str
+    sha256: str = ""
+
+
+Row = dict[str, Any]
+"""A row of the library as its owner sees it."""
+
+
+class RowList(TypedDict):
+    """Rows of the library."""
+
+    object: Literal["list"]
+    data: list[Row]
+
+
+class Deleted(TypedDict):
+    """What is gone now."""
+
+    id: str
+    deleted: Literal[True]
+
+
+def listing_limit(limit: int) -> int:
+    """How many rows a list gives where so many are asked for."""
+    return min(200, max(1, limit))
+
+
+def read_body(
+    kind: type[S],
+    body: Mapping[str, Any],
+    aliases: Mapping[str, tuple[str, ...]] = EMPTY,
+    beneath: str = "",
+    *,
+    lax: bool = False,
+) -> S:
+    """A struct in a JSON object. Null is left out; keys that no field names are ignored, unless the struct forbids them.
 
     Raises `UsageError` with the path of the first field that does not fit.
     """
     values: dict[str, Any] = {}
+    nested, inner = _nested(kind, body, beneath)
+    if kind.__struct_config__.forbid_unknown_fields:
+        names = [field.encode_name for field in msgspec.structs.fields(kind)]
+        _check_known(body, names)
     for field in msgspec.structs.fields(kind):
+        if field.name == beneath:
+            continue
         name = field.encode_name
         keys = aliases.get(field.name, ())
         for key in keys if name in keys else (name, *keys):
             # An empty text counts as absent, so that the next spelling is read; where no text is expected it is an error.
             value = body.get(key)
-            if value is None or (value == "" and _is_text(field.type)):
+            if value is None and field.name in inner:
+                value = nested.get(key)
+            if value is None or (value == "" and (lax or _is_text(field.type))):
                 continue
             try:
-                values[field.name] = convert(_without_surrogates(value), field.type)
+                values[field.name] = convert(
+                    value if _is_struct(field.type) else _without_surrogates(value), field.type, strict=not lax
+                )
             except msgspec.ValidationError as error:
                 raise _mismatch(key, error) from None
             break
         if field.required and field.name not in values:
             raise UsageError(f"{name} is needed", where=Where(path=name))
     return kind(**values)
+
+
+def _check_known(body: Mapping[str, Any], names: list[str]) -> None:
+    unknown = next((key for key in body if key not in names), None)
+    if unknown is not None:
+        hint = f"fields: {', '.join(names)}"
+        raise UsageError(f"there is no field {unknown!r:.60}", where=Where(path=unknown[:60]), hint=hint)
+
+
+def _nested(
+    kind: type[msgspec.Struct], body: Mapping[str, Any], name: str
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The object in a field of the body, and the fields that are read there, too."""
+    if not name:
+        return EMPTY, ()
+    nested = body.get(name)
+    if not isinstance(nested, (Mapping, type(None))):
+        raise UsageError(f"{name} must be an object", where=Where(path=name))
+    struct = next(each for each in get_args(get_type_hints(kind)[name]) if each is not type(None))
+    return nested or EMPTY, struct.__struct_fields__
 
 
 _WORDS: Final = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false",
@@ -107,6 +189,11 @@ def _mismatch(key: str, error: msgspec.ValidationError) -> UsageError:
 def _is_text(kind: Any) -> bool:
     """Whether a field holds a text: ``str``, annotated or with others beside it."""
     return kind is str or (get_origin(kind) in (Annotated, Union, UnionType) and any(map(_is_text, get_args(kind))))
+
+
+def _is_struct(kind: Any) -> bool:
+    """Whether a field holds a struct, which looks at its texts itself."""
+    return any(isinstance(each, type) and issubclass(each, msgspec.Struct) for each in (kind, *get_args(kind)))
 
 
 def _without_surrogates(value: Any) -> Any:

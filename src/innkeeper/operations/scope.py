@@ -8,8 +8,11 @@ import msgspec
 from msgspec import Meta
 
 if TYPE_CHECKING:
+    from innkeeper.jobs.media_jobs import MediaJobs
+    from innkeeper.library.db.owner import Owner
     from innkeeper.library.tier import Ceilings
     from innkeeper.operations.tasks.execution import TextTasks
+    from innkeeper.operations.workers import Registry
 
 
 class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,20 +29,40 @@ class Scope(Protocol):
     """What an operation may know of its caller, and what it works with."""
 
     @property
-    def owner(self) -> str:
-        """Who owns what the call stores."""
+    def owner(self) -> Owner:
+        """Who owns what the call stores, and whose rows it sees."""
 
     @property
     def ceilings(self) -> Ceilings:
         """The limits on the tier that the caller may ask for."""
 
     @property
-    def tasks(self) -> TextTasks:
-        """The text tasks, with the library and the models behind them."""
-
-    @property
     def number(self) -> str:
         """The number of the request; empty where it has none."""
 
+    @property
+    def idempotency_key(self) -> str | None:
+        """The caller's own word for the request: one that comes again with it has the result of the first."""
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long the caller waits for what is done behind the request."""
+
+    @property
+    def last_event(self) -> int:
+        """The number of the last event of a stream that the caller has; 0: none."""
+
+    async def tasks(self) -> TextTasks:
+        """The text tasks, with the library and the models behind them. Raises `UnavailableError`."""
+
+    async def jobs(self) -> MediaJobs:
+        """The jobs that make pictures and videos. Raises `UnavailableError`."""
+
+    async def workers(self) -> Registry:
+        """The workers of the library. Raises `UnavailableError`."""
+
     def terms(self, request: TaskTerms) -> dict[str, Any]:
         """The fields of a `TextTask` that follow from who calls, and from the terms of the request."""
+
+    def charge(self, operation: str, *, model: str, provider: str, cost: float | None) -> None:
+        """Charge work that is not an answer of a model, as a picture is, in US dollars."""

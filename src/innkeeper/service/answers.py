@@ -24,7 +24,6 @@ from innkeeper.inference.response.choices import Choice, ChoicesFold, ChoicesStr
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
-from innkeeper.inference.response.views import chat
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, json_bytes
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError, Models, answered
 from innkeeper.library.outside import MACHINE
@@ -33,7 +32,7 @@ from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.text import shorten
 from innkeeper.service.cancelling import Stop, unless_gone
-from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of
+from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of, openai_error
 from innkeeper.service.exchange import JSON
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.work import Ticket
@@ -381,7 +380,7 @@ def failure(error: InnkeeperError, envelope: Callable[[ErrorFacts], dict[str, An
 
 def with_errors(
     endpoint: Callable[[WebRequest], Awaitable[Response]],
-    envelope: Callable[[ErrorFacts], dict[str, Any]] = chat.envelope,
+    write: Callable[[InnkeeperError], dict[str, Any]] = openai_error,
 ) -> Callable[[WebRequest], Awaitable[Response]]:
     """The endpoint, with its errors in the log of calls and as replies: in OpenAI's shape, or in another."""
 
@@ -390,7 +389,7 @@ def with_errors(
             return await endpoint(web)
         except InnkeeperError as error:
             ticket_of(web).record.failed(error)
-            return failure(error, envelope)
+            return json_response(write(error), facts_of(error).status, error_headers(error))
 
     return call
 

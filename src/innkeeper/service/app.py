@@ -14,6 +14,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.lazy import install_line
@@ -246,7 +247,7 @@ def create_app(
 
     gate.observers = (log_call, metrics.observe, *spans())
     tables = [health_pages(readiness, metrics), gateway_pages(gateway, pool), *model_routes.tables(), prompts.pages()]
-    others = [gateway_description(gateway.state), RUN, *kept.descriptions]
+    others = chain([gateway_description(gateway.state), RUN], kept.descriptions())
     app = guarded_application(
         [
             *described_routes(tables, others, keyed=bool(checked.keys)),

@@ -69,6 +69,11 @@ def facts_of(error: InnkeeperError) -> ErrorFacts:
     return ErrorFacts(status, kind, code, f"{facts['message']}{hint}", (facts.get("where") or {}).get("path"))
 
 
+def openai_error(error: InnkeeperError) -> dict[str, Any]:
+    """An error as OpenAI has it."""
+    return chat.envelope(facts_of(error))
+
+
 def error_headers(error: InnkeeperError) -> dict[str, str]:
     """When to come back, where that is known, and that trying again is no use, where it is none."""
     headers = {}
@@ -80,7 +85,18 @@ def error_headers(error: InnkeeperError) -> dict[str, str]:
     return headers
 
 
-TOLD: Final = ("route_trace", "categories", "reasons", "estimate", "left", "skipped", "limit", "allowed", "refusal")
+TOLD: Final = (
+    "route_trace",
+    "categories",
+    "reasons",
+    "estimate",
+    "left",
+    "skipped",
+    "limit",
+    "allowed",
+    "refusal",
+    "missing_fields",
+)
 """What of an error's details callers of functions are told."""
 
 
@@ -89,6 +105,13 @@ def function_facts(error: InnkeeperError) -> dict[str, Any]:
     facts = error.to_dict()
     known = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
     return {**known, **{name: facts["details"][name] for name in TOLD if name in facts.get("details", {})}}
+
+
+def service_facts(error: InnkeeperError) -> dict[str, Any]:
+    """An error as OpenAI has it, with ``innkeeper.route_trace`` and the like beside it."""
+    details = error.to_dict().get("details", {})
+    more = {name: details[name] for name in TOLD if name in details}
+    return {**openai_error(error), "innkeeper": more} if more else openai_error(error)
 
 
 def refusal(path: str, error: InnkeeperError) -> HttpReply:

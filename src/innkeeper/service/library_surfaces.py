@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from starlette.routing import BaseRoute
 
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models
+from innkeeper.service.http import described
 from innkeeper.service.jobs.door import JobsDoor
 from innkeeper.service.openapi.document import Description
-from innkeeper.service.openapi.workers import WORKERS
+from innkeeper.service.paths import JOBS, WORKERS
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.surface import TaskSurface
@@ -35,10 +36,11 @@ class LibrarySurfaces:
         self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs, models)
         self.models = self._workers.models
 
-    @property
-    def descriptions(self) -> tuple[Description, ...]:
-        """Their part of the OpenAPI document."""
-        return (WORKERS, self._jobs.description, *self._tasks.descriptions)
+    def descriptions(self) -> Iterator[Description]:
+        """What the OpenAPI document says of them: made when it is asked for."""
+        yield described(WORKERS)
+        yield described(JOBS)
+        yield from self._tasks.descriptions()
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""

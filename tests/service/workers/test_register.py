@@ -7,21 +7,36 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import WorkerStore
+from innkeeper.service.guard.guard import Guard
+from innkeeper.service.guard.work import Gate
+from innkeeper.service.http import routes
+from innkeeper.service.paths import WORKERS
+from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Keys, Settings
 from innkeeper.service.workers.register import WorkerRegister
+
+
+def asked(register: WorkerRegister, settings: Settings) -> TestClient:
+    """A client of a register behind the guard."""
+    gate = Gate(calls=settings.max_calls, volume=settings.max_bodies, keys=settings.keys)
+    guard = Middleware(Guard, settings=settings, gate=gate)
+    app = Starlette(routes=routes(WORKERS, Resources(workers=register.workers)), middleware=[guard])
+    return TestClient(app, "http://127.0.0.1", headers={"x-api-key": "k"})
 
 
 class Registered:
     """A register with a client, and the store behind it."""
 
     def __init__(self, path: Path, **options: Any) -> None:
-        self.register = WorkerRegister(Settings(database=str(path), keys=Keys("k"), **options))
-        self.client = TestClient(Starlette(routes=self.register.routes()))
+        settings = Settings(database=str(path), keys=Keys("k"), **options).checked()
+        self.register = WorkerRegister(settings)
+        self.client = asked(self.register, settings)
         self.db = Database.open(path)
         self.store = WorkerStore(self.db)
 
@@ -139,7 +154,7 @@ def test_what_is_wrong(here: Registered) -> None:
 
 def test_no_database() -> None:
     """A service without a database has no workers, and says how it would have."""
-    client = TestClient(Starlette(routes=WorkerRegister(Settings()).routes()))
-    reply = client.get("/v1/workers")
+    settings = Settings().checked()
+    reply = asked(WorkerRegister(settings), settings).get("/v1/workers")
     assert reply.status_code == 503
     assert "--database" in reply.json()["error"]["message"]

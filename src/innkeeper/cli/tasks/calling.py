@@ -65,9 +65,9 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
     from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.guard.work import Gate, Ticket
     from innkeeper.service.record import CallRecord
+    from innkeeper.service.scope import CallScope, Resources
     from innkeeper.service.settings import Settings
     from innkeeper.service.shared_library import SharedLibrary
-    from innkeeper.service.tasks.calls import TaskCall
     from innkeeper.service.workers.routing import LibraryRouting
 
     settings = Settings(database=url)
@@ -79,25 +79,30 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
         ticket = Ticket(Gate(calls=1, volume=settings.max_body), "", CallRecord())
         ticket.grant = _grant(library, age_record)
         tasks = TextTasks(library, routing.routed)
+
+        async def opened() -> TextTasks:
+            return tasks
+
         with _pictures(library) as media:
-            return dict(await _function(function)(TaskCall(body, ticket, tasks, "", jobs=media)))
+            return dict(await _function(function)(CallScope(ticket, Resources(opened, media), body=body)))
     finally:
         await routing.close()
         shared.close()
 
 
 def _function(name: str) -> Run:
+    from innkeeper.operations.scenes.operations import COMPOSE, GENERATE
     from innkeeper.operations.tasks.character import SUGGEST
-    from innkeeper.service.tasks import enhancement, scenes, turns
-    from innkeeper.service.tasks.operations import runner
+    from innkeeper.operations.tasks.prompts import ENHANCE
+    from innkeeper.service.tasks import turns
 
     return {
-        "enhance-prompt": enhancement.enhanced,
-        "playground-chat": turns.spoken,
-        "roleplay-chat": turns.played,
-        "character-suggestions": runner(SUGGEST),
-        "generate-scene": scenes.made,
-        "compose-scene": scenes.composed,
+        "enhance-prompt": lambda scope: ENHANCE(scope.body, scope),
+        "playground-chat": lambda scope: turns.taken(scope, turns.playground),
+        "roleplay-chat": lambda scope: turns.taken(scope, turns.roleplay),
+        "character-suggestions": lambda scope: SUGGEST(scope.body, scope),
+        "generate-scene": lambda scope: GENERATE(scope.body, scope),
+        "compose-scene": lambda scope: COMPOSE(scope.body, scope),
     }[name]
 
 

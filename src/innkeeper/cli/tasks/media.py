@@ -105,20 +105,18 @@ def _own(text: str | None) -> Mapping[str, Any]:
 def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The job in this machine's library, carried out here unless it is only to be queued."""
     from innkeeper.jobs.limits import DEADLINE_SECONDS
-    from innkeeper.jobs.media import MediaRequest
     from innkeeper.jobs.media_jobs import MediaJobs, Terms
     from innkeeper.jobs.runner import Runner
-    from innkeeper.prompt.once import convert
-    from innkeeper.service.jobs.functions import function_reply, media_fields
+    from innkeeper.operations.jobs.functions import QUEUE, media_request, queued_job
 
     with opened(options["url"]) as library:
         jobs = MediaJobs(library)
         try:
-            request = convert(media_fields(body, provider), MediaRequest)
+            request = media_request(QUEUE.read(body), provider)
             job = jobs.submit(request, Terms(max_cost=options["max_cost"]))
             if not options["no_wait"]:
                 Runner(jobs).drain(DEADLINE_SECONDS, until=job.id)
-            return function_reply(jobs.get(job.id).to_dict())
+            return dict(queued_job(jobs.get(job.id).to_dict()))
         finally:
             jobs.wire.close()
 
@@ -142,12 +140,13 @@ def get_active_worker_url(worker_type: str, url: str | None, *, remote: str | No
 
 def _worker(body: Mapping[str, Any], url: str | None) -> dict[str, Any]:
     from innkeeper.library.db.connection import find_target
+    from innkeeper.operations.workers import active_worker
     from innkeeper.service.settings import Settings
     from innkeeper.service.workers.register import WorkerRegister
 
     target = find_target(url)
     register = WorkerRegister(Settings(database=url or str(target.path)))
     try:
-        return register.active(json.dumps(body).encode())
+        return dict(active_worker(register.workers().store, body["worker_type"]))
     finally:
         register.close()

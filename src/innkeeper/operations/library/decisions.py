@@ -66,21 +66,21 @@ async def evaluate(request: EvaluateTier, scope: Scope) -> EvaluatedTier:
     if wrong is not None:
         hint = f"names: {', '.join(sorted(_KINDS))}"
         raise UsageError(f"no text enters at {wrong!r:.60}", where=Where(path="texts"), hint=hint)
-    check = scope.tasks.library.tier_check
-    decision = await asyncio.to_thread(check, texts, request.content_mode, scope.ceilings, actor=scope.owner)
+    check = (await scope.tasks()).library.tier_check
+    decision = await asyncio.to_thread(check, texts, request.content_mode, scope.ceilings, actor=scope.owner.user)
     return cast("EvaluatedTier", tier_facts(decision))
 
 
 async def resolve(request: ResolveTemplate, scope: Scope) -> Mapping[str, Any]:
     """Resolve which template answers a request."""
-    library = scope.tasks.library
+    library = (await scope.tasks()).library
     resolved = await asyncio.to_thread(library.resolve, _prepare(request, scope), strict=request.strict)
     return resolved.to_dict()
 
 
 async def render(request: ResolveTemplate, scope: Scope) -> Mapping[str, Any]:
     """Render the template that answers a request."""
-    library = scope.tasks.library
+    library = (await scope.tasks()).library
     rendered = await asyncio.to_thread(library.render, _prepare(request, scope), strict=request.strict)
     return rendered.to_dict()
 
@@ -89,7 +89,7 @@ def _prepare(request: ResolveTemplate, scope: Scope) -> PrepareRequest:
     # Texts that were not given keep the defaults of `PrepareRequest`, which are not empty for each of them.
     fields = {name: value for name, value in msgspec.structs.asdict(request).items() if value not in ("", None)}
     del fields["strict"]
-    return PrepareRequest(**fields, ceilings=scope.ceilings, user_id=scope.owner)
+    return PrepareRequest(**fields, ceilings=scope.ceilings, user_id=scope.owner.user)
 
 
 EVALUATE: Final = Operation("tier.evaluate", evaluate, {"text": ("prompt",)})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.library.rows import SceneRow, SceneTemplateRow
-from innkeeper.operations.scenes.composing import ComposedScene
-from innkeeper.operations.scenes.scenes import MadeScene
 from innkeeper.prompt.data import thaw
+
+if TYPE_CHECKING:
+    from innkeeper.library.rows import SceneRow, SceneTemplateRow
+    from innkeeper.operations.scenes.composing import ComposedScene
+    from innkeeper.operations.scenes.scenes import MadeScene
 
 _FIELDS: Final = (
     *("id", "number", "conversation_id", "character_id", "user_character_id", "template_id", "scene_name"),

@@ -127,8 +127,15 @@ def scene_request(body: Mapping[str, Any]) -> SceneRequest:
         request = convert(known, SceneRequest)
     except msgspec.ValidationError as error:
         raise UsageError(f"the request does not fit: {error}") from error
+    return checked_request(request)
+
+
+def checked_request(request: SceneRequest) -> SceneRequest:
+    """The request alone, once its texts and lists are within their limits. Raises `FieldError`, `LimitError`."""
     _check(request)
-    return request
+    fields = {name: getattr(request, name) for name in SceneRequest.__struct_fields__}
+    check_depth(fields["content_tier"])
+    return SceneRequest(**fields)
 
 
 def _check(request: SceneRequest) -> None:

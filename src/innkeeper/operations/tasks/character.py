@@ -65,7 +65,8 @@ async def suggest(request: SuggestCharacter, scope: Scope) -> CharacterSuggestio
     """Suggest parts of a character."""
     began = perf_counter()
     # A model is asked for by its key or by its id in the catalogue; a name that is in neither is left to the router.
-    rows = scope.tasks.library.catalogue.models
+    tasks = await scope.tasks()
+    rows = tasks.library.catalogue.models
     row = next((row for row in rows if request.model in {row.id, row.model_key}), None)
     fields = SuggestionRequest(
         wanted=request.kind,
@@ -73,11 +74,11 @@ async def suggest(request: SuggestCharacter, scope: Scope) -> CharacterSuggestio
         content_mode=request.rating,
         declared_age=request.age,
         ceilings=scope.ceilings,
-        user_id=scope.owner or None,
+        user_id=scope.owner.user or None,
         request_id=scope.number or None,
         model=row.model_key if row else request.model or None,
     )
-    suggested = await Suggestions(scope.tasks).suggest(fields, **scope.terms(request))
+    suggested = await Suggestions(tasks).suggest(fields, **scope.terms(request))
     display_name = row.display_name if row else ""
     took_ms = (perf_counter() - began) * 1000
     return cast("CharacterSuggestions", suggestions_reply(suggested, took_ms=took_ms, display_name=display_name))

@@ -14,6 +14,7 @@ from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.service.answers import CompletionHandler, Surface, json_body, json_response, with_errors
 from innkeeper.service.anthropic.schemas import SCHEMAS
+from innkeeper.service.error_facts import facts_of
 from innkeeper.service.openapi.document import named, operation
 from innkeeper.service.pages import Page, PageTable
 
@@ -36,7 +37,7 @@ def anthropic_pages(answering: CompletionHandler) -> PageTable:
 
     pages = (
         Page("POST", "/v1/messages", create, _CREATE),
-        Page("POST", "/v1/messages/count_tokens", with_errors(count, envelope), _COUNT),
+        Page("POST", "/v1/messages/count_tokens", with_errors(count, lambda error: envelope(facts_of(error))), _COUNT),
     )
     return PageTable(pages, SCHEMAS)
 

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Final
 from starlette.routing import BaseRoute
 
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.jobs.description import JOBS
+from innkeeper.service.http import routes
+from innkeeper.service.paths import JOBS
+from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 
@@ -30,8 +32,6 @@ LOG: Final = logging.getLogger("innkeeper.jobs")
 
 class JobsDoor:
     """The jobs behind the service's paths, in ``library``. `close` it with the application, before the library."""
-
-    description = JOBS
 
     def __init__(self, settings: Settings, library: SharedLibrary) -> None:
         self._settings = settings
@@ -55,10 +55,7 @@ class JobsDoor:
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""
-        from innkeeper.service.jobs.functions import function_routes
-        from innkeeper.service.jobs.routes import job_routes
-
-        return [*job_routes(self), *function_routes(self)]
+        return routes(JOBS, Resources(jobs=self.jobs))
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[None]:

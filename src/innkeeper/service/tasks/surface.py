@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from starlette.routing import BaseRoute
 
 from innkeeper.inference.routing.models import Models
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.http import described, routes
 from innkeeper.service.openapi.document import Description
+from innkeeper.service.paths import SCENES, TASKS
+from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.calls import Media
-from innkeeper.service.tasks.description import TASKS
-from innkeeper.service.tasks.enhancement import enhancement_routes
-from innkeeper.service.tasks.operations import OPERATIONS, described, operation_routes
-from innkeeper.service.tasks.scene_description import SCENES
-from innkeeper.service.tasks.scenes import scene_routes
 from innkeeper.service.tasks.stored import stored_routes
 from innkeeper.service.tasks.talk_description import TALK
 from innkeeper.service.tasks.turns import turn_routes
@@ -39,9 +38,6 @@ class TaskSurface:
         media: the jobs that make pictures.
         models: what else answers, profiles among it.
     """
-
-    descriptions: Final[tuple[Description, ...]] = (TASKS, TALK, SCENES, described(OPERATIONS.values()))
-    """What the OpenAPI document tells of it."""
 
     def __init__(
         self,
@@ -68,13 +64,17 @@ class TaskSurface:
                     self._tasks = TextTasks(library, self.routing.routed)
         return self._tasks
 
+    def descriptions(self) -> Iterator[Description]:
+        """What the OpenAPI document says of it."""
+        yield described((*TASKS, *SCENES))
+        yield TALK
+
     def routes(self) -> list[BaseRoute]:
-        """The routes. Each room of tasks has a function that gives its own, over `tasks`."""
-        rooms = (enhancement_routes, operation_routes, stored_routes)
+        """The routes."""
         return [
-            *(route for routes in rooms for route in routes(self.tasks)),
+            *routes((*TASKS, *SCENES), Resources(self.tasks, self.media)),
+            *stored_routes(self.tasks),
             *turn_routes(self.tasks, self.models, self.media),
-            *scene_routes(self.tasks, self.media),
         ]
 
 

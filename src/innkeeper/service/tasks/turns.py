@@ -19,9 +19,11 @@ from starlette.routing import BaseRoute, Route
 
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.inference.routing.models import Models
-from innkeeper.library.db.owner import Owner
 from innkeeper.library.log.enhancements import text_digest
 from innkeeper.library.memory import NewMemory
+from innkeeper.operations.operation import read_body
+from innkeeper.operations.scenes.operations import GENERATE, generate
+from innkeeper.operations.scope import TaskTerms
 from innkeeper.operations.tasks.chat import playground_reply
 from innkeeper.operations.tasks.opening import Opening, opened
 from innkeeper.operations.tasks.roleplay import roleplay_reply, scene_of
@@ -34,18 +36,18 @@ from innkeeper.service.answers import EventStream
 from innkeeper.service.cancelling import Stop
 from innkeeper.service.error_facts import function_facts
 from innkeeper.service.errors import ScopeError
+from innkeeper.service.http import over
+from innkeeper.service.pages import Endpoint
+from innkeeper.service.scope import CallScope
 from innkeeper.service.tasks.calls import (
-    Endpoint,
     Media,
     Opened,
     Served,
-    TaskCall,
     flag_of,
     function,
     service,
     text_of,
 )
-from innkeeper.service.tasks.scenes import made
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
@@ -62,28 +64,20 @@ def turn_routes(tasks: Opened, models: Models | None = None, media: Media | None
     ]
 
 
-Reply = Callable[[TaskCall, TurnAnswer, float], Mapping[str, Any]]
+Reply = Callable[["Library", TurnAnswer, float], Mapping[str, Any]]
 """The reply to a turn that took so many milliseconds."""
 
 
-def playground(call: TaskCall, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
+def playground(library: Library, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
     """The reply of ``playground-chat``."""
-    return playground_reply(answer, took_ms=took_ms, cache_read=_catalogue_read(call.tasks.library))
+    age = library.cache_age()
+    read = None if age is None else (library.outside.now().now - timedelta(seconds=age)).isoformat()
+    return playground_reply(answer, took_ms=took_ms, cache_read=read)
 
 
-def roleplay(_call: TaskCall, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
+def roleplay(_library: Library, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
     """The reply of ``roleplay-chat``."""
     return roleplay_reply(answer, took_ms=took_ms)
-
-
-async def spoken(call: TaskCall) -> Mapping[str, Any]:
-    """A turn, with the reply of ``playground-chat``."""
-    return await _taken(call, playground, None)
-
-
-async def played(call: TaskCall) -> Mapping[str, Any]:
-    """A turn, with the reply of ``roleplay-chat``."""
-    return await _taken(call, roleplay, None)
 
 
 def _either(
@@ -95,24 +89,14 @@ def _either(
 ) -> Endpoint:
     """An endpoint that answers as a whole, or, where the body says ``stream``, as it comes."""
 
-    async def told(call: TaskCall) -> Mapping[str, Any] | Response:
-        return await (_streamed if flag_of(call.body, "stream") else _taken)(call, reply, others[0])
+    async def told(call: CallScope) -> Mapping[str, Any] | Response:
+        return await (_streamed if flag_of(call.body, "stream") else taken)(call, reply, others[0])
 
     return shape(tasks, operation, told, others[1])
 
 
-def _catalogue_read(library: Library) -> str | None:
-    """The moment when the catalogue was read."""
-    age = library.cache_age()
-    return None if age is None else (library.outside.now().now - timedelta(seconds=age)).isoformat()
-
-
-def owner_of(call: TaskCall) -> Owner:
-    """Whose conversations a call is about: those of its key, whatever its body says."""
-    return Owner(call.owner, call.ticket.grant.tenant)
-
-
-async def _taken(call: TaskCall, reply: Reply, models: Models | None) -> Mapping[str, Any]:
+async def taken(call: CallScope, reply: Reply, models: Models | None = None) -> Mapping[str, Any]:
+    """A turn, and the reply to it."""
     began = perf_counter()
     profile = _profile_of(call)
     turns, request = await _asked(call)
@@ -120,10 +104,10 @@ async def _taken(call: TaskCall, reply: Reply, models: Models | None) -> Mapping
         answer = await turns.take(request)
     else:
         answer = await _with_profile(call, turns, request, profile, models)
-    return await _pictured(call, reply(call, answer, (perf_counter() - began) * 1000))
+    return await _pictured(call, reply(turns.library, answer, (perf_counter() - began) * 1000))
 
 
-async def _pictured(call: TaskCall, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _pictured(call: CallScope, reply: Mapping[str, Any]) -> Mapping[str, Any]:
     """The reply, with the scene that ``scene_generation`` asks for: of what was said last, begun once for each answer.
 
     That no scene could be begun does not undo the turn: it stands in ``scene_error``.
@@ -133,7 +117,8 @@ async def _pictured(call: TaskCall, reply: Mapping[str, Any]) -> Mapping[str, An
     body = {name: value for name, value in call.body.items() if name not in _TURNS_OWN}
     headers = {"idempotency-key": f"scene of {reply['message_id']}"}
     try:
-        scene = await made(call._replace(body={**body, "conversation_id": reply["conversation_id"]}, headers=headers))
+        request = GENERATE.read({**body, "conversation_id": reply["conversation_id"]})
+        scene = await generate(request, call._replace(headers=headers))
     except InnkeeperError as error:
         return {**reply, "scene_error": function_facts(error)}
     done = scene["status"] == "completed"
@@ -144,7 +129,7 @@ _TURNS_OWN: Final = frozenset({"message", "content", "character", "prompt", "res
 """Fields that mean a turn, and would mean something else to a scene."""
 
 
-def _profile_of(call: TaskCall) -> str | None:
+def _profile_of(call: CallScope) -> str | None:
     """The profile that is to answer. Raises `UsageError` where the body also says what only a template has use for."""
     profile = text_of(call.body, "profile") or None
     wrong = next((name for name in _TEMPLATES_OWN if profile and call.body.get(name) is not None), None)
@@ -163,7 +148,7 @@ _TEMPLATES_OWN: Final = (
 
 
 async def _with_profile(
-    call: TaskCall, turns: Turns, request: TurnRequest, profile: str, models: Models | None
+    call: CallScope, turns: Turns, request: TurnRequest, profile: str, models: Models | None
 ) -> TurnAnswer:
     call.ticket.grant.check("profile", profile)
     if models is None:
@@ -173,10 +158,10 @@ async def _with_profile(
     return await take_with_profile(turns, request, profile, models, call.ticket.caller)
 
 
-async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Response:
+async def _streamed(call: CallScope, reply: Reply, models: Models | None) -> Response:
     """The answer as server-sent events: ``delta`` with what is new, then ``done`` with the whole reply, or ``error``."""
     if _profile_of(call) is not None:
-        return _at_once(await _taken(call, reply, models))
+        return _at_once(await taken(call, reply, models))
     began = perf_counter()
     turns, request = await _asked(call)
     stream = await TurnStream.begin(turns, request)
@@ -190,10 +175,10 @@ async def _streamed(call: TaskCall, reply: Reply, models: Models | None) -> Resp
             yield ServerEvent(function_facts(error), "error").encode()
             return
         assert stream.answer is not None  # noqa: S101 - the texts have ended
-        done = reply(call, stream.answer, (perf_counter() - began) * 1000)
+        done = reply(turns.library, stream.answer, (perf_counter() - began) * 1000)
         yield ServerEvent(await _pictured(call, done), "done").encode()
 
-    return _events(pieces())
+    return EventStream(pieces(), {}, Stop(), over)
 
 
 def _at_once(reply: Mapping[str, Any]) -> Response:
@@ -203,25 +188,22 @@ def _at_once(reply: Mapping[str, Any]) -> Response:
         yield ServerEvent({"text": reply["response"]}, "delta").encode()
         yield ServerEvent(reply, "done").encode()
 
-    return _events(pieces())
+    return EventStream(pieces(), {}, Stop(), over)
 
 
-def _events(pieces: AsyncGenerator[bytes]) -> Response:
-    async def over() -> None:
-        return
-
-    return EventStream(pieces, {}, Stop(), over)
-
-
-async def _asked(call: TaskCall) -> tuple[Turns, TurnRequest]:
+async def _asked(call: CallScope) -> tuple[Turns, TurnRequest]:
     """Whose turns they are, and which is wanted; its conversation is there."""
-    turns = Turns(call.tasks, owner_of(call))
+    turns = Turns(await call.tasks(), call.owner)
     opening = opening_of(call.body)
     fields = turn_fields(call.body)
-    _check_overrides(call, fields)
-    row = await asyncio.to_thread(opened, call.tasks.library, turns.owner, opening)
-    fields["model"] = _model_key(call, fields["model"])
-    terms = {**call.terms(), "ceilings": call.ceilings, "request_id": call.number or None}
+    _check_overrides(call, turns, fields)
+    row = await asyncio.to_thread(opened, turns.library, turns.owner, opening)
+    fields["model"] = _model_key(turns, fields["model"])
+    terms = {
+        **call.terms(read_body(TaskTerms, call.body)),
+        "ceilings": call.ceilings,
+        "request_id": call.number or None,
+    }
     return turns, TurnRequest(conversation_id=row.id, **fields, **terms)
 
 
@@ -294,15 +276,15 @@ def _memory(value: Any, number: int) -> NewMemory:
     return NewMemory(content=text_of(fields, "content"), scope=scope, kind=kind, pinned=flag_of(fields, "pinned"))
 
 
-def _model_key(call: TaskCall, said: str | None) -> str | None:
+def _model_key(turns: Turns, said: str | None) -> str | None:
     """The key of the model that is asked for, by its key or its id in the catalogue; None: whichever is best."""
     if said is None or said in _LOCAL:
         return None
-    rows = call.tasks.library.catalogue.models
+    rows = turns.library.catalogue.models
     return next((row.model_key for row in rows if row.id == said), said)
 
 
-def _check_overrides(call: TaskCall, fields: Mapping[str, Any]) -> None:
+def _check_overrides(call: CallScope, turns: Turns, fields: Mapping[str, Any]) -> None:
     """Let an administrator replace the system prompt or choose a template, and record it. Raises `ScopeError` for all others."""
     names = {"system": "system_prompt_override", "template": "prompt_template_id"}
     used = [name for name in names if fields[name] is not None]
@@ -313,5 +295,5 @@ def _check_overrides(call: TaskCall, fields: Mapping[str, Any]) -> None:
     from innkeeper.library.db.rows import AuditStore
 
     details = {names[name]: text_digest(fields[name]) for name in used}
-    store = AuditStore(call.tasks.library.db)
-    store.append("prompt.override", actor=call.owner, resource=("request", call.number), details=details)
+    store = AuditStore(turns.library.db)
+    store.append("prompt.override", actor=call.owner.user, resource=("request", call.number), details=details)

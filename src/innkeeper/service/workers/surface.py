@@ -9,6 +9,9 @@ from starlette.routing import BaseRoute
 
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import AnyOf, Models
+from innkeeper.service.http import routes
+from innkeeper.service.paths import WORKERS
+from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.workers.register import WorkerRegister
@@ -38,7 +41,7 @@ class WorkerSurface:
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""
-        return self._register.routes()
+        return routes(WORKERS, Resources(workers=self._register.workers))
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:

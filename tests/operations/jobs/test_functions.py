@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.prompt.errors import FormatError, UsageError
-from innkeeper.service.jobs.functions import media_fields
+from innkeeper.operations.jobs.functions import QUEUE, media_request
+from innkeeper.prompt.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -31,22 +31,23 @@ from innkeeper.service.jobs.functions import media_fields
 )
 def test_fields(body: dict[str, Any], provider: str | None, fields: dict[str, Any]) -> None:
     """Each name of the document is the field that it means."""
-    found = media_fields({"prompt": "a barn", **body}, provider)
-    assert {name: found.get(name) for name in fields} == fields
+    media = media_request(QUEUE.read({"prompt": "a barn", **body}), provider)
+    assert {name: getattr(media, name) for name in fields} == fields
 
 
 @pytest.mark.parametrize(
-    ("body", "provider", "error"),
+    ("body", "provider", "field"),
     [
-        ({}, None, UsageError),
-        ({"job_type": 5}, None, UsageError),
-        ({}, "replicate", UsageError),
-        ({"metadata": []}, "fal", UsageError),
-        ({"seed": "many"}, "fal", FormatError),
-        ({"seed": [1]}, "fal", FormatError),
+        ({}, None, "job_type"),
+        ({"job_type": 5}, None, "job_type"),
+        ({}, "replicate", "apiModelId"),
+        ({"metadata": []}, "fal", "metadata"),
+        ({"seed": "many"}, "fal", "seed"),
+        ({"seed": [1]}, "fal", "seed"),
     ],
 )
-def test_refused(body: dict[str, Any], provider: str | None, error: type[Exception]) -> None:
+def test_refused(body: dict[str, Any], provider: str | None, field: str) -> None:
     """What cannot be read is refused, naming the field."""
-    with pytest.raises(error):
-        media_fields({"prompt": "a barn", **body}, provider)
+    with pytest.raises(UsageError) as caught:
+        media_request(QUEUE.read({"prompt": "a barn", **body}), provider)
+    assert caught.value.to_dict()["where"]["path"] == field

@@ -1,0 +1,1 @@
+"""Operations on jobs: pictures and videos that are made behind a request."""

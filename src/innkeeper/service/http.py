@@ -1,0 +1,193 @@
+"""Operations over HTTP: routes, and their part of the OpenAPI document, are made from a table of paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any, Final, NamedTuple, get_origin
+
+import msgspec
+from starlette.requests import Request as WebRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from innkeeper.inference.response.views.view import ServerEvent
+from innkeeper.operations.operation import Blob, Operation, plain
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.service.answers import EventStream, json_body, json_response, ticket_of, with_errors
+from innkeeper.service.cancelling import Stop, unless_gone
+from innkeeper.service.error_facts import FUNCTIONS, function_facts, service_facts
+from innkeeper.service.guard.guard import lower_headers
+from innkeeper.service.openapi.document import Description, operation, record
+from innkeeper.service.pages import Endpoint, Page, PageTable
+from innkeeper.service.scope import CallScope, Resources
+
+
+class HttpPath(NamedTuple):
+    """A path over HTTP, and the operation that answers there.
+
+    Parts of the path in braces are fields of the request, as are the query of a GET and the body of a POST. ``log`` is the word
+    under which the log of calls has it. ``status`` is that of a reply; ``pending`` of one for which ``is_done`` is false. A path
+    that is ``signed`` needs no key: its request has the bytes of the body, and the headers that sign them.
+    """
+
+    operation: Operation
+    path: str
+    method: str = "POST"
+    log: str = ""
+    tag: str = "tasks"
+    errors: Mapping[str, str] = EMPTY
+    status: int = 200
+    pending: int = 0
+    is_done: Callable[[Any], bool] = bool
+    signed: bool = False
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a function of the requirement document, whose errors have the document's shape."""
+        return self.path.startswith(FUNCTIONS)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the request that stand in the path."""
+        return tuple(re.findall(r"{(\w+)", self.path))
+
+
+def routes(paths: Iterable[HttpPath], resources: Resources) -> list[BaseRoute]:
+    """The routes of a table of paths."""
+    return PageTable([Page(path.method, path.path, _endpoint(path, resources)) for path in paths]).routes()
+
+
+def _endpoint(path: HttpPath, resources: Resources) -> Endpoint:
+    write = function_facts if path.is_function else service_facts
+
+    async def call(web: WebRequest) -> Response:
+        ticket = ticket_of(web)
+        ticket.record.operation = path.log or ticket.record.operation
+        request = path.operation.read(await _values(path, web), lax=path.method != "POST")
+        answer = await unless_gone(web.receive, path.operation.run(request, CallScope(ticket, resources, web.headers)))
+        if isinstance(answer, AsyncGenerator):
+            return EventStream(_encoded(answer, write), {}, Stop(), over)
+        reply = _reply(path, answer)
+        ticket.carry(len(reply.body))
+        return reply
+
+    return with_errors(call, write)
+
+
+async def _values(path: HttpPath, web: WebRequest) -> Mapping[str, Any]:
+    """The fields of a request by their names. An empty body is an empty object where the path says what is meant."""
+    if path.method != "POST":
+        return {**web.query_params, **web.path_params}
+    if path.signed:
+        return {"content": await web.body(), "headers": lower_headers(web.scope), **web.path_params}
+    is_empty = bool(path.fields) and not await web.body()
+    return {**(EMPTY if is_empty else await json_body(web)), **web.path_params}
+
+
+def _reply(path: HttpPath, answer: Any) -> Response:
+    if isinstance(answer, Blob):
+        headers = {"etag": f'"{answer.sha256}"'} if answer.sha256 else {}
+        return Response(answer.data, media_type=answer.media_type, headers=headers)
+    body = plain(answer)
+    return json_response(body, path.pending if path.pending and not path.is_done(body) else path.status)
+
+
+async def _encoded(
+    events: AsyncGenerator[ServerEvent | None], write: Callable[[InnkeeperError], dict[str, Any]]
+) -> AsyncGenerator[bytes]:
+    """The bytes of events; a comment, which keeps the connection, where there is none. An error is the last."""
+    try:
+        async with aclosing(events):
+            async for event in events:
+                yield b": still here\n\n" if event is None else event.encode()
+    except InnkeeperError as error:
+        yield ServerEvent(write(error), "error").encode()
+
+
+async def over() -> None:
+    """A stream of events leaves nothing to be done."""
+
+
+# ----------------------------------------------------------------------------------------------------------------- OpenAPI
+
+_REFUSAL: Final = record(
+    ("success", "error", "code"),
+    success={"const": False},
+    error={"type": "string"},
+    code={"type": "string"},
+    route_trace={},
+)
+
+
+def described(paths: Iterable[HttpPath]) -> Description:
+    """The part of the OpenAPI document that a table of paths has."""
+    items: dict[str, dict[str, Any]] = {}
+    schemas: dict[str, Any] = {"FunctionRefusal": _REFUSAL}
+    for path in paths:
+        reply = None if _is_raw(path.operation.reply) else path.operation.reply
+        (request, answer), components = msgspec.json.schema_components(
+            (path.operation.request, reply), ref_template=_REFERENCE
+        )
+        body = components[path.operation.request.__name__]
+        if path.operation.whole:
+            del body["properties"][path.operation.whole]
+        rest = set(body["properties"]) - set(path.fields)
+        takes_body = path.method == "POST" and not path.signed and bool(rest or path.operation.whole)
+        if not takes_body or path.fields:
+            del components[path.operation.request.__name__]
+        schemas |= components
+        made = operation(
+            path.operation.summary,
+            path.tag,
+            body=(_without(body, path.fields) if path.fields else request) if takes_body else None,
+            reply=answer,
+            error="FunctionRefusal" if path.is_function else "OpenAIError",
+            parameters=[*_parameters(path, body)],
+            open_to_all=path.signed,
+        )
+        if reply is None:
+            made["responses"]["200"]["content"] = _CONTENT[path.operation.reply is Blob]
+        if path.operation.examples:
+            content = made["requestBody"]["content"]["application/json"]
+            content["examples"] = {str(number): {"value": each} for number, each in enumerate(path.operation.examples)}
+        made["responses"][str(path.status)] = made["responses"].pop("200")
+        if path.pending:
+            made["responses"][str(path.pending)] = {
+                **made["responses"][str(path.status)],
+                "description": "it is accepted",
+            }
+        for status, words in path.errors.items():
+            made["responses"].setdefault(status, {"description": words})
+        items.setdefault(re.sub(r":\w+}", "}", path.path), {})[path.method.lower()] = made
+    return Description(items, schemas)
+
+
+_REFERENCE: Final = "#/components/schemas/{name}"
+_CONTENT: Final[Mapping[bool, dict[str, Any]]] = {
+    True: {kind: {"schema": {"type": "string"}} for kind in ("application/octet-stream", "image/*", "video/*")},
+    False: {"text/event-stream": {}},
+}
+"""The contents of a reply that is bytes, and of one that is given as it comes."""
+
+
+def _is_raw(reply: Any) -> bool:
+    return reply is Blob or get_origin(reply) is AsyncGenerator
+
+
+def _without(body: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    """The schema of a request without the fields that stand in its path."""
+    properties = {name: schema for name, schema in body["properties"].items() if name not in fields}
+    return {**body, "properties": properties, "required": [name for name in body["required"] if name not in fields]}
+
+
+def _parameters(path: HttpPath, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What stands in the path, and in the query of a GET."""
+    for name, schema in body["properties"].items():
+        if name in path.fields:
+            least = {"minLength": 1} if schema.get("type") == "string" else {"minimum": 0}
+            yield {"name": name, "in": "path", "required": True, "schema": {**schema, **least}}
+        elif path.method == "GET":
+            yield {"name": name, "in": "query", "required": False, "schema": schema}
