@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from innkeeper.cli.app.root import main
 from innkeeper.inference import EchoServer
-from innkeeper.inference.prompts.prompt_service import PromptService
-from innkeeper.inference.prompts.tool_config import Secrets, Tools
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
+from innkeeper.library.prompts.prompt_service import PromptService
+from innkeeper.library.prompts.tool_config import Secrets, Tools
 from innkeeper.prompt import BuildRequest, ReplayBundle
 from innkeeper.service import Settings, create_app
 from innkeeper.service.connect.messages import REQUEST, RESPONSE, read_proto, write_proto

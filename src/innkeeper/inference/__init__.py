@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from innkeeper.inference.fake.script import Fault as Fault
     from innkeeper.inference.output_tags import OutputTagsConfig as OutputTagsConfig
     from innkeeper.inference.output_tags import transform_tags as transform_tags
-    from innkeeper.inference.prompts.prompt_service import PromptService as PromptService
-    from innkeeper.inference.prompts.tool_config import Secrets as Secrets
-    from innkeeper.inference.prompts.tool_config import ToolConfig as ToolConfig
-    from innkeeper.inference.prompts.tool_config import Tools as Tools
     from innkeeper.inference.response.fold import response_of as response_of
     from innkeeper.inference.routing.deployment import Deployment as Deployment
     from innkeeper.inference.routing.deployment import Price as Price
@@ -91,7 +87,6 @@ _HOMES: Final = {
     "PromptRequest": "run.request",
     "PromptResult": "run.request",
     "PromptRunner": "run.runner",
-    "PromptService": "prompts.prompt_service",
     "RequestCancelledError": "errors",
     "Response": "client.wire",
     "Retries": "adapters.retries",
@@ -100,11 +95,8 @@ _HOMES: Final = {
     "RouteRequest": "routing.router",
     "Router": "routing.router",
     "RunnerConfig": "run.config",
-    "Secrets": "prompts.tool_config",
     "StreamCutError": "errors",
     "StructuredOutput": "run.directives",
-    "ToolConfig": "prompts.tool_config",
-    "Tools": "prompts.tool_config",
     "ToolDefinition": "tools.definition",
     "ToolLoopResult": "run.tool_run",
     "ToolLoopRunner": "run.tool_loop",

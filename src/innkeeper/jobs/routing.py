@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.inference.routing.deployment import Deployment, Price, model_deployments, worker_deployments
+from innkeeper.inference.routing.deployment import Deployment, Price
 from innkeeper.inference.routing.failures import CONSEQUENCES
 from innkeeper.inference.routing.failures import Failure as Kind
-from innkeeper.inference.routing.policy import RoutePolicy, policy_for, read_policies
+from innkeeper.inference.routing.policy import RoutePolicy, policy_for
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.routing.router import NoRouteError, RouteAttempts, Router, RouteRequest
 from innkeeper.jobs.backend import WORKER, Backend, JobFailure
@@ -28,6 +28,7 @@ from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
 from innkeeper.jobs.job import JobRoute
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.deployments import model_deployments, read_policies, worker_deployments
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
 from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerRow

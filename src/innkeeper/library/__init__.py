@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from innkeeper.library.prepare.segments import Role as Role
     from innkeeper.library.prepare.segments import Segment as Segment
     from innkeeper.library.prepare.segments import compress as compress
+    from innkeeper.library.prompts.prompt_service import AsyncPromptService as AsyncPromptService
+    from innkeeper.library.prompts.prompt_service import PromptService as PromptService
+    from innkeeper.library.prompts.tool_config import Secrets as Secrets
+    from innkeeper.library.prompts.tool_config import ToolConfig as ToolConfig
+    from innkeeper.library.prompts.tool_config import Tools as Tools
     from innkeeper.library.templates.partials import compose as compose
     from innkeeper.library.templates.partials import impact as impact
     from innkeeper.library.templates.publish import problems_of as problems_of
@@ -81,6 +86,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "AgeVerification": "tiers.gate",
     "AnswerSource": "catalogue.catalogue",
+    "AsyncPromptService": "prompts.prompt_service",
     "Authoring": "authoring",
     "Budget": "prepare.budget",
     "CLIP": "models.facts",
@@ -105,6 +111,7 @@ _HOMES: Final = {
     "PartRef": "templates.template",
     "PrepareRequest": "prepare.request",
     "PreparedPrompt": "prepare.request",
+    "PromptService": "prompts.prompt_service",
     "RenderedAnswer": "prepare.request",
     "RenderedTemplate": "templates.rendering",
     "Resolution": "catalogue.resolver",
@@ -113,6 +120,7 @@ _HOMES: Final = {
     "Role": "prepare.segments",
     "STAGING": "templates.template",
     "ScanFindings": "tier",
+    "Secrets": "prompts.tool_config",
     "Segment": "prepare.segments",
     "Span": "tier",
     "Syntax": "templates.template",
@@ -128,6 +136,8 @@ _HOMES: Final = {
     "TierGate": "tiers.gate",
     "TierPolicy": "tiers.gate",
     "TokenizerSpec": "models.facts",
+    "ToolConfig": "prompts.tool_config",
+    "Tools": "prompts.tool_config",
     "Variable": "templates.template",
     "Vault": "vault.vault",
     "account_ceiling": "tiers.gate",

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from innkeeper.cli.run import prompt as command
-from innkeeper.inference.prompts.llm_factory import LLMFactory
-from innkeeper.inference.prompts.prompt_service import PromptService
-from innkeeper.inference.prompts.tool_config import Secrets, ToolConfig, Tools
 from innkeeper.library.library import Library
+from innkeeper.library.prompts.llm_factory import LLMFactory
+from innkeeper.library.prompts.prompt_service import PromptService
+from innkeeper.library.prompts.tool_config import Secrets, ToolConfig, Tools
 from tests.cli.running import Run
-from tests.inference.prompts.providers import Provider
+from tests.library.prompts.providers import Provider
 from tests.service.connect.servers import ANSWER, running
 
 TOOL = {"provider": "openai", "model": "gpt", "temperature": 0.5}

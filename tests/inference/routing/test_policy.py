@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.routing.policy import DEFAULT_POLICY, RoutePolicy, policy_for, read_policies
+from innkeeper.inference.routing.policy import DEFAULT_POLICY, RoutePolicy, policy_for
+from innkeeper.library.catalogue.deployments import read_policies
 from innkeeper.library.rows import RoutePolicyRow
 from innkeeper.prompt.errors import ConfigError
 

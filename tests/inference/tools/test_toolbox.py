@@ -14,14 +14,14 @@ from innkeeper.inference import (
     RunnerConfig,
     ToolLoopRunner,
 )
-from innkeeper.inference.prompts.llm_factory import LLMFactory
-from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptService
-from innkeeper.inference.prompts.tool_config import Secrets, ToolConfig, Tools
 from innkeeper.inference.tools.toolbox import Toolbox
+from innkeeper.library.prompts.llm_factory import LLMFactory
+from innkeeper.library.prompts.prompt_service import AsyncPromptService, PromptService
+from innkeeper.library.prompts.tool_config import Secrets, ToolConfig, Tools
 from innkeeper.library.rows import StoredTool
 from innkeeper.prompt import UsageError
 from innkeeper.prompt.data import freeze
-from tests.inference.prompts.providers import Provider
+from tests.library.prompts.providers import Provider
 
 SUM = {"type": "function", "name": "sum", "parameters": {"type": "object"}}
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from innkeeper.inference.fake import EchoServer
-from innkeeper.inference.routing.deployment import Deployment, Price, model_deployments, with_embedded
+from innkeeper.inference.routing.deployment import Deployment, Price, with_embedded
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router
+from innkeeper.library.catalogue.deployments import model_deployments
 from innkeeper.library.library import Library
 from innkeeper.library.tier import Tier
 from innkeeper.operations.tasks.execution import TextTasks

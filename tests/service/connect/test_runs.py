@@ -11,9 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from innkeeper.inference import EchoServer
-from innkeeper.inference.prompts.tool_config import LOCAL_TOOL
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
+from innkeeper.library.prompts.tool_config import LOCAL_TOOL
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.service import Settings, create_app
 from innkeeper.service.connect.runs import Runs

@@ -51,8 +51,9 @@ def explain(url: str | None, *, as_json: bool, tier: str, needs: tuple[str, ...]
 
     import msgspec
 
-    from innkeeper.inference.routing.policy import policy_for, read_policies
+    from innkeeper.inference.routing.policy import policy_for
     from innkeeper.inference.routing.router import Router, RouteRequest
+    from innkeeper.library.catalogue.deployments import read_policies
     from innkeeper.library.models.stores import RoutePolicyStore
     from innkeeper.library.tier import Tier
     from innkeeper.library.workers.store import WorkerStore
@@ -86,7 +87,8 @@ _NOWHERE: Final = 69
 def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[WorkerRow], now: float) -> Any:
     """Where requests of a kind can go."""
     if modality == "chat":
-        from innkeeper.inference.routing.deployment import deployments_of, with_embedded
+        from innkeeper.inference.routing.deployment import with_embedded
+        from innkeeper.library.catalogue.deployments import deployments_of
 
         return with_embedded(deployments_of(catalogue, workers, now))
     from innkeeper.jobs.backends.registry import backends

@@ -17,8 +17,8 @@ from innkeeper.cli.app.commands import CommandEntry, LazyGroup, examples
 from innkeeper.cli.keep.library import database_options, opened, read_bytes, read_text
 
 if TYPE_CHECKING:
-    from innkeeper.inference.prompts.prompt_service import PromptService
     from innkeeper.library.library import Library
+    from innkeeper.library.prompts.prompt_service import PromptService
 
 
 ADDRESS: Final = "127.0.0.1:8051"
@@ -114,8 +114,8 @@ def _run_here(library: Library, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def service_of(library: Library) -> PromptService:
     """The prompt service over a library's tools and vault, and the tool ``local``, which is always there."""
-    from innkeeper.inference.prompts.prompt_service import PromptService
-    from innkeeper.inference.prompts.tool_config import LOCAL_TOOL, Secrets, Tools
+    from innkeeper.library.prompts.prompt_service import PromptService
+    from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, Tools
 
     return PromptService(Tools(LOCAL_TOOL, db=library.db), Secrets(library.vault))
 

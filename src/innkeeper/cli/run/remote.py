@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from innkeeper.inference.prompts.tool_config import ToolNotFoundError
 from innkeeper.lazy import require
+from innkeeper.library.prompts.tool_config import ToolNotFoundError
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError, UnavailableError, UsageError
 from innkeeper.service.settings import KEY_VARIABLE
 

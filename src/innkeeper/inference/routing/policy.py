@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
-
-from innkeeper.prompt.errors import ConfigError
-from innkeeper.prompt.once import convert
-
-if TYPE_CHECKING:
-    from innkeeper.library.rows import RoutePolicyRow
 
 Criterion: TypeAlias = Literal["busy", "price", "priority"]
 """``busy``: the share of its slots that is taken. ``price``: the cheapest. ``priority``: the lowest number. First is best."""
@@ -50,23 +44,6 @@ class RoutePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 DEFAULT_POLICY: Final = RoutePolicy()
 """Where no row says otherwise: least busy, then cheapest, then by priority."""
-
-
-def read_policies(rows: Iterable[RoutePolicyRow]) -> tuple[RoutePolicy, ...]:
-    """The policies of active rows. Raises `ConfigError` for a row that is none, naming it."""
-    return tuple(_read(row) for row in rows if row.is_active)
-
-
-def _read(row: RoutePolicyRow) -> RoutePolicy:
-    columns = {name: getattr(row, name) for name in RoutePolicy.__struct_fields__}
-    fields = {name: value for name, value in columns.items() if value not in (None, ())}
-    try:
-        policy = convert(fields, RoutePolicy)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"the route policy {row.name!r:.60}: {error}") from error
-    if len({*policy.criteria}) != len(policy.criteria):
-        raise ConfigError(f"the route policy {policy.name!r:.60} names a criterion twice")
-    return policy
 
 
 def policy_for(policies: Iterable[RoutePolicy], modality: str, task: str) -> RoutePolicy:

@@ -8,17 +8,46 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from innkeeper.inference.tools.definition import ToolDefinition, ToolRegistry
 from innkeeper.inference.tools.functions import FunctionTool, function_tool
-from innkeeper.prompt import UsageError
+from innkeeper.prompt import Note, UsageError
 
 if TYPE_CHECKING:
-    from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService
-    from innkeeper.library.rows import StoredTool
+    from innkeeper.inference.response.response import ModelResponse
+
+
+class ToolRow(Protocol):
+    """A row of a library's table ``tools``, as far as the model is shown it."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def description(self) -> str | None: ...  # noqa: D102
+    @property
+    def definition(self) -> Mapping[str, Any] | None: ...  # noqa: D102
+    @property
+    def is_active(self) -> bool: ...  # noqa: D102
+
+
+class ToolAnswer(Protocol):
+    """What a row's model answered, and what could not be carried to it."""
+
+    @property
+    def response(self) -> ModelResponse: ...  # noqa: D102
+    @property
+    def notes(self) -> tuple[Note, ...]: ...  # noqa: D102
+
+
+class ToolService(Protocol):
+    """What asks the model of a row (`innkeeper.library.prompts`): its ``run`` gives a `ToolAnswer`, or is awaited for one."""
+
+    def run(self, request: dict[str, Any], /) -> Any:
+        """Answer a request of ``tool_name`` and ``input``."""
+        ...
 
 
 class Toolbox(msgspec.Struct, frozen=True):
@@ -34,7 +63,7 @@ class Toolbox(msgspec.Struct, frozen=True):
         return cls(ToolRegistry(one.definition for one in tools), {one.definition.name: one.call for one in tools})
 
     @classmethod
-    def of_rows(cls, rows: Iterable[StoredTool], service: PromptService | AsyncPromptService) -> Toolbox:
+    def of_rows(cls, rows: Iterable[ToolRow], service: ToolService) -> Toolbox:
         """The tools of a library: rows of its table ``tools`` (`ToolStore.list`) that are active and have a definition.
 
         One is run by the service, as its row says: its model gets the arguments, as JSON, and what it says is the result.
@@ -55,28 +84,29 @@ class Toolbox(msgspec.Struct, frozen=True):
         return len(self.functions)
 
 
-def _definition(row: StoredTool) -> ToolDefinition:
+def _definition(row: ToolRow) -> ToolDefinition:
     """The definition in a row; its name and its description are the row's where it has none."""
-    inside = row.definition.get("function", row.definition)
+    definition = row.definition or {}
+    inside = definition.get("function", definition)
     return ToolDefinition.of({**inside, "name": row.name, "description": inside.get("description") or row.description})
 
 
-def _asked(service: PromptService | AsyncPromptService, name: str) -> Callable[..., Any]:
+def _asked(service: ToolService, name: str) -> Callable[..., Any]:
     """The function that asks the model of one row; asynchronous where the service is."""
 
     def request(arguments: dict[str, Any]) -> dict[str, Any]:
         return {"tool_name": name, "input": json.dumps(arguments, ensure_ascii=False)}
 
     def call(**arguments: Any) -> dict[str, Any]:
-        return _said(service.run(request(arguments)))  # type: ignore[arg-type]
+        return _said(service.run(request(arguments)))
 
     async def call_async(**arguments: Any) -> dict[str, Any]:
-        return _said(await service.run(request(arguments)))  # type: ignore[misc]
+        return _said(await service.run(request(arguments)))
 
     return call_async if inspect.iscoroutinefunction(service.run) else call
 
 
-def _said(run: PromptRun) -> dict[str, Any]:
+def _said(run: ToolAnswer) -> dict[str, Any]:
     """The envelope of what a row's model said; a refusal is an error, what is no text is named in a warning."""
     response = run.response
     warnings = [f"left out: a call of {one.name}" for one in response.calls]

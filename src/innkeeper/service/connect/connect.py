@@ -72,7 +72,7 @@ RUN: Final = Description(
 
 
 class PromptRuns(Protocol):
-    """What answers: `innkeeper.inference.prompts` behind the service's own ways of waiting."""
+    """What answers: `innkeeper.library.prompts` behind the service's own ways of waiting."""
 
     async def run(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer, as the document draws it. Raises `InnkeeperError`."""

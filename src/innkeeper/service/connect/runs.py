@@ -7,10 +7,10 @@ from contextlib import aclosing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from innkeeper.inference.prompts.llm_factory import LLMFactory
-from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
-from innkeeper.inference.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, Tools, VaultDAO
 from innkeeper.inference.response.views import legacy
+from innkeeper.library.prompts.llm_factory import LLMFactory
+from innkeeper.library.prompts.prompt_service import AsyncPromptService, PromptRun, event_of
+from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, ToolDAO, Tools, VaultDAO
 from innkeeper.prompt.once import once
 from innkeeper.service.guard.work import current_ticket
 

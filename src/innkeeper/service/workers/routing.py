@@ -18,18 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.requests.request import GenerationRequest
-from innkeeper.inference.routing.deployment import (
-    EMBEDDED,
-    Deployment,
-    model_deployments,
-    with_embedded,
-    worker_deployments,
-)
+from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, with_embedded
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, RouteModels
-from innkeeper.inference.routing.policy import RoutePolicy, read_policies
+from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router
+from innkeeper.library.catalogue.deployments import model_deployments, read_policies, worker_deployments
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import Secret, fresh_seed
 from innkeeper.service.settings import Settings

@@ -8,13 +8,13 @@ import pytest
 
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError, HttpError
-from innkeeper.inference.prompts.llm_factory import LLMFactory
-from innkeeper.inference.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService, event_of
-from innkeeper.inference.prompts.tool_config import Secrets, ToolConfig, ToolNotFoundError, Tools
 from innkeeper.inference.response.views import legacy
 from innkeeper.library.errors import NotFoundError
+from innkeeper.library.prompts.llm_factory import LLMFactory
+from innkeeper.library.prompts.prompt_service import AsyncPromptService, PromptRun, PromptService, event_of
+from innkeeper.library.prompts.tool_config import Secrets, ToolConfig, ToolNotFoundError, Tools
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, UnknownNameError
-from tests.inference.prompts.providers import Provider
+from tests.library.prompts.providers import Provider
 
 SUM = {"type": "function", "name": "sum", "parameters": {"type": "object"}}
 TOOL = {"provider": "openai", "model": "gpt", "api_key_secret": "k", "temperature": 0.5, "max_output_tokens": 9}

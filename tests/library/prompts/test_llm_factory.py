@@ -11,10 +11,10 @@ from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.local import model
 from innkeeper.inference.local.shared import LocalModels
-from innkeeper.inference.prompts.llm_factory import LLMFactory
-from innkeeper.inference.prompts.tool_config import LOCAL_TOOL, ToolConfig
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
+from innkeeper.library.prompts.llm_factory import LLMFactory
+from innkeeper.library.prompts.tool_config import LOCAL_TOOL, ToolConfig
 from innkeeper.prompt.errors import ConfigError, UnknownNameError, UsageError
 from innkeeper.prompt.machine import Secret
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.prompts.tool_config import (
+from innkeeper.library.db.engine import Database
+from innkeeper.library.errors import NotFoundError
+from innkeeper.library.models.stores import ToolStore
+from innkeeper.library.prompts.tool_config import (
     Secrets,
     ToolConfig,
     ToolDAO,
     ToolNotFoundError,
     Tools,
 )
-from innkeeper.library.db.engine import Database
-from innkeeper.library.errors import NotFoundError
-from innkeeper.library.models.stores import ToolStore
 from innkeeper.library.vault.keys import FileKeys
 from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.errors import ConfigError, UnavailableError

@@ -18,7 +18,7 @@ from innkeeper.inference.adapters.providers import PROVIDERS, Provider
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client.model_clients import AsyncModelClient, client_options
 from innkeeper.inference.local.shared import LOCAL, LocalModels
-from innkeeper.inference.prompts.tool_config import ToolConfig
+from innkeeper.library.prompts.tool_config import ToolConfig
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 

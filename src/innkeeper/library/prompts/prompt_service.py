@@ -20,14 +20,14 @@ from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.client.model_clients import AsyncModelClient
 from innkeeper.inference.client.portal import portal
 from innkeeper.inference.errors import DecodeError
-from innkeeper.inference.prompts.llm_factory import LLM, LLMFactory
-from innkeeper.inference.prompts.run_request import PromptRunRequest, tools_of
-from innkeeper.inference.prompts.tool_config import ToolConfig, ToolDAO, VaultDAO
 from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views import legacy
 from innkeeper.library.outside import MACHINE, Outside
+from innkeeper.library.prompts.llm_factory import LLM, LLMFactory
+from innkeeper.library.prompts.run_request import PromptRunRequest, tools_of
+from innkeeper.library.prompts.tool_config import ToolConfig, ToolDAO, VaultDAO
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note

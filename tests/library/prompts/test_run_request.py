@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.prompts.run_request import PromptRunRequest, messages_of_input, tools_of
+from innkeeper.library.prompts.run_request import PromptRunRequest, messages_of_input, tools_of
 from innkeeper.prompt import Attachment, FormatError, Message, Tool
 from innkeeper.prompt.errors import InnkeeperError
 

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, Price, deployments_of, with_embedded
+from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, Price, with_embedded
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.deployments import deployments_of
 from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerRow, WorkerState
 from innkeeper.prompt.data import freeze
