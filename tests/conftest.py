@@ -1,5 +1,6 @@
 """What all tests share: how Hypothesis searches, a clean environment, and no way out to the network."""
 
+import gc
 import ipaddress
 import os
 import re
@@ -33,6 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     unstable = [item.nodeid for item in items if _ADDRESS.search(item.nodeid)]
     if unstable:
         raise pytest.UsageError(f"names that change: {unstable[:9]}")
+
+
+def pytest_collection_finish() -> None:
+    """Take what is collected out of the garbage collector's rounds, which took a quarter of the tests' time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
