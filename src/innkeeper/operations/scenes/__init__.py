@@ -1,4 +1,4 @@
-"""Scenes: from a moment of a conversation to a prompt with numbered figures, and to the job that makes its picture."""
+"""Scenes: a moment of a conversation as a prompt with numbered figures, and the job that generates its picture."""
 
 from typing import TYPE_CHECKING, Final
 

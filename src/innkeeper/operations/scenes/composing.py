@@ -1,6 +1,6 @@
-"""Composing: one scene on its way from a request to a prompt with its figures, and to a request for its picture.
+"""Compose a scene: from a request to a prompt with figures, and to the request for its picture.
 
-Everything is read and judged first; what a model then tells is judged again. Nothing here is stored.
+All texts are read and checked by the gate first; the text of a model is checked again. Nothing is stored here.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 
 class SceneTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """For whom a scene is made, and how far it may go. None of it is read from what a client says of itself.
+    """The owner of a scene and its limits. None of it comes from the request.
 
-    ``text`` are fields of the `TextTask` that may tell the moment: ``routes``, ``money`` (US dollars).
+    ``text`` are fields of the `TextTask` that may describe the moment: ``routes``, ``money`` (US dollars).
     """
 
     owner: Owner
@@ -68,7 +68,7 @@ class SceneTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
-    """A scene, ready to be made, and everything that was decided on the way to it."""
+    """A composed scene, with every decision that led to it."""
 
     request: SceneRequest
     sources: SceneSources
@@ -86,11 +86,11 @@ class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> SceneState:
-        """The state that it is made with."""
+        """The state after the changes of this scene."""
         return self.changes.state
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready facts, the texts among them."""
+        """Return the scene as JSON-ready data, including its texts."""
         answer = self.text.answer
         return {
             "scene_prompt": self.composition.prompt,
@@ -122,17 +122,17 @@ class ComposedScene(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its name: the request's, else that of tags or of the template."""
+        """The name: the request's, else that of tags or of the template."""
         return self.request.scene_name or self.text.tags.name
 
     @property
     def description(self) -> str:
-        """Its description: the request's, else that of tags or of the template."""
+        """The description: the request's, else that of tags or of the template."""
         return self.request.scene_description or self.text.tags.description
 
 
 class Composing:
-    """One scene while it is composed: what is known, in which tier, what it goes on from, and who could make it."""
+    """One scene while it is composed: sources, tier, mode and changes, and from there the prompt and its request."""
 
     def __init__(
         self, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms, sources: SceneSources
@@ -140,9 +140,9 @@ class Composing:
         self.library, self.jobs, self.request, self.terms = library, jobs, request, terms
         self.read = sources
         self.ceilings = self._ceilings()
-        self.tier = self._judged(scene_texts(request, sources)).require()
+        self.tier = self._check_tier(scene_texts(request, sources)).require()
         with allowed():
-            self.context, changes = self._analysed()
+            self.context, changes = self._analyse()
         self.changes = apply_changes(sources.state, changes)
         self.sources = msgspec.structs.replace(sources, state=self.changes.state)
         row = self.read.template
@@ -154,12 +154,12 @@ class Composing:
         )
 
     @classmethod
-    def begun(cls, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms) -> Composing:
-        """The work on a request, once everything that it needs is read and judged."""
+    def begin(cls, library: Library, jobs: MediaJobs, request: SceneRequest, terms: SceneTerms) -> Composing:
+        """Read and check everything that a request needs."""
         return cls(library, jobs, request, terms, read_sources(library, jobs, request, terms.owner))
 
     def narrator(self, tasks: TextTasks | None) -> Narrator | None:
-        """What has a model tell the moment."""
+        """Return the function that lets a model describe the moment; None without ``tasks``."""
         if tasks is None:
             return None
         model = {} if self.request.enhancer_model is None else {"model": self.request.enhancer_model}
@@ -168,10 +168,10 @@ class Composing:
         return narrator(tasks, self.request, self.sources, self.ceilings, facts, terms)
 
     def composed(self, text: SceneText) -> ComposedScene:
-        """The scene with its text."""
+        """Compose the scene with its text. Raises `StrictModeError` for a degraded scene where the request is strict."""
         tier = self.tier
         if text.answer is not None:
-            tier = self._judged(
+            tier = self._check_tier(
                 {**scene_texts(self.request, self.read), TextKind.MODEL_OUTPUT.value: text.tags.text}
             ).require()
         asked, target_model, plan = self._pictures()
@@ -207,21 +207,21 @@ class Composing:
         scene = ceilings.scene if row is None else row.content_rating
         return msgspec.structs.replace(ceilings, character=character, scene=scene)
 
-    def _judged(self, texts: Mapping[str, str]) -> TierDecision:
+    def _check_tier(self, texts: Mapping[str, str]) -> TierDecision:
         who = self.terms.owner.user
         return self.library.judged(texts, self.request.content_tier, self.ceilings, actor=who)
 
     @property
     def style(self) -> SceneStyle:
-        """Who is seen, and by whom: as it is asked for, else as the template has it."""
+        """Persons and point of view: the request's, else the template's."""
         row = self.read.template
         own = SceneStyle.POV if row is not None and row.perspective_hint == "pov" else SceneStyle.CHARACTER_ONLY
         return self.request.scene_style or own
 
-    def _analysed(self) -> tuple[SceneContext, list[StateChange]]:
-        """What the moment that is shown tells, and the changes that messages propose which were not read before.
+    def _analyse(self) -> tuple[SceneContext, list[StateChange]]:
+        """Return the context of the moment to show, and the changes that unread messages propose.
 
-        It is the request's message, else the newest reply, else the newest message.
+        The moment is the request's message, else the newest reply, else the newest message.
         """
         sources, own = self.read, self.request.message
         messages = [("assistant", own, "", True)] if own.strip() else []
@@ -268,7 +268,7 @@ class Composing:
                 yield FigureCandidate(role, picture, row.name)
 
     def _pictures(self) -> tuple[MediaRequest, CatalogueModel, FigurePlan]:
-        """Who makes it, and which pictures are sent there: as many as that model reads."""
+        """Return the media request, its model, and the pictures to send: as many as that model reads."""
         request, candidates = self.request, [*self._candidates()]
         mode = Mode.I2I if candidates else Mode.T2I
         model = request.selected_i2i_model if candidates else request.selected_image_model
@@ -284,7 +284,7 @@ class Composing:
         return facts_of(self.library.catalogue, model.model_key, job_type="image")
 
     def _room(self, facts: ModelFacts, model: CatalogueModel) -> tuple[Budget, Measure, bool]:
-        """The room for the prompt, what measures it, and whether what must not be seen is said beside it."""
+        """Return the prompt's budget, its measure, and whether the model takes a negative prompt."""
         own = model.capabilities.get("char_limit")
         most = own if type(own) is int and own > 0 else MAX_PROMPT_CHARS
         spec = facts.measured(facts.window) or TokenizerSpec("chars", "", most)

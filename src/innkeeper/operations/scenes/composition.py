@@ -1,8 +1,8 @@
-"""Composition: from the parts of a scene to one prompt with numbered figures that fits what its model reads.
+"""Composition: from the parts of a scene to one prompt with numbered figures that fits its model's window.
 
-Every part is a segment with a role, so that what goes for want of room is what matters least, and is listed. What is said of
-figures and of how many persons there are never goes. A picture that is gone on from gets what has changed; what it shows already
-is left out (dynamic-prompting reference 3.7 step 9, 4.5, 9 items 5 to 8).
+Every part is a segment with a role, so that the least important parts are dropped first, and listed. Figures and the number of
+persons always stay. A scene that continues a picture describes what has changed and omits what the picture shows already
+(dynamic-prompting reference 3.7 step 9, 4.5, 9 items 5 to 8).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from innkeeper.operations.scenes.state import SceneState
 from innkeeper.prompt.text import shorten
 
 JOINER: Final = "; "
-"""Between two parts: no word of one makes a figure of a number in the next."""
+"""Separates two parts, so that the end of one and a number at the start of the next do not read as a figure."""
 
 
 class SceneStyle(StrEnum):
-    """Who is seen, and by whom."""
+    """Which persons are in the picture, and the point of view."""
 
     CHARACTER_ONLY = "character_only"
     POV = "pov"
@@ -41,19 +41,19 @@ ClothingSource = Literal["state", "override", "scene_default", "card", "none"]
 
 
 class Clothing(msgspec.Struct, frozen=True):
-    """What somebody wears, and who says so."""
+    """The clothes of a person, and where they come from."""
 
     text: str = ""
     source: ClothingSource = "none"
 
     @property
     def directed(self) -> bool:
-        """Whether it is said of this scene, and not of the person at all times."""
+        """Whether the clothes belong to this scene rather than to the person in general."""
         return self.source in {"state", "override", "scene_default"}
 
 
 class CastMember(msgspec.Struct, frozen=True, kw_only=True):
-    """A person of a scene as the prompt needs them. ``id`` is that of their row."""
+    """A person of a scene as the prompt describes them. ``id`` is that of their row."""
 
     name: str
     role: FigureRole
@@ -65,7 +65,7 @@ class CastMember(msgspec.Struct, frozen=True, kw_only=True):
 def clothing_of(
     member: CastMember, state: SceneState, overrides: Mapping[str, str], default: str, tags: Iterable[str]
 ) -> Clothing:
-    """What a person wears: by the state of the scene, else by the request, else by the scene, else by the card."""
+    """Return a person's clothes: from the scene's state, else the request, else the scene's default, else the card."""
     worn = state.worn_by(member.name)
     own = {"user"} if member.role is FigureRole.USER else set()
     names = {member.id, member.name.casefold(), *own} - {""}
@@ -84,7 +84,7 @@ def clothing_of(
 
 
 class SceneParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a prompt is composed of. ``before`` is the state that the picture that is gone on from was made with."""
+    """The parts of a prompt. ``before`` is the state of the scene that this one continues."""
 
     text: str
     style: SceneStyle
@@ -99,7 +99,7 @@ class SceneParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Omitted(msgspec.Struct, frozen=True):
-    """A part that was left out before anything was measured, and why."""
+    """A part that was left out before measuring, and why."""
 
     role: str
     text: str
@@ -107,7 +107,7 @@ class Omitted(msgspec.Struct, frozen=True):
 
 
 class Composition(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt that fits, and what became of every part. ``negative`` is what a model with such an input is told beside it."""
+    """A prompt that fits, and what became of every part. ``negative`` is its negative prompt, for models that take one."""
 
     prompt: str
     negative: str
@@ -120,7 +120,7 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
     rewrites: tuple[Rewrite, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready facts."""
+        """Return JSON-ready data."""
         plain = msgspec.to_builtins
         return {
             "tokens": self.tokens,
@@ -136,16 +136,16 @@ class Composition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compose(parts: SceneParts, budget: Budget, measure: Measure, *, apart: bool = False) -> Composition:
-    """The prompt of a scene within its budget.
+    """Compose the prompt of a scene within its budget.
 
     Args:
-        parts: what it is made of.
-        budget: the room there is.
-        measure: what measures it.
-        apart: what must not be seen is said beside the prompt, for models that read it so.
+        parts: the parts of the prompt.
+        budget: the available room.
+        measure: counts the tokens or characters of a text.
+        apart: put what must not be seen into the negative prompt, for models that take one.
 
     Raises:
-        OverBudgetError: what must stay (figures, persons, the first words of what happens) does not fit.
+        OverBudgetError: the parts that must stay (figures, persons, the first words of the action) do not fit.
     """
     work = _Work(parts, measure)
     rules = work.rules()
@@ -172,7 +172,7 @@ _UNWANTED: Final = "duplicate person, mirror image, bystanders"
 
 
 class _Work:
-    """The segments of one prompt while they are made: what was left out, and which marks were put right."""
+    """The segments of one prompt in the making, with the omitted parts and the rewritten figure numbers."""
 
     def __init__(self, parts: SceneParts, measure: Measure) -> None:
         self.parts, self.measure = parts, measure
@@ -180,7 +180,7 @@ class _Work:
         self.rewrites: list[Rewrite] = []
 
     def segments(self) -> Iterator[Segment]:
-        """The segments in the order in which they are read."""
+        """Yield the segments in reading order."""
         parts = self.parts
         changing = parts.mode is SceneMode.MODIFICATION
         yield from (self._fixed(self._figure(figure)) for figure in parts.plan.figures)
@@ -194,14 +194,14 @@ class _Work:
             yield self._fixed(self._count())
 
     def rules(self) -> str:
-        """What is not to be seen, as a sentence of the prompt."""
+        """Return what must not be seen, as a sentence of the prompt."""
         number = self.parts.plan.number
         directed = [one for one in self.parts.people if one.clothing.directed and number(one.role) is not None]
         clothes = "clothes as described here, not as in the figures of persons" if directed else ""
         return ", ".join(part for part in (_NO, clothes) if part) if self.parts.people else ""
 
     def unwanted(self) -> str:
-        """What is not to be seen, as words of a negative prompt."""
+        """Return what must not be seen, as words of a negative prompt."""
         return _UNWANTED if self.parts.people else ""
 
     # ------------------------------------------------------------------------------------------------------------- segments
@@ -236,7 +236,7 @@ class _Work:
         yield Segment(self._own(f"{name} wears {clothing.text}"), Role.CLOTHING, weight=weight)
 
     def _appearance(self, member: CastMember) -> list[str]:
-        """The first features; those that speak of clothes only where the card is who says what is worn."""
+        """Return the first features; those about clothes only if the card decides about clothes."""
         distinct: list[str] = []
         for tag in member.appearance:
             if member.clothing.directed and scene_rules().garments.search(tag):
@@ -246,7 +246,7 @@ class _Work:
         return distinct[:MAX_APPEARANCE]
 
     def _around(self, text: str) -> Iterator[Segment]:
-        """What else is known of the moment, where the text does not say it already."""
+        """Yield what else is known of the moment and not part of the text yet."""
         parts, state = self.parts, self.parts.state
         folded = text.casefold()
         matching = (
@@ -278,7 +278,7 @@ class _Work:
     # -------------------------------------------------------------------------------------------------------------- helpers
 
     def _own(self, text: str) -> str:
-        """A text that somebody wrote: on one line, its marks of figures put right, without a stop at its end."""
+        """Return a written text on one line, with the right figure numbers and without a final stop."""
         plain, rewrites = self.parts.plan.renumbered(" ".join(text.split()))
         self.rewrites += rewrites
         return _END.sub("", plain)
@@ -288,6 +288,6 @@ _END: Final = re.compile(r"(?<![\s.;,:])[\s.;,:]+$")
 
 
 def people_of(style: SceneStyle, members: Sequence[CastMember]) -> tuple[CastMember, ...]:
-    """Those who are seen."""
+    """Return the persons in the picture."""
     roles = {FigureRole.CHARACTER, *((FigureRole.USER,) if style is SceneStyle.BOTH_CHARACTERS else ())}
     return tuple(member for member in members if member.role in roles)

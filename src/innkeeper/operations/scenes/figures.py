@@ -1,8 +1,8 @@
-"""Figures: the pictures that go with a scene's prompt, numbered as they are sent, and texts whose numbers are those.
+"""Figures: the pictures that are sent with a scene's prompt, numbered in order, and texts that refer to them.
 
-A picture that is there twice is sent once. Whoever writes a scene may speak of figures by the document's numbers (1 the place,
-2 the character, 3 the user's persona); in the prompt these become the numbers of the pictures that are really sent, and words
-where a picture is not. So no text speaks of a figure that there is not (dynamic-prompting reference 3.7, 9 item 22, 12 check 13).
+A picture that occurs twice is sent once. A scene may refer to figures by the document's numbers (1 the place, 2 the character,
+3 the user's persona); in the prompt these become the numbers of the pictures that are really sent, or words for those that are
+not. So no text refers to a figure that does not exist (dynamic-prompting reference 3.7, 9 item 22, 12 check 13).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 
 class FigureRole(StrEnum):
-    """What a picture shows. In the order in which they are sent, and by which the document numbers them from 1."""
+    """What a picture shows, in sending order, which is also the document's numbering from 1."""
 
     ENVIRONMENT = "environment"
     CHARACTER = "character"
@@ -34,7 +34,7 @@ _WORDS: Final = {
 
 
 class FigureCandidate(msgspec.Struct, frozen=True):
-    """A picture that could be sent. ``picture`` is its address; ``name`` is whom it shows."""
+    """A picture that could be sent. ``picture`` is its address; ``name`` is the person it shows."""
 
     role: FigureRole
     picture: str
@@ -42,7 +42,7 @@ class FigureCandidate(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A picture that is sent, with its number; ``roles`` are all that it stands for."""
+    """A picture that is sent, with its number and all its roles."""
 
     number: int
     roles: tuple[FigureRole, ...]
@@ -50,13 +50,13 @@ class Figure(msgspec.Struct, frozen=True):
     names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready. The picture is named by where it is stored, without what an address was signed with."""
+        """Return JSON-ready data. The picture is named by its storage key, without the address's signature."""
         facts = {name: list(getattr(self, name)) for name in ("roles", "names")}
         return {"number": self.number, **facts, "key": storage_key(self.picture)}
 
 
 class Rewrite(msgspec.Struct, frozen=True):
-    """A mark of a figure that was put right: from where to where it stood, what it was and is, and why."""
+    """A figure reference that was rewritten: its range in the text, the text before and after, and why."""
 
     start: int
     end: int
@@ -73,22 +73,22 @@ class DroppedFigure(msgspec.Struct, frozen=True):
 
 
 class FigurePlan(msgspec.Struct, frozen=True):
-    """The pictures as they are sent, and those that are not."""
+    """The pictures to send, and those left out."""
 
     figures: tuple[Figure, ...] = ()
     dropped: tuple[DroppedFigure, ...] = ()
 
     @property
     def pictures(self) -> tuple[str, ...]:
-        """Their addresses, the first of them number 1."""
+        """The addresses in sending order, the first being number 1."""
         return tuple(figure.picture for figure in self.figures)
 
     def number(self, role: FigureRole) -> int | None:
-        """The number of the picture that stands for a role."""
+        """Return the number of the picture for a role; None if there is none."""
         return next((figure.number for figure in self.figures if role in figure.roles), None)
 
     def renumbered(self, text: str) -> tuple[str, tuple[Rewrite, ...]]:
-        """A text with the document's numbers, with those of the pictures that are sent; and what was changed."""
+        """Replace the document's numbers in a text by those of the pictures that are sent; also return the rewrites."""
         rewrites = tuple(self._rewrites(text))
         for one in reversed(rewrites):
             text = text[: one.start] + one.after + text[one.end :]
@@ -103,9 +103,9 @@ class FigurePlan(msgspec.Struct, frozen=True):
                 gone = not all(word.startswith(_OURS) for word in words)
                 yield Rewrite(mark.start(), mark.end(), mark[0], after, "not_sent" if gone else "renumbered")
 
-    def _words(self, said: int) -> str:
-        """What is written for a number of the document's."""
-        role = _ORDER[said - 1] if 1 <= said <= len(_ORDER) else None
+    def _words(self, document_number: int) -> str:
+        """Return the text for one of the document's numbers."""
+        role = _ORDER[document_number - 1] if 1 <= document_number <= len(_ORDER) else None
         number = None if role is None else self.number(role)
         return f"{_OURS}{number}" if number is not None else _WORDS[role] if role else "the picture"
 
@@ -126,12 +126,12 @@ def _numbers(mark: re.Match[str]) -> tuple[int, ...]:
 
 
 def numbers_in(text: str) -> tuple[int, ...]:
-    """The numbers of all figures that a text speaks of, as they stand there."""
+    """Return the numbers of all figures that a text mentions."""
     return tuple(number for mark in _MARK.finditer(text) for number in _numbers(mark))
 
 
 def plan_figures(candidates: Iterable[FigureCandidate], most: int) -> FigurePlan:
-    """The pictures that are sent: each once, in the order of their roles, ``most`` of them at most."""
+    """Choose the pictures to send: each once, in the order of roles, at most ``most``."""
     figures: list[Figure] = []
     dropped: list[DroppedFigure] = []
     known: dict[str, int] = {}
@@ -158,7 +158,7 @@ _SIGNING: Final = re.compile(
 
 
 def storage_key(picture: str) -> str:
-    """What names a picture where it is stored: of an address all but its signature, of a data address a hash of it."""
+    """Return the storage key of a picture: an address without its signature, or the hash of a data address."""
     if picture.startswith("data:"):
         return f"data:{hashlib.sha256(picture.encode('utf-8', 'surrogatepass')).hexdigest()}"
     if not picture.startswith(("https://", "http://")):

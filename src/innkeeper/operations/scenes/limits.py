@@ -1,4 +1,4 @@
-"""Limits of scenes: how many, how long, and how sure."""
+"""Limits of scenes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""SceneMode: what a scene goes on from, and how the picture of it keeps to what there is.
+"""SceneMode: what a scene continues, and how closely its picture follows.
 
-The mode follows from what is known here (the scene before, the template, a picture that is to be changed), never from what a
-client says that it is; strength and seed follow from the mode and from how the character stays the same (dynamic-prompting
-reference 3.7 step 3, 3.9, 6.7).
+The mode follows from stored records (the previous scene, the template, a picture to change), never from a field of the request;
+strength and seed follow from the mode and from the character's consistency settings (dynamic-prompting reference 3.7 step 3,
+3.9, 6.7).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from innkeeper.prompt.errors import Where
 
 
 class SceneMode(StrEnum):
-    """What a scene goes on from, the first that there is."""
+    """What a scene continues: the first that applies."""
 
     MODIFICATION = "modification"
     CONTINUATION = "continuation"
@@ -27,7 +27,7 @@ class SceneMode(StrEnum):
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """The mode with the one picture that it stands on; none in mode ``none``."""
+    """The mode with the picture it is based on; None in mode ``none``."""
 
     mode: SceneMode
     picture: str | None = None
@@ -36,13 +36,13 @@ class Environment(msgspec.Struct, frozen=True):
 def environment_of(
     *, changed: str | None = None, before: str | None = None, template: str | None = None, override: str = ""
 ) -> Environment:
-    """The mode of a scene.
+    """Return the mode of a scene.
 
     Args:
-        changed: the picture that is to be changed, where its scene was looked up.
-        before: the picture of the scene before, where that was looked up.
+        changed: the picture to change, if its scene was found.
+        before: the picture of the previous scene, if there is one.
         template: the picture of the template.
-        override: what is to be changed, in words.
+        override: the requested change, in words.
     """
     if override.strip() and changed:
         return Environment(SceneMode.MODIFICATION, changed)
@@ -61,11 +61,11 @@ STRENGTHS: Final = FrozenDict(
         SceneMode.NONE.value: 0.7,
     }
 )
-"""How much of the picture that is started from may change, from 0 to 1, unless a request says otherwise."""
+"""Default strengths by mode: how much of the base picture may change, from 0 to 1."""
 
 
 class Method(StrEnum):
-    """How a character stays the same from picture to picture."""
+    """How a character is kept consistent between pictures."""
 
     SEED_LOCKED = "seed_locked"
     I2I_REFERENCE = "i2i_reference"
@@ -73,7 +73,7 @@ class Method(StrEnum):
 
 
 class Consistency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a character stays the same. A seed of 0 is a seed; ``denoise_strength`` goes before ``reference_strength``."""
+    """Consistency settings of a character. A seed of 0 is a seed; ``denoise_strength`` overrides ``reference_strength``."""
 
     method: Method = Method.I2I_REFERENCE
     seed_value: int | None = None
@@ -91,22 +91,22 @@ class Consistency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def locks_seed(self) -> bool:
-        """Whether the seed is used again."""
+        """Whether the seed is reused."""
         return self.method is not Method.I2I_REFERENCE
 
     @property
     def sends_reference(self) -> bool:
-        """Whether pictures of the persons go with the prompt."""
+        """Whether pictures of the persons are sent with the prompt."""
         return self.method is not Method.SEED_LOCKED
 
     def seed(self, *others: int | None) -> int | None:
-        """The seed: the request's own, else, where the seed is locked, the first of ``others`` that there is."""
+        """Return the request's own seed, else, if the seed is locked, the first of ``others`` that is set."""
         known = (self.seed_value, *(others if self.locks_seed else ()))
         return next((seed for seed in known if seed is not None), None)
 
 
 def strength_of(mode: SceneMode, asked: Consistency) -> float:
-    """How much may change."""
+    """Return how much of the base picture may change."""
     if asked.denoise_strength is not None:
         return asked.denoise_strength
     if asked.reference_strength is not None:

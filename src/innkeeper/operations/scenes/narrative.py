@@ -1,7 +1,7 @@
-"""Narrative: what a model wrote of a moment, as text for a picture: its tags taken out, its faults named, mended once.
+"""Narrative: a model's description of a moment, with its tags removed and its faults named and repaired once.
 
-A narrative is two or three sentences of what can be seen. Where it has faults, its model is told which, once; what then remains
-is cut, never reworded: an apostrophe is no quotation mark, and as many words count as the scene's template allows
+A narrative is two or three sentences of what can be seen. If it has faults, its model gets one chance to repair them; what then
+remains is cut, never reworded. An apostrophe is not a quotation mark, and the scene's template sets the number of words
 (dynamic-prompting reference 3.7 steps 7 and 8, 9 item 10).
 """
 
@@ -22,7 +22,7 @@ _LONGEST_DESCRIPTION: Final = 300
 
 
 class SceneTags(msgspec.Struct, frozen=True):
-    """A text without its tags, and what they say: ``[SCENE_NAME: …]`` and ``[SCENE_DESC: …]``."""
+    """A text without its tags, and their values: ``[SCENE_NAME: …]`` and ``[SCENE_DESC: …]``."""
 
     text: str
     name: str = ""
@@ -49,7 +49,7 @@ _SENTENCES: Final = re.compile(r"[^.!?…]+(?:[.!?…]+[\"”'’)]*|$)\s*")
 
 
 def taken_tags(text: str) -> SceneTags:
-    """A text without its tags; of several of one kind the first counts."""
+    """Remove the tags from a text; of several of one kind the first counts."""
     faults: dict[str, str] = {}
     for tag in _TAG.finditer(text):
         faults.setdefault(tag["kind"].upper(), " ".join(tag["text"].split()))
@@ -58,7 +58,7 @@ def taken_tags(text: str) -> SceneTags:
 
 
 def read_narrative(text: str, max_words: int) -> Narrative:
-    """What a model wrote, with its faults. Marks of markup are no part of it."""
+    """Read a model's narrative: strip its markup and name its faults."""
     tags = taken_tags(text)
     plain = msgspec.structs.replace(tags, text=_MARKUP.sub("", tags.text).strip())
     outside = _QUOTED.sub(" ", plain.text)
@@ -80,15 +80,15 @@ _FAULT_SENTENCES: Final = {
 
 
 def repair_text(narrative: Narrative, max_words: int) -> str:
-    """What the model is told of its faults."""
+    """Return the message that asks the model to repair its faults."""
     sentences = "; ".join(_FAULT_SENTENCES[fault].format(max_words=max_words) for fault in narrative.faults)
     return f"That does not serve yet: {sentences}. Write the description again, and nothing else."
 
 
 def mended(narrative: Narrative, max_words: int) -> Narrative:
-    """What is left of a narrative once its faults are cut out: speech, sentences in the first person, words beyond the limit.
+    """Cut the faults out of a narrative: speech, sentences in the first person, words beyond the limit.
 
-    Its remaining faults are those that nothing can be cut for. Its words stay as they are.
+    Faults remain where cutting does not help. No word is changed.
     """
     text = _QUOTED.sub(" ", narrative.text) if "dialogue" in narrative.faults else narrative.text
     if "first_person" in narrative.faults:

@@ -1,4 +1,4 @@
-"""Replies: a scene as those are told who own it: by the document's names, without a stored picture's inner name."""
+"""Replies: a scene as its owner gets it, with the document's names and without internal names of pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS: Final = (
 
 
 def scene_facts(row: SceneRow) -> dict[str, Any]:
-    """A stored scene, JSON-ready. Its picture is named by the path that shows it."""
+    """Return a stored scene as JSON-ready data, with the path of its picture."""
     columns = row.to_dict()
     fields = {name: columns[name] for name in _FIELDS}
     return {
@@ -32,18 +32,18 @@ def scene_facts(row: SceneRow) -> dict[str, Any]:
 
 
 def template_facts(row: SceneTemplateRow) -> dict[str, Any]:
-    """A template, JSON-ready."""
+    """Return a template as JSON-ready data."""
     hidden = {"tenant", "user_id"}
     return {**{name: value for name, value in row.to_dict().items() if name not in hidden}, "object": "scene_template"}
 
 
 def composed_reply(scene: ComposedScene) -> dict[str, Any]:
-    """A scene that is composed and not made."""
+    """Return the reply for a scene that was only composed."""
     return {"success": True, **thaw(scene.to_dict())}
 
 
 def made_reply(made: MadeScene) -> dict[str, Any]:
-    """A scene with its job, under all names by which the document's clients look for it; a repeat is told in the same words."""
+    """Return a scene with its job, under all names that the document's clients use; a repeated request gets the same reply."""
     row, job = made.scene, made.job
     facts = scene_facts(row)
     metadata, context = facts.pop("generation_metadata"), facts.pop("context")

@@ -1,7 +1,7 @@
-"""SceneRequest: what a scene is wanted for, by the document's names.
+"""SceneRequest: a request for a scene, with the document's names.
 
-What a client says decides nothing that is known here: the picture of the scene before, the mode, the tier and the owner come from
-records. Its texts and lists are bounded, so that no request costs more than another (dynamic-prompting reference 3.7, S4).
+The previous scene's picture, the mode, the tier and the owner come from stored records, never from the request. Texts and lists
+are bounded, so that no request costs more than another (dynamic-prompting reference 3.7, S4).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from innkeeper.prompt.once import convert
 
 
 class InlinePerson(msgspec.Struct, frozen=True, kw_only=True):
-    """A person who is told in the request and has no row: of the general tier."""
+    """A person described in the request, without a row; always of the general tier."""
 
     name: str
     description: str = ""
@@ -38,12 +38,12 @@ class InlinePerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A scene that is wanted.
+    """A request for a scene.
 
-    ``message`` is the text whose moment is shown, where no conversation tells it; ``scene_context`` what a template says of the
-    scene. ``current_scene_id`` (or ``current_scene_image_url``, where it is one of the caller's own scenes or results) is the
-    scene whose picture ``scene_prompt_override`` changes. Without a ``scene_style`` the template says it, else
-    ``character_only``. ``strict``: what is less than what was asked for is an error.
+    ``message`` is the text of the moment, if no conversation has it; ``scene_context`` is a description as a template has it.
+    ``current_scene_id`` (or ``current_scene_image_url``, if that is one of the caller's own scenes or results) is the scene
+    whose picture ``scene_prompt_override`` changes. ``scene_style`` defaults to the template's, else ``character_only``.
+    ``strict``: a degraded scene is an error.
     """
 
     conversation_id: str | None = None
@@ -78,7 +78,7 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool = False
 
     def texts(self) -> dict[str, str]:
-        """Every text that the client wrote, by its field; what says where something is stored is none."""
+        """Return every text that the client wrote, by field; addresses are not texts."""
         texts = {name: value for name in _TEXTS if (value := getattr(self, name))}
         for who, worn in self.scene_clothing_overrides.items():
             texts[f"scene_clothing_overrides.{who[:40]}"] = f"{who}: {worn}"
@@ -90,7 +90,7 @@ class SceneRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sha256(self) -> str:
-        """The hash by which two requests are the same."""
+        """The hash that identifies equal requests."""
         return hashlib.sha256(to_json(msgspec.to_builtins(self))).hexdigest()
 
 
@@ -109,7 +109,7 @@ _OLDEST: Final = 99_999
 
 
 def person_texts(person: InlinePerson | CharacterRow) -> list[str]:
-    """The texts of a person, its age in words where that is below adulthood."""
+    """Return the texts of a person, with the age in words if it is below adulthood."""
     texts = (person.name, person.description, person.gender, person.mood)
     listed = [*(text for text in texts if text), *person.appearance_tags, *person.clothing_tags]
     age = person.declared_age
@@ -117,7 +117,7 @@ def person_texts(person: InlinePerson | CharacterRow) -> list[str]:
 
 
 def scene_request(body: Mapping[str, Any]) -> SceneRequest:
-    """The request in a body; names that there are not are left aside, as the document's functions leave them.
+    """Read the request from a body; unknown names are ignored, as in the document's functions.
 
     Raises `UsageError`, `FieldError`, `LimitError`.
     """

@@ -1,8 +1,8 @@
-"""Scenes: a scene composed, and made: from what is known of it to the job that makes its picture, and back into its row.
+"""Scenes: compose scenes, generate their pictures by jobs, and store both.
 
-`Scenes.compose` looks only: nothing is stored. `Scenes.generate` stores the scene together with its job, in one transaction, so
-that none is without the other; whoever ends the job writes the picture to the scene. What is stored is what is sent: the prompt,
-the mode, the pictures in their order and the state that the scene was made with (dynamic-prompting reference 3.7, 3.9, 9 item 3).
+`Scenes.compose` stores nothing. `Scenes.generate` stores the scene together with its job in one transaction, so that neither
+exists without the other; whoever ends the job writes the picture to the scene. The stored scene has exactly what is sent: the
+prompt, the mode, the pictures in order and the state of the scene (dynamic-prompting reference 3.7, 3.9, 9 item 3).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from innkeeper.operations.scenes.composing import ComposedScene, Composing, Scen
 
 
 class MadeScene(msgspec.Struct, frozen=True, kw_only=True):
-    """A scene that is stored, and its job. ``composed`` is None where the request was a repeat of an earlier one."""
+    """A stored scene and its job. ``composed`` is None if the request repeated an earlier one."""
 
     scene: SceneRow
     job: Job
@@ -38,34 +38,34 @@ class MadeScene(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scenes:
-    """Composes and makes scenes of one library. One instance belongs to one event loop.
+    """Composes and generates scenes of one library. One instance belongs to one event loop.
 
     Args:
-        library: what decides.
-        jobs: what makes pictures; it is of the same library.
-        tasks: what has models tell a moment; without it none is asked.
+        library: the library.
+        jobs: generates pictures; it belongs to the same library.
+        tasks: lets models describe a moment; without it no model is asked.
     """
 
     def __init__(self, library: Library, jobs: MediaJobs, tasks: TextTasks | None = None) -> None:
         self.library, self.jobs, self.tasks = library, jobs, tasks
 
     async def compose(self, request: SceneRequest, terms: SceneTerms) -> ComposedScene:
-        """A scene's prompt with its figures; nothing is stored and nothing made.
+        """Compose a scene's prompt with its figures; nothing is stored or generated.
 
         Raises:
-            TierBlockedError: its texts do not pass.
-            NotFoundError, ConflictError: what it goes on from is not there.
-            UsageError: nothing says what is to be seen.
-            OverBudgetError: what must stay does not fit.
-            StrictModeError: with ``strict``, for less than what was asked for.
-            InnkeeperError: what the planner of jobs and the text task raise.
+            TierBlockedError: its texts do not pass the gate.
+            NotFoundError, ConflictError: the scene to continue does not exist or has no picture.
+            UsageError: the request does not say what to show.
+            OverBudgetError: the parts that must stay do not fit.
+            StrictModeError: with ``strict``, the scene would be degraded.
+            InnkeeperError: raised by the planner of jobs or the text task.
         """
-        work = await asyncio.to_thread(Composing.begun, self.library, self.jobs, request, terms)
+        work = await asyncio.to_thread(Composing.begin, self.library, self.jobs, request, terms)
         text = await scene_text(request, work.sources, work.environment.mode, work.context, work.narrator(self.tasks))
         return await asyncio.to_thread(work.composed, text)
 
     async def generate(self, request: SceneRequest, terms: SceneTerms) -> MadeScene:
-        """Compose a scene, store it, and have its picture made; with an idempotency key that was used, the scene of then.
+        """Compose a scene, store it, and queue its picture; with a used idempotency key return the earlier scene.
 
         Raises what `compose` raises, and what `MediaJobs.submit` raises.
         """
@@ -74,19 +74,19 @@ class Scenes:
         if before is not None and before.job_id is not None:
             return MadeScene(scene=before, job=await asyncio.to_thread(self._job, before.job_id, terms))
         composed = await self.compose(request, terms)
-        return await asyncio.to_thread(self._made, store, composed, terms)
+        return await asyncio.to_thread(self._store, store, composed, terms)
 
     def _job(self, job_id: str | None, terms: SceneTerms) -> Job:
         """The job that makes a scene's picture. Raises `NotFoundError`."""
         return self.jobs.get(job_id or "", tenant=terms.owner.tenant, owner=terms.owner.user)
 
-    def _made(self, store: SceneStore, composed: ComposedScene, terms: SceneTerms) -> MadeScene:
-        """The scene and its job, stored together, and then what the scene tells of the conversation."""
+    def _store(self, store: SceneStore, composed: ComposedScene, terms: SceneTerms) -> MadeScene:
+        """Store the scene and its job together, then the conversation's new state."""
         with self.library.db.transaction():
             scene, new = store.begin(_row(composed, terms))
             if new:
                 answer, money = composed.text.answer, terms.max_cost
-                spent = 0.0 if answer is None else answer.cost_usd or 0.0  # by the model that told the moment
+                spent = 0.0 if answer is None else answer.cost_usd or 0.0  # by the model that described the moment
                 asked = Terms(
                     tenant=terms.owner.tenant,
                     owner=terms.owner.user,
@@ -103,11 +103,11 @@ class Scenes:
         self.jobs.added()  # it is there for other connections from here on
         if composed.sources.template is not None:
             SceneTemplateStore(self.library.db).used(composed.sources.template.id)
-        self._tell(store, composed)
+        self._store_state(store, composed)
         return MadeScene(scene=scene, job=job, composed=composed)
 
-    def _tell(self, store: SceneStore, composed: ComposedScene) -> None:
-        """Store what the conversation's scene is like now. Where somebody else was quicker, their state is changed by ours."""
+    def _store_state(self, store: SceneStore, composed: ComposedScene) -> None:
+        """Store the conversation's new state. If another request was faster, apply this one's changes to its state."""
         sources = composed.sources
         if sources.conversation is None:
             return
@@ -133,7 +133,7 @@ _TRIES: Final = 8
 
 
 def _row(composed: ComposedScene, terms: SceneTerms) -> dict[str, Any]:
-    """The columns of a scene: what is stored is what is sent."""
+    """Return the columns of a scene: exactly what is sent."""
     sources, media = composed.sources, composed.media
     conversation, character, persona = sources.conversation, sources.character, sources.persona
     facts = composed.to_dict()

@@ -1,7 +1,7 @@
-"""SceneSources: what is known of a scene before it is made: conversation, persons, template, the scene before, its state.
+"""SceneSources: the records behind a scene: conversation, persons, template, previous scene, state.
 
-Everything is read from records that belong to whoever asks; what a client says of them is left aside. A scene to go on from has a
-picture that is really there.
+All records belong to the caller; the request's claims about them are ignored. A scene can only be continued if its picture
+exists.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 _MESSAGES: Final = 10
-"""How many of the newest messages are read for a scene."""
+"""Number of newest messages that are read for a scene."""
 
 
 class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known. Rows are as their tables have them; ``reasons`` are why less is known than was asked for."""
+    """The records of a scene. ``reasons`` say why some that were requested are missing."""
 
     owner: Owner
     conversation: ConversationRow | None = None
@@ -51,26 +51,26 @@ class SceneSources(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def people(self) -> tuple[tuple[FigureRole, CharacterRow], ...]:
-        """Who may be seen, by role."""
+        """The persons who may be in the picture, by role."""
         figures = ((FigureRole.CHARACTER, self.character), (FigureRole.USER, self.persona))
         return tuple((role, row) for role, row in figures if row is not None)
 
     def ceiling(self) -> Tier:
-        """The highest tier for which all persons may be shown."""
+        """Return the highest tier in which all persons may be shown."""
         rated = [character_ceiling(row.content_rating, row.declared_age) for _, row in self.people]
         return Tier.lowest(*rated) if rated else Tier.SFW
 
     def state_before(self) -> SceneState | None:
-        """The state that the scene before was made with."""
+        """Return the state of the previous scene."""
         return None if self.before is None else _state_of(self.before.state)
 
 
 def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner: Owner) -> SceneSources:
-    """What is known for a request.
+    """Read the records for a request.
 
     Raises:
-        NotFoundError: a conversation, character, template or scene that is not there, or somebody else's.
-        ConflictError: a scene that is named to go on from has no picture yet.
+        NotFoundError: a conversation, character, template or scene does not exist or belongs to someone else.
+        ConflictError: the scene to continue has no picture yet.
     """
     scenes, templates = SceneStore(library.db, owner), SceneTemplateStore(library.db)
     conversation = None
@@ -104,7 +104,7 @@ def _person(
     conversation: ConversationRow | None,
     column: str,
 ) -> CharacterRow | None:
-    """Who is named, else who is told, else who is in the conversation. A person who is only told is of the general tier."""
+    """Return the person with the given id, else the one described in the request, else the conversation's."""
     if named is None and inline is not None:
         return CharacterRow(**msgspec.structs.asdict(inline))
     key = named if named is not None else None if conversation is None else getattr(conversation, column)
@@ -112,7 +112,7 @@ def _person(
 
 
 def _before(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> tuple[SceneRow | None, tuple[str, ...]]:
-    """The scene to go on from: the one that is named, or the newest of the conversation that has a picture."""
+    """Return the scene to continue: the requested one, or the conversation's newest with a picture."""
     here = request.conversation_id
     if not request.scene_continuity_enabled:
         return None, ()
@@ -128,7 +128,7 @@ def _before(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> tuple
 
 
 def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> SceneRow | None:
-    """The scene whose picture is to be changed. Raises `NotFoundError` for a picture that is none of the caller's scenes."""
+    """Return the scene whose picture is to change. Raises `NotFoundError` if it is not one of the caller's scenes."""
     if request.current_scene_id is not None:
         return _with_picture(jobs, scenes.get(request.current_scene_id))
     image_url = request.current_scene_image_url
@@ -167,9 +167,9 @@ def _state_of(stored: Mapping[str, Any]) -> SceneState:
 
 
 def _known(state: SceneState, conversation: ConversationRow | None, template: SceneTemplateRow | None) -> SceneState:
-    """The state with what conversation and template tell, where it says nothing of it itself.
+    """Fill gaps of the state from conversation and template.
 
-    A location of the conversation's that is another than the state's was written there by hand, and counts.
+    A location of the conversation that differs from the state's was written by hand, and overrides it.
     """
     location = None if conversation is None else conversation.current_location
     here = state.location
@@ -201,7 +201,7 @@ _NO_TEXTS: Final = frozenset(
 
 
 def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
-    """Every text that may come to be seen, by where it enters: the request's, cards', the template's, what was said before."""
+    """Return every text that may reach the prompt, by its kind: the request's, cards', the template's, messages."""
     texts_by_kind = {f"{TextKind.USER_TEXT}:{name}": text for name, text in request.texts().items()}
     for role, row in sources.people:
         person = card_texts(row, _NO_TEXTS) if row.id else {"inline": "\n".join(person_texts(row))}

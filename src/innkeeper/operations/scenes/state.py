@@ -1,8 +1,8 @@
-"""SceneState: where a scene is, when, who is there, what they wear and hold, and from where it is seen.
+"""SceneState: the place, time, camera, persons, clothes and props of a scene.
 
-Each fact says how sure it is and where it comes from. Changes are proposed (by the extractor, a template, a person); only those
-that are sure enough are applied, and none to what a person has pinned. Nothing is guessed in between: what is not applied is told
-with its reason (dynamic-prompting reference 3.9).
+Each fact has a confidence and an origin. Changes are proposed (by the extractor, a template, a person); only those above the
+threshold are applied, and none to a pinned fact. A change that is not applied is reported with its reason (dynamic-prompting
+reference 3.9).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.once import convert
 
 THRESHOLD: Final = 0.7
-"""How sure a change must be to be applied."""
+"""The least confidence of a change that is applied."""
 
 
 class FactOrigin(StrEnum):
-    """Where a fact comes from."""
+    """The source of a fact."""
 
     USER = "user"
     TEMPLATE = "template"
@@ -34,9 +34,9 @@ class FactOrigin(StrEnum):
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One thing that is known. ``rule`` is the extractor's and its version; ``start`` and ``end`` are places in ``message``.
+    """One fact. ``rule`` is the extractor's rule with its version; ``start`` and ``end`` are offsets in ``message``.
 
-    What is ``pinned`` changes only by hand.
+    A ``pinned`` fact changes only by hand.
     """
 
     value: str
@@ -49,7 +49,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     pinned: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be stored or is no confidence. Raises `FieldError`, `LimitError`."""
+        """Check that the fact can be stored. Raises `FieldError`, `LimitError`."""
         need_texts(self, ("value", "rule", "message"), ())
         if not 0 <= self.confidence <= 1:
             raise FieldError("a confidence is between 0 and 1", where=Where(path="confidence"))
@@ -64,7 +64,7 @@ _LISTS: Final = ("present", "props")
 
 
 class SceneState(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What a scene is like. ``clothing`` is by the name of who wears it."""
+    """The state of a scene. ``clothing`` is by the wearer's name."""
 
     location: Fact | None = None
     time: Fact | None = None
@@ -74,18 +74,18 @@ class SceneState(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     clothing: Mapping[str, Fact] = EMPTY
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, as it is stored."""
+        """Return JSON-ready data, as it is stored."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
         return fields
 
     def worn_by(self, name: str) -> Fact | None:
-        """What somebody wears; names are compared without case."""
+        """Return a person's clothes; names are compared without case."""
         folded = name.casefold()
         return next((fact for who, fact in self.clothing.items() if who.casefold() == folded), None)
 
 
 class StateChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change that is proposed. ``who`` is whose clothes; ``gone``: the value is there no more."""
+    """A proposed change. ``who`` is the wearer of clothes; ``gone``: the value is removed."""
 
     field: Field
     fact: Fact
@@ -105,7 +105,7 @@ class Ignored(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A state after changes, and what became of each of them."""
+    """A state after changes, and the outcome of each change."""
 
     state: SceneState
     applied: tuple[StateChange, ...] = ()
@@ -113,7 +113,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 
 def apply_changes(state: SceneState, changes: Iterable[StateChange], threshold: float = THRESHOLD) -> Applied:
-    """The state with those changes that are at least as sure as ``threshold``, in their order."""
+    """Apply the changes whose confidence reaches ``threshold``, in order."""
     applied: list[StateChange] = []
     ignored: list[Ignored] = []
     for change in changes:
@@ -127,7 +127,7 @@ def apply_changes(state: SceneState, changes: Iterable[StateChange], threshold: 
 
 
 def _changed(state: SceneState, change: StateChange) -> SceneState | Reason:
-    """The state after one change, or the reason why it is ignored."""
+    """Return the state after one change, or the reason why it is ignored."""
     listed, worn, fact = change.field in _LISTS, change.field == "clothing", change.fact
     facts = _facts(state, change.field)
     name = fact.value if listed else change.who
@@ -149,7 +149,7 @@ def _changed(state: SceneState, change: StateChange) -> SceneState | Reason:
 
 
 def _facts(state: SceneState, field: str) -> dict[str, Fact]:
-    """The facts of a field by name: in a list their value, of clothes who wears them, else the empty text."""
+    """Return the facts of a field by key: the value in a list, the wearer for clothes, else an empty text."""
     value = getattr(state, field)
     if field in _SINGLE:
         return {} if value is None else {"": value}
@@ -166,7 +166,7 @@ def _with_facts(state: SceneState, field: str, facts: Mapping[str, Fact]) -> Sce
 
 
 def _without(worn: str, taken_off: str) -> str:
-    """The listed clothes that are left once some of them are taken off."""
+    """Return the listed clothes that remain after some are taken off."""
     parts = [part.strip() for part in worn.replace(" and ", ", ").split(",")]
     gone = taken_off.casefold().split()[-1:]
     left = [part for part in parts if part and not (gone and gone[0] in part.casefold().split())]
@@ -181,10 +181,10 @@ def _same(one: str, other: str) -> bool:
 
 
 def edited(state: SceneState, edits: Mapping[str, Any]) -> SceneState:
-    """The state as a person wants it.
+    """Apply a person's edits to the state.
 
-    Each edit is by the name of a field: a text, or ``{"value": …, "pinned": …}``, or null, which forgets it; ``present`` and
-    ``props`` are lists of those, ``clothing`` an object by name. ``{"pinned": …}`` alone pins what is there, or lets it go.
+    Each edit is named by its field: a text, or ``{"value": …, "pinned": …}``, or null, which deletes it; ``present`` and
+    ``props`` are lists of those, ``clothing`` an object by name. ``{"pinned": …}`` alone pins or unpins the existing fact.
 
     Raises `FieldError`, `LimitError`.
     """
@@ -203,7 +203,7 @@ def edited(state: SceneState, edits: Mapping[str, Any]) -> SceneState:
 
 
 def _edited(before: dict[str, Fact], edits: Any, field: str) -> dict[str, Fact]:
-    """The facts of a field after an edit: a list replaces all of them, an object those that it names."""
+    """Return the facts of a field after an edit: a list replaces all of them, an object those it names."""
     after: dict[str, Fact | None] = {}
     if field in _SINGLE:
         after[""] = _edit(edits, before.get(""), field)
@@ -245,7 +245,7 @@ def _edit(edit: Any, before: Fact | None, path: str) -> Fact | None:
 
 
 def read_state(stored: Mapping[str, Any]) -> SceneState:
-    """A state as it is stored. Raises `FormatError` for what is none."""
+    """Read a stored state. Raises `FormatError` if it is not a state."""
     try:
         return convert(thaw(stored), SceneState)
     except msgspec.ValidationError as error:

@@ -1,7 +1,7 @@
-"""SceneText: the text of a scene, from the first source that has one, and which that was.
+"""SceneText: the text of a scene, from the first source that has one.
 
-In order: what the request wants changed or shown; what the template says, for the first scene; the known place with what can be
-seen, where something is done; what a model tells of the moment; what is known of the place and the persons alone
+In order: the request's own words; the template, for the first scene; the known place with its visible details, if there is an
+action; a model's description of the moment; the place and the persons alone
 (dynamic-prompting reference 3.7 step 5).
 """
 
@@ -39,7 +39,7 @@ from innkeeper.prompt.message import Message
 
 Source = Literal["override", "template", "composed", "narrative", "fallback"]
 Narrator = Callable[[SceneMode, SceneState, SceneContext, int], Awaitable["SceneText"]]
-"""Has a model tell the moment of a scene in so many words at most."""
+"""Lets a model describe the moment of a scene in at most so many words."""
 
 _WORDS: Final = 60
 _SAMPLING: Final = FrozenDict(temperature=0.5, top_p=0.9)
@@ -49,7 +49,7 @@ _LONGEST_LINES: Final = 4_000
 
 
 class SceneRefusedError(InnkeeperError):
-    """A model that would not tell a scene; ``refusal`` is what it said, word for word."""
+    """A model refused to describe a scene; ``refusal`` is its answer, verbatim."""
 
     exit_code = 65
     http_status = 422
@@ -61,9 +61,9 @@ class SceneRefusedError(InnkeeperError):
 
 
 class SceneText(msgspec.Struct, frozen=True, kw_only=True):
-    """A scene's text, its name and description where tags gave them, and why it is less than it might be.
+    """A scene's text, its name and description from tags, and the reasons if it is degraded.
 
-    ``answer`` is that of the model that was asked, where one was.
+    ``answer`` is the answer of the model, if one was asked.
     """
 
     tags: SceneTags
@@ -80,15 +80,15 @@ async def scene_text(
     context: SceneContext,
     narrate: Narrator | None,
 ) -> SceneText:
-    """The text of a scene.
+    """Return the text of a scene.
 
     Raises:
-        UsageError: nothing says what is to be seen.
-        SceneRefusedError: a model was asked, and refused.
-        TierBlockedError: what it wrote does not pass.
+        UsageError: the request does not say what to show.
+        SceneRefusedError: the model refused.
+        TierBlockedError: the model's text does not pass the gate.
     """
     state = sources.state
-    text = _said(request, sources, mode) or _composed(state, context)
+    text = _own_text(request, sources, mode) or _composed_text(state, context)
     if text is not None:
         return text
     reasons: tuple[str, ...] = ("no_model",)
@@ -99,16 +99,16 @@ async def scene_text(
             raise
         except (UnavailableError, ProviderError) as error:
             reasons = (f"narrative:{error.kind}",)
-    return _known(state, sources, reasons)
+    return _fallback_text(state, sources, reasons)
 
 
 def max_words(sources: SceneSources) -> int:
-    """How many words a narrative may have: as many as the template's row allows."""
+    """Return the maximum number of words of a narrative: the template's, else the default."""
     return _WORDS if sources.template is None else int(sources.template.max_words)
 
 
-def _said(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> SceneText | None:
-    """What the request or the template says itself; the template speaks for the first scene."""
+def _own_text(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> SceneText | None:
+    """Return the text of the request, or, for the first scene, of the template."""
     if request.scene_prompt_override.strip():
         return SceneText(tags=taken_tags(request.scene_prompt_override), source="override")
     row = sources.template
@@ -123,8 +123,8 @@ def _said(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> Scen
     return SceneText(tags=tags, source="template")
 
 
-def _composed(state: SceneState, context: SceneContext) -> SceneText | None:
-    """Where something is done: the place that is known, with what can be seen there; the rest are parts of their own."""
+def _composed_text(state: SceneState, context: SceneContext) -> SceneText | None:
+    """Return the known place with its visible details, if there is an action; the other parts are segments of their own."""
     if not context.actions:
         return None
     location = state.location.value if state.location is not None else ""
@@ -133,8 +133,8 @@ def _composed(state: SceneState, context: SceneContext) -> SceneText | None:
     return SceneText(tags=SceneTags(text or context.actions[0]), source="composed")
 
 
-def _known(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -> SceneText:
-    """What is known of place and persons alone. Raises `UsageError` where that is nothing."""
+def _fallback_text(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -> SceneText:
+    """Return the place and the persons alone. Raises `UsageError` if neither is known."""
     names = [str(row.name) for _, row in sources.people]
     location = None if state.location is None else state.location.value
     text = ", ".join(part for part in (" and ".join(names[:1]), location) if part)
@@ -158,9 +158,9 @@ def narrator(
     target: ModelFacts,
     terms: dict[str, Any],
 ) -> Narrator:
-    """What has a model tell a moment: by the template for the scene's mode, mended once by the model itself, then cut.
+    """Return the function that lets a model describe a moment with the template for the scene's mode.
 
-    ``target`` is the model that makes the picture.
+    The model may repair the faults of its text once; what remains is cut. ``target`` is the model that generates the picture.
     """
 
     async def narrate(mode: SceneMode, state: SceneState, context: SceneContext, words: int) -> SceneText:
@@ -175,7 +175,7 @@ def narrator(
             await tasks.finish(task, written)
             raise SceneRefusedError(written.text)
         if written.response is None:
-            return _known(state, sources, ("no_template",))
+            return _fallback_text(state, sources, ("no_template",))
         await tasks.check(written, written.text)
         first = read_narrative(written.text, words)
         best, all_of_it = first, [written]
@@ -188,20 +188,22 @@ def narrator(
         done = mended(best, words) if best.faults else best
         reasons = tuple(f"narrative:{fault}" for fault in best.faults)
         answer = await tasks.finish(task, *all_of_it, text=done.text or best.text, reasons=reasons)
-        return _told(done, best, answer, state, sources)
+        return _narrative_text(done, best, answer, state, sources)
 
     return narrate
 
 
-def _told(done: Narrative, best: Narrative, answer: TaskAnswer, state: SceneState, sources: SceneSources) -> SceneText:
+def _narrative_text(
+    done: Narrative, best: Narrative, answer: TaskAnswer, state: SceneState, sources: SceneSources
+) -> SceneText:
     if "too_short" in done.faults:
-        known = _known(state, sources, ("narrative:too_short",))
+        known = _fallback_text(state, sources, ("narrative:too_short",))
         return msgspec.structs.replace(known, answer=answer, faults=best.faults)
     return SceneText(tags=done.tags, source="narrative", reasons=answer.reasons, faults=best.faults, answer=answer)
 
 
 async def _again(tasks: TextTasks, task: TextTask, written: Written, asked: str) -> Written | None:
-    """What the model writes when it is told its faults; None where it does not answer."""
+    """Let the model repair its text; None if it does not answer."""
     history = (Message("user", task.prompt.text), Message("assistant", written.text))
     prompt = msgspec.structs.replace(task.prompt, text=asked, history=history, request_id=written.prepared.request_id)
     model = None if written.deployment is None else written.deployment.route.model
@@ -217,9 +219,9 @@ async def _again(tasks: TextTasks, task: TextTask, written: Written, asked: str)
 
 
 def _addressed(tasks: TextTasks, prompt: PrepareRequest, mode: SceneMode, target: ModelFacts) -> PrepareRequest:
-    """The prompt with its use case: of scenes that go on from a picture, of models that read CLIP's window, or of all others.
+    """Set the use case of the prompt: for scenes that continue a picture, for models with CLIP's window, or for all others.
 
-    For those models a template asks for phrases in place of sentences, where the library has one for their family.
+    For models with CLIP's window a template asks for phrases instead of sentences, if the library has one for their family.
     """
     replace = msgspec.structs.replace
     if mode is SceneMode.CONTINUATION:
@@ -227,8 +229,8 @@ def _addressed(tasks: TextTasks, prompt: PrepareRequest, mode: SceneMode, target
     spec = target.measured(target.window)
     if spec is None or spec.kind != "clip":
         return prompt
-    told = {name: prompt.values.get(name) for name in ("setting", "actions", "conversation_context")}
-    moment = "\n".join(", ".join(part) if isinstance(part, (list, tuple)) else part for part in told.values() if part)
+    parts = {name: prompt.values.get(name) for name in ("setting", "actions", "conversation_context")}
+    moment = "\n".join(", ".join(part) if isinstance(part, (list, tuple)) else part for part in parts.values() if part)
     values = FrozenDict({**prompt.values, "scene_context": moment})
     phrases = replace(
         prompt, use_case="scene_generation", target_model=target.key, target_family=target.family, values=values

@@ -1,1 +1,1 @@
-"""What a message tells of a scene, read by declared rules."""
+"""Reading the state of a scene from messages, by declared rules."""

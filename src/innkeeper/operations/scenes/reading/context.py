@@ -1,7 +1,7 @@
-"""Scene context: what a message tells of a scene, by declared rules, each fact with its rule, its place and how sure it is.
+"""Scene context: read a message by declared rules; each fact has its rule, its position and its confidence.
 
 `analyse` gives ``{setting, mood, actions, visual_elements, positioning}`` (dynamic-prompting reference 3.7, step 4) and the
-changes of the scene's state that the message proposes. What somebody says counts for so little that no rule is sure of it.
+changes of the scene's state that the message proposes. Speech is weighted so low that no change in it is ever applied.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.text import shorten
 
 _STEPS_A_CHARACTER: Final = 40
-"""What reading a character with all rules costs, in steps of the allowance."""
+"""Steps of the allowance that reading one character with all rules costs."""
 
 
 class Person(msgspec.Struct, frozen=True):
-    """Somebody who may be in a scene. ``speaks``: the message is theirs."""
+    """A person who may be in a scene. ``speaks``: the message is theirs."""
 
     name: str
     role: Literal["character", "user", "other"] = "other"
@@ -33,7 +33,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class SceneContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message tells of a scene. ``setting`` is there where it is sure enough; ``changes`` are proposals, sure or not."""
+    """What a message says about a scene. ``setting`` has passed the threshold; ``changes`` are all proposals."""
 
     setting: Fact | None = None
     mood: str = ""
@@ -43,7 +43,7 @@ class SceneContext(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[StateChange, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, by the document's names."""
+        """Return JSON-ready data with the document's names."""
         return {
             "rulesVersion": scene_rules().version,
             "setting": None if self.setting is None else self.setting.value,
@@ -56,7 +56,7 @@ class SceneContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Match(NamedTuple):
-    """What a rule read in a passage."""
+    """A fact that a rule matched in a passage."""
 
     rule: ReadingRule
     fact: Fact
@@ -64,7 +64,7 @@ class _Match(NamedTuple):
 
 
 def analyse(text: str, people: Sequence[Person] = (), *, message: str = "") -> SceneContext:
-    """What a message tells of a scene; ``message`` is its id, for the facts that come of it."""
+    """Read a message; ``message`` is its id, which its facts refer to."""
     parts = passages(text)
     charge("scenes", steps=_STEPS_A_CHARACTER * sum(len(part.text) for part in parts))
     matches = [*_matches(parts, people, message)]
@@ -104,13 +104,13 @@ def _matches(parts: Sequence[Passage], people: Iterable[Person], message: str) -
 
 
 def _details(matches: Iterable[_Match], field: str) -> tuple[str, ...]:
-    """What is told rather than said, each once, the first of it."""
+    """Return the distinct values of a field outside speech."""
     facts = [match.fact for match in matches if match.rule.field == field and match.passage.kind is not Kind.SPEECH]
     return tuple({fact.value.casefold(): fact.value for fact in facts}.values())[:MAX_ACTIONS]
 
 
 def _mood(parts: Iterable[Passage]) -> str:
-    """The mood that has most words, of equal ones that which comes last; what is said counts for less."""
+    """Return the mood with the greatest weight of words, of equal ones the last; words in speech weigh less."""
     moods = scene_rules().moods
     weights: Counter[str] = Counter()
     last: dict[str, int] = {}
@@ -132,7 +132,7 @@ _SUBJECTS: Final = ("he", "she", "they")
 
 
 def _actions(parts: Sequence[Passage], people: Sequence[Person]) -> tuple[str, ...]:
-    """What is done: what is marked as an action, and where nothing is, what is told of a person."""
+    """Return the marked actions; if there are none, narrated sentences about a person."""
     marked = [part.text for part in parts if part.kind is Kind.ACTION]
     names = {*_SUBJECTS, *(person.name.casefold() for person in people if person.name)}
     narrated = [part.text for part in parts if part.kind is not Kind.SPEECH and part.weight >= THRESHOLD]
@@ -150,7 +150,7 @@ def _subject(sentence: str) -> str:
 
 
 def _changes(matches: Iterable[_Match], people: Sequence[Person]) -> tuple[StateChange, ...]:
-    """The changes of the state in the order of the story; of several rules for the same words the surest."""
+    """Return the changes in the order of the text; of several rules for the same words the one with the highest confidence."""
     surest: dict[tuple[str, str, str, int], StateChange] = {}
     for rule, fact, part in matches:
         worn = rule.field == "clothing"
@@ -164,7 +164,7 @@ def _changes(matches: Iterable[_Match], people: Sequence[Person]) -> tuple[State
 
 
 def _wearer(part: Passage, fact: Fact, people: Sequence[Person]) -> str:
-    """Who wears it: whoever is named last before it, else the human for "you", else who speaks, else nobody that is known."""
+    """Return the wearer: the last person named before, else the user for "you", else the speaker, else an empty name."""
     before = part.text[: max(0, fact.start - part.start)].casefold()
     named = [(before.rfind(person.name.casefold()), person.name) for person in people if person.name]
     at, name = max(named, default=(-1, ""))

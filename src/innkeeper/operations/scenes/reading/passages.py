@@ -1,8 +1,8 @@
-"""Passages: which parts of a message tell what happens, and which are what somebody says.
+"""Passages: split a message into narration, actions and speech.
 
-What stands in quotation marks is speech; an apostrophe is none. What stands in asterisks or in round brackets is an action. The
-rest tells the story where the message marks its speech, and is speech where it marks only its actions; where it marks neither, it
-counts for less, unless a sentence tells of somebody in the third person.
+Text in quotation marks is speech; an apostrophe is not a quotation mark. Text in asterisks or round brackets is an action. The
+rest is narration if the message marks its speech, and speech if it marks only its actions; if it marks neither, the rest has
+less weight, except for sentences in the third person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from innkeeper.operations.scenes.limits import MAX_SCENE_CHARS
 
 
 class Kind(StrEnum):
-    """What a passage is."""
+    """The kind of a passage."""
 
     NARRATION = "narration"
     ACTION = "action"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 
 class Passage(NamedTuple):
-    """A part of a message, and where it stands there. ``weight`` is what a find in it counts, from 0 to 1."""
+    """A part of a message and its position. ``weight``, from 0 to 1, scales the confidence of facts in it."""
 
     kind: Kind
     text: str
@@ -49,7 +49,7 @@ _SUBJECT: Final = re.compile(
 
 
 def passages(text: str) -> tuple[Passage, ...]:
-    """The passages of a message in their order; of a very long one, those of its end."""
+    """Return the passages of a message in order; of a very long message those of its end."""
     skipped = max(0, len(text) - MAX_SCENE_CHARS)
     marks = list(_MARKED.finditer(text, skipped))
     spoken = any(mark.lastgroup == "speech" for mark in marks)
@@ -69,7 +69,7 @@ def passages(text: str) -> tuple[Passage, ...]:
 
 
 def _plain(text: str, start: int, end: int, kind: Kind) -> Iterator[Passage]:
-    """What is not marked, sentence by sentence, since each is told or said by itself."""
+    """Yield unmarked text sentence by sentence, since each may be narration or speech."""
     for sentence in _SENTENCE.finditer(text, start, end):
         narrated = kind is Kind.UNMARKED and _SUBJECT.match(sentence[0])
         yield Passage(kind, sentence[0], sentence.start(), _THIRD_PERSON if narrated else _WEIGHT[kind])

@@ -1,4 +1,4 @@
-"""The rules by which a scene is read, from ``rules.toml``, which says what they mean."""
+"""The rules for reading scenes, from ``rules.toml``, which documents them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAGS: Final = re.IGNORECASE | re.MULTILINE
 
 
 class ReadingRule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """One rule. ``name`` ends in the version of all rules; ``gone``: what it matches is there no more."""
+    """One rule. ``name`` ends in the version of all rules; ``gone``: its matches are removed from the state."""
 
     name: str
     field: str
