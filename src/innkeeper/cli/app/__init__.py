@@ -1,1 +1,1 @@
-"""What all commands share: the root command and its table, options, terminal output; and the commands of the service."""
+"""Shared parts of all commands: root command, table of commands, options, terminal output; and the service's commands."""

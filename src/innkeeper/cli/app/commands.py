@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class CliSettings:
-    """What was said before the command's name. Commands get it with ``@click.pass_obj``.
+    """Options before the command's name. Commands get them with ``@click.pass_obj``.
 
     ``as_json``: answers and errors are JSON. ``debug``: unexpected errors show their traceback.
     """
@@ -23,14 +23,14 @@ class CliSettings:
 
 
 def json_option(command: F) -> F:
-    """Give a command ``--json`` as its argument ``as_json``; saying it before the command's name counts too."""
+    """Add ``--json`` to a command as its argument ``as_json``; the option before the command's name counts too."""
     return click.option(
         "--json", "as_json", is_flag=True, callback=_or_before, help="Answer with JSON, also when it fails."
     )(command)
 
 
 def examples(*lines: str) -> str:
-    """Lines of a shell as the end of a command's help."""
+    """Return shell lines as the epilog of a command's help."""
     return "\b\n" + "\n".join(("Examples:", *(f"  {line}" for line in lines)))
 
 
@@ -133,7 +133,7 @@ MOVED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         for name in ("cache", "db", "logs", "model", "negative", "provider", "template", "tier", "tool", "vault")
     }
 )
-"""Names that commands had before, and what they are now."""
+"""Former names of commands, and their new ones."""
 
 
 class LazyGroup(click.Group):
@@ -141,9 +141,9 @@ class LazyGroup(click.Group):
 
     Args:
         entries: the table, name -> entry.
-        sections: the same by headings for the help, where there are several.
-        moved: former names and the words that they stand for now: they go on working, with a hint.
-        **options: what `click.Group` takes.
+        sections: the same by headings for the help, if there are several.
+        moved: former names and the words that replace them; they still work, with a hint.
+        **options: arguments of `click.Group`.
     """
 
     def __init__(
@@ -164,14 +164,14 @@ class LazyGroup(click.Group):
         return sorted({*self.entries, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of this name, or return None where there is none."""
+        """Import the command of this name; None if there is none."""
         entry = self.entries.get(cmd_name)
         return super().get_command(ctx, cmd_name) if entry is None else _load(entry)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that ``args`` begin with; a near name is offered for one that does not exist.
+        """Find the command that ``args`` begin with; the error for an unknown one suggests a near name.
 
         Raises:
             click.UsageError: no such command.

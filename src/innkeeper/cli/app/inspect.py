@@ -1,4 +1,4 @@
-"""``innkeeper inspect``: the inspector on this machine: see, change and understand a prompt while its files are edited."""
+"""``innkeeper inspect``: the inspector on this machine, which shows and explains a prompt while its files are edited."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
 
 
 def _show(address: str) -> None:
-    """Open a browser, in a thread: some systems wait for it."""
+    """Open a browser in a thread, since some systems wait for it."""
     import threading
     import webbrowser
 
@@ -81,7 +81,7 @@ def open_desk(files: tuple[Path, ...], talk: InspectorTalk | None) -> Desk:
 
 
 def _talk() -> InspectorTalk | None:
-    """Who answers: the routes of the configuration, the model on this machine where nothing else is said."""
+    """Return the configured routes, or the model on this machine."""
     from innkeeper.cli.settings.routes import read_routes, secrets_of
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.routing.models import RouteModels

@@ -1,7 +1,7 @@
-"""``innkeeper limits``: every named limit of the package, read from its source, so that none can be forgotten.
+"""``innkeeper limits``: every named limit of the package, read from its source, so that none is missing.
 
 A limit is a ``MAX_...`` constant with a docstring below it, or a field of a class whose name ends in ``Limits``. The docstring
-says what is bounded, and in parentheses what happens beyond: the error, ``a note``, or ``no error`` with what happens instead.
+names what is bounded and, in parentheses, the consequence: the error, ``a note``, or ``no error`` with what happens instead.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 BUILD_LIMITS: Final = "`limits` of a request, `--limit`, `serve --limit`, `Ports.max_limits`"
-"""How the limits of a whole build are set."""
+"""How to set the limits of a whole build."""
 
 
 class Limit(NamedTuple):
-    """One limit: its module and name, the default value, what it bounds, what happens beyond it, how it is set."""
+    """One limit: its module and name, default value, what it bounds, what happens beyond it, how to set it."""
 
     module: str
     name: str
@@ -61,7 +61,7 @@ def limits(words: tuple[str, ...], *, as_markdown: bool, as_json: bool) -> None:
 
 
 def markdown(limits: list[Limit]) -> str:
-    """The limits as a table in Markdown, a line each."""
+    """Return the limits as a Markdown table."""
     lines = ["| Limit | Default | What it bounds | Beyond it | Set |", "|---|---|---|---|---|"]
     for limit in limits:
         name = f"`{limit.name}`<br>`{limit.module.removeprefix('innkeeper.')}`"
@@ -75,7 +75,7 @@ def _number(value: float) -> str:
 
 
 def named_limits() -> list[Limit]:
-    """All of them, by module and in the order of its source."""
+    """Return all limits by module, in source order."""
     sources = [
         _Source(module, text)
         for module, text in _modules(files("innkeeper"), "innkeeper")
@@ -88,7 +88,7 @@ def named_limits() -> list[Limit]:
 
 
 _SPEAKS_OF_LIMITS: Final = re.compile(r"^MAX_|^class \w*Limits\b|^ +\w+: .* = MAX_|BuildLimits\(", re.MULTILINE)
-"""What names, sets or holds a limit: the other modules, which are most, are not parsed."""
+"""Matches modules that name, set or hold a limit; all others are not parsed."""
 
 
 def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
@@ -101,7 +101,7 @@ def _modules(folder: Traversable, name: str) -> Iterator[tuple[str, str]]:
 
 
 class _Source:
-    """One module's source: its constants, and where it sets limits of others."""
+    """One module's source: its constants, and the limits of other modules that it sets."""
 
     def __init__(self, module: str, text: str) -> None:
         self.module, self.tree, self.calls = module, ast.parse(text), "BuildLimits(" in text
@@ -118,7 +118,7 @@ class _Source:
                     self.values[name] = value
 
     def limits(self, setters: dict[tuple[str, str], str]) -> Iterator[Limit]:
-        """The limits that are named here."""
+        """Yield the limits defined in this module."""
         for node, text in _documented(self.tree.body):
             constant = _constant(node)
             if constant is not None and constant[0].startswith("MAX_") and constant[0] in self.values:
@@ -139,7 +139,7 @@ class _Source:
                 yield Limit(self.module, name, value, bounds, own or beyond, f"a field of `{node.name}`")
 
     def setters(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """Which limits are the default of a field, by the limit's module and name."""
+        """Yield the fields whose default is a limit, by the limit's module and name."""
         for class_ in (node for node in self.tree.body if isinstance(node, ast.ClassDef)):
             for field in class_.body:
                 constant = _constant(field)
@@ -153,7 +153,7 @@ class _Source:
 
 
 def _constant(node: ast.stmt) -> tuple[str, ast.expr] | None:
-    """The name and the expression of an assignment to one name."""
+    """Return name and expression of an assignment to one name."""
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
         return node.target.id, node.value
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -162,7 +162,7 @@ def _constant(node: ast.stmt) -> tuple[str, ast.expr] | None:
 
 
 def _documented(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
-    """Each statement with the text that stands below it as its documentation, or nothing."""
+    """Yield each statement with the docstring below it, or an empty text."""
     for node, after in zip(body, [*body[1:], None], strict=True):
         is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
         text = after.value.value if is_text else ""  # type: ignore[union-attr]
@@ -180,7 +180,7 @@ _OPERATORS: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 
 
 def _value(expression: ast.expr, known: dict[str, float]) -> float | None:
-    """The number that an expression of numbers and constants comes to."""
+    """Evaluate an expression of numbers and constants."""
     if isinstance(expression, ast.Constant):
         return expression.value if type(expression.value) in (int, float) else None  # type: ignore[return-value]
     if isinstance(expression, ast.Name):
@@ -195,7 +195,7 @@ _BEYOND: Final = re.compile(r"\s*\(([^()]*(?:`\w+Error`|a note|no error)[^()]*)\
 
 
 def _limit_text(text: str) -> tuple[str, str]:
-    """What a docstring says of a limit: what it bounds, and what happens beyond it."""
+    """Split the docstring of a limit into what it bounds and what happens beyond it."""
     words = " ".join(text.split()).replace("``", "`")
     match = _BEYOND.search(words)
     if match is None:

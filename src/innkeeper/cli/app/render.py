@@ -1,7 +1,7 @@
-"""Plans on a terminal: a table of blocks, a bar of the window, notes, verdicts, and the reasons behind them.
+"""Plans on a terminal: a table of blocks, a bar of the window, notes, verdicts and reasons.
 
-Explained is the whole plan, one message, or one lorebook entry. Texts of cards and chats never reach the terminal as they are:
-control characters are shown as pictures, markup is plain.
+The whole plan, one message, or one lorebook entry can be explained. Texts of cards and chats are escaped for the terminal:
+control characters become visible symbols, markup stays plain text.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 PLAIN_WIDTH: Final = 100
-"""Columns where the output is not a terminal."""
+"""Columns if the output is not a terminal."""
 
 MOST_ROWS: Final = 500
-"""Rows of a table, and lines of a list, that people are shown (no error: the last line counts the others, ``--json`` has all)."""
+"""Rows of a table, and lines of a list, that are shown (no error: the last line counts the others, ``--json`` has all)."""
 
 NARROW: Final = 70
 """Columns below which a table is written row by row."""
@@ -41,7 +41,7 @@ _ASCII: Final = ("#", "=", ".")
 
 
 def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
-    """A console on stdout, stderr or ``file``; one of a fixed width where that is not a terminal."""
+    """Return a console on stdout, stderr or ``file``, with a fixed width if that is not a terminal."""
     from rich.console import Console
 
     plain = Console(file=file, stderr=err, highlight=False)
@@ -49,7 +49,7 @@ def console(file: IO[str] | None = None, *, err: bool = False) -> Console:
 
 
 def recorded(show: Callable[[Console], None], *, for_terminal: bool) -> str:
-    """What ``show`` prints, as text: of the terminal's width and colours where it is meant for stdout and that is one."""
+    """Return what ``show`` prints, as text; with the terminal's width and colours if it goes to one."""
     import io
 
     out, there = io.StringIO(), console()
@@ -63,7 +63,7 @@ def recorded(show: Callable[[Console], None], *, for_terminal: bool) -> str:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """A table; where it would lose columns, each row as a paragraph of names and values."""
+    """Print a table; if columns would be lost, each row as a paragraph of names and values."""
     if console.width >= NARROW:
         console.print(table)
         return
@@ -83,7 +83,7 @@ def print_table(console: Console, table: Table) -> None:
 def plan_table(
     blocks: Sequence[Block], figures: Accounting, *, ascii_only: bool = False, with_share: bool = True
 ) -> Table:
-    """One row a block, up to `MOST_ROWS`: number, role, where it comes from, tokens, perhaps its share, how it begins."""
+    """Return a table of blocks, up to `MOST_ROWS`: number, role, source, tokens, optional share, first words."""
     from rich import box
     from rich.table import Table
 
@@ -112,12 +112,12 @@ def plan_table(
 
 
 def more_line(items: Sequence[Any]) -> list[str]:
-    """What is said after the first `MOST_ROWS` of these, where there are more."""
+    """Return the line that counts the rows beyond `MOST_ROWS`, if there are any."""
     return [f"… and {len(items) - MOST_ROWS:,} more; --json has them all"] if len(items) > MOST_ROWS else []
 
 
 def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
-    """The window as a bar and in words."""
+    """Return the window as a bar and in words."""
     margin = f" (± {figures.error_percent:g} %)" if figures.error_percent else " (not known to be exact)"
     sure = figures.exact or figures.error_percent == 0
     how = f"counted by {figures.tokenizer or 'an unknown tokenizer'}{'' if sure else margin}"
@@ -129,7 +129,7 @@ def window_line(figures: Accounting, *, ascii_only: bool = False) -> str:
 
 
 def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = False, rest: str | None = None) -> str:
-    """``parts`` of ``whole`` as a bar of ``cells`` characters. Any part that is not 0 is seen; no bar is too long."""
+    """Draw ``parts`` of ``whole`` as a bar of ``cells`` characters. Every part above 0 is visible; the bar is never longer."""
     marks = _ASCII if ascii_only else _FULL
     drawn = ""
     for part, mark in zip(parts, marks, strict=False):
@@ -139,9 +139,9 @@ def bar(parts: Iterable[int], whole: int, cells: int, *, ascii_only: bool = Fals
 
 
 def source_of(block: Block) -> str:
-    """Where a block comes from, in a few words: the asset and field of its text; of several, its place in the prompt.
+    """Return a block's source in a few words: asset and field of its text; for several sources its position in the prompt.
 
-    What a macro gave belongs to the text that the macro stands in.
+    The output of a macro belongs to the text that contains the macro.
     """
     origins = (structs.replace(piece.origin, macro=None) for piece in block.ranges() if piece.text.strip())
     known = [origin for origin in dict.fromkeys(map(str, origins)) if origin != "unknown"]
@@ -151,20 +151,20 @@ def source_of(block: Block) -> str:
 
 
 def first_words(block: Block, length: int = 200) -> str:
-    """How a block's text begins, on one line."""
+    """Return the first words of a block's text, on one line."""
     name = f"{block.name}: " if block.name else ""
     return shorten(_one_line(name + block.content[: 4 * length]), length)
 
 
 def note_lines(notes: Iterable[Note]) -> list[str]:
-    """Notes and warnings, a line each, up to `MOST_ROWS`."""
+    """Return notes and warnings, one per line, up to `MOST_ROWS`."""
     all_ = tuple(notes)
     shown = [f"{note.kind.value}: {note}" + (f" ({note.hint})" if note.hint else "") for note in all_[:MOST_ROWS]]
     return [*map(printable, shown), *more_line(all_)]
 
 
 def plan_title(plan: Plan) -> str:
-    """What was built, in a line."""
+    """Return a one-line title of the plan."""
     count = len(plan.sent_blocks())
     parts = [plan.tavern, plan.profile, plan.model, "1 message" if count == 1 else f"{count} messages"]
     return printable(" · ".join(part for part in parts if part))
@@ -184,7 +184,7 @@ EXCERPT: Final = 60
 
 
 def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
-    """The blocks that are sent, the window, what was dropped, and what is to be said about the build."""
+    """Print the sent blocks, the window, the dropped parts, and notes about the build."""
     plain = console.options.ascii_only
     console.print(plan_title(plan), style="bold", markup=False)
     blocks = plan.sent_blocks()
@@ -196,7 +196,7 @@ def explain_plan(console: Console, plan: Plan, figures: Accounting) -> None:
 
 
 def explain_entries(console: Console, plan: Plan) -> None:
-    """Each lorebook entry with the decision about it, those in the prompt first."""
+    """Print the decision about each lorebook entry, those in the prompt first."""
     verdicts = sorted(verdicts_of(plan), key=lambda verdict: not verdict.fired)
     if not verdicts:
         _lines(console, ["no lorebook took part in this prompt"])
@@ -208,7 +208,7 @@ def explain_entries(console: Console, plan: Plan) -> None:
 
 
 def explain_entry(console: Console, plan: Plan, name: str) -> None:
-    """The decisions about the entries called ``name`` (title, id, or part of a title). Raises `UnknownNameError`."""
+    """Print the decisions about entries by ``name`` (title, id, or part of a title). Raises `UnknownNameError`."""
     name_key, verdicts = name.casefold(), verdicts_of(plan)
     exact = [v for v in verdicts if name_key in {str(v.uid).casefold(), v.title.casefold()}]
     chosen = exact or [v for v in verdicts if name_key in v.title.casefold()]
@@ -220,7 +220,7 @@ def explain_entry(console: Console, plan: Plan, name: str) -> None:
 
 
 def explain_part(console: Console, plan: Plan, what: str) -> None:
-    """One thing of a plan: the sent message of this number, else the lorebook entry of this name. Raises `UnknownNameError`."""
+    """Print the sent message of this number, else the lorebook entry of this name. Raises `UnknownNameError`."""
     if what.isdecimal() and 1 <= int(what) <= len(plan.sent_blocks()):
         explain_block(console, plan, int(what))
     else:
@@ -228,7 +228,7 @@ def explain_part(console: Console, plan: Plan, what: str) -> None:
 
 
 def explain_block(console: Console, plan: Plan, number: int) -> None:
-    """One sent message (from 1): where each part of its text came from."""
+    """Print the sources of one sent message, numbered from 1."""
     block = plan.sent_blocks()[number - 1]
     console.print(
         printable(f"message {number}: {block.role}, {block.slot or block.source or block.id}"),
@@ -243,7 +243,7 @@ def explain_block(console: Console, plan: Plan, number: int) -> None:
 
 
 def dropped_lines(plan: Plan) -> list[str]:
-    """What is in the plan but not sent, a line each, up to `MOST_ROWS`, with the reason where one is recorded."""
+    """Return the parts of the plan that are not sent, one per line, up to `MOST_ROWS`, with recorded reasons."""
     lines, dropped = [], [block for block in plan.blocks if not block.enabled]
     for block in dropped[:MOST_ROWS]:
         reason = block.metadata.get("evicted") or block.metadata.get("reason") or "not sent"
@@ -252,7 +252,7 @@ def dropped_lines(plan: Plan) -> list[str]:
 
 
 def verdicts_of(plan: Plan) -> tuple[Any, ...]:
-    """The decision about each lorebook entry; nothing where the tavern has no lore."""
+    """Return the decision about each lorebook entry; none if the tavern has no lore."""
     return tuple(getattr(plan.lore, "verdicts", ()) or ())
 
 

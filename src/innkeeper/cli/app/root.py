@@ -1,6 +1,6 @@
-"""The `innkeeper` command: the root of all others, and the one way in and out of a run.
+"""The `innkeeper` command: the root of all others, and the only entry and exit of a run.
 
-Every exception that ends a run becomes words on stderr and an exit code here, and nowhere else.
+Every exception that ends a run becomes a message on stderr and an exit code here, and nowhere else.
 """
 
 import gc
@@ -19,9 +19,9 @@ from innkeeper.lazy import missing_library
 
 _DEBUG = "INNKEEPER_DEBUG"
 COMPLETE: Final = "_INNKEEPER_COMPLETE"
-"""The environment variable by which a shell asks for completions."""
+"""The environment variable with which a shell requests completions."""
 WIDEST: Final = 120
-"""Columns of help at most; fewer where the terminal has fewer."""
+"""Maximum columns of help; fewer on a narrower terminal."""
 
 
 @click.group(
@@ -60,7 +60,7 @@ def main(args: Sequence[str] | None = None) -> int:
     70 a defect; 130 Ctrl-C; 141 the reader of the output went away.
 
     Args:
-        args: the words after ``innkeeper``; those of the process where left out.
+        args: the words after ``innkeeper``; by default those of the process.
     """
     if args is None:  # a process of its own: a start makes much and throws little away
         gc.set_threshold(GARBAGE)
@@ -91,20 +91,20 @@ def _run(words: list[str]) -> int:
 
 
 def _settings(words: list[str]) -> CliSettings:
-    """What the words ask of an error report. Read by eye, since the words may be what is wrong."""
+    """Read the options for an error report without the parser, since the words themselves may be wrong."""
     options = words[: words.index("--")] if "--" in words else words
     debug = os.environ.get(_DEBUG, "").lower() not in {"", "0", "false", "f", "no", "n", "off"}
     return CliSettings(as_json="--json" in options, debug=debug or "--debug" in options)
 
 
 def _never_fail_to_print() -> None:
-    """Print what the terminal's encoding lacks, and lone surrogates, as escapes."""
+    """Print characters outside the terminal's encoding, and lone surrogates, as escapes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 UNAVAILABLE: Final = 69
-"""Exit code: a library or service that is needed is missing."""
+"""Exit code: a required library or service is missing."""
 
 INTERNAL: Final = 70
 """Exit code: a defect of Innkeeper."""
@@ -113,13 +113,13 @@ INTERRUPTED: Final = 130
 """Exit code: stopped with Ctrl-C."""
 
 GARBAGE: Final = 50_000
-"""How many objects a process of the command line makes before Python looks for those that nobody uses."""
+"""Allocations before Python's garbage collector runs, in a process of the command line."""
 
 BROKEN_PIPE: Final = 141
-"""Exit code: whoever read the output went away, as `head` does."""
+"""Exit code: the reader of the output closed it, as `head` does."""
 
 MESSAGE_CHARS: Final = 500
-"""How much of an unexpected exception's text is shown, in characters."""
+"""Characters of an unexpected exception's text that are shown."""
 
 
 class FailedRun(NamedTuple):
@@ -131,7 +131,7 @@ class FailedRun(NamedTuple):
 
 
 def report(error: BaseException, settings: CliSettings) -> int:
-    """Say on stderr what went wrong, in the way that ``settings`` ask for, and return the exit code."""
+    """Report an error on stderr as ``settings`` request, and return the exit code."""
     if isinstance(error, BrokenPipeError):
         _forget_stdout()
         return BROKEN_PIPE
@@ -157,7 +157,7 @@ def report(error: BaseException, settings: CliSettings) -> int:
 
 
 def describe(error: BaseException) -> FailedRun:
-    """Put any exception into words: ours by their own account, click's by theirs, a missing library, or a defect."""
+    """Describe any exception: one of ours, one of click's, a missing library, or a defect."""
     # Imported here since a run that succeeds has no use for it.
     from innkeeper.prompt.errors import InnkeeperError
 
@@ -189,7 +189,7 @@ def _missing(module: str) -> FailedRun:
 
 
 def _flushes() -> bool:
-    """Whether stdout takes what is still to be written; a closed one has nothing to take."""
+    """Whether the rest of the output can be flushed; a closed stdout has nothing to flush."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -199,7 +199,7 @@ def _flushes() -> bool:
 
 
 def _forget_stdout() -> None:
-    """Point stdout at nothing, so that Python's own flush at exit does not complain about a broken pipe or a full disk."""
+    """Redirect stdout to nothing, so that Python's flush at exit does not fail on a broken pipe or a full disk."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

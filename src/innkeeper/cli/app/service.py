@@ -197,7 +197,7 @@ def serve(
 
 
 def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspector:
-    """The inspector of a folder, or of the packaged example."""
+    """Return the inspector of a folder, or of the packaged example."""
     from innkeeper.cli.app.inspect import open_desk
     from innkeeper.service.inspector.access import Access
     from innkeeper.service.inspector.library.room import LibraryRoom
@@ -210,7 +210,7 @@ def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspecto
 
 
 def _profiles(words: tuple[str, ...]) -> dict[str, Any]:
-    """The settings that ``--profile`` gives: a variant of the gateway by its name, and folders of profiles."""
+    """Return the settings from ``--profile``: a variant of the gateway, and folders of profiles."""
     from innkeeper.cli.prompt.profile import find_profile
     from innkeeper.prompt import ConfigError
     from innkeeper.service.settings import PROFILES

@@ -1,4 +1,4 @@
-"""``innkeeper library model``, ``negative``, ``provider`` and ``tool``: the catalogue that the library answers from."""
+"""``innkeeper library model``, ``negative``, ``provider`` and ``tool``: the library's catalogue."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _provider_and_tasks(library: Library, row: CatalogueModel) -> dict[str, Any]
 
 
 def _provider_id(library: Library, values: dict[str, Any]) -> None:
-    """The provider's id in the place of its name."""
+    """Replace the provider's name by its id."""
     name, store = values.pop("provider_name", None), PROVIDERS.rows(library)
     if name is not None:
         with near(store, name):

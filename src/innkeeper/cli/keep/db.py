@@ -1,8 +1,7 @@
-"""``innkeeper library db``, ``cache`` and ``logs``: where the library is kept, and what requests were answered from.
+"""``innkeeper library db``, ``cache`` and ``logs``: the database, the cached catalogue, and the log of calls.
 
-The database: its state, its schema, backups, exports and imports, and questions to it. The cache: the catalogue that requests are
-answered from, and the snapshot that stands in for the database. The logs: what was asked and answered, in hashes, counts and
-times.
+The database: its state, schema, backups, exports, imports and queries. The cache: the catalogue that requests are answered from,
+and the snapshot that replaces the database when it is down. The logs: calls, in hashes, counts and times.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the commands of the library share: which database, how files are read, how answers are shown."""
+"""Shared parts of the library's commands: the database, reading files, printing answers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 STDIO: Final = "-"
-"""The input or output of the command, where a file is named."""
+"""The name of a file that stands for standard input or output."""
 
 _BAR_FROM: Final = 200
 _WIDE: Final = 9
 
 
 def database_options(command: F) -> F:
-    """Give a command ``--database`` (as ``url``) and ``--json``."""
+    """Add ``--database`` (as ``url``) and ``--json`` to a command."""
     text = "The library's database: a file or a URL; $INNKEEPER_DATABASE_URL, else a file in Innkeeper's folder."
     return json_option(click.option("--database", "url", metavar="URL|PATH", help=text)(command))
 
 
 def who_option(command: F) -> F:
-    """Give a command ``--who``: never empty, since a history that names nobody is none."""
+    """Add ``--who`` to a command; it is never empty, since the history needs a name."""
     text = "Who does this, for the history; your name on this machine where left out."
     return click.option("--who", callback=_who, help=text)(command)
 
@@ -56,7 +56,7 @@ def _who(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str
 
 
 def audience_options(command: F) -> F:
-    """Give a command the tier asked for and what allows it."""
+    """Add the requested tier and the age record to a command."""
     command = click.option(
         "--age-record",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -68,7 +68,7 @@ def audience_options(command: F) -> F:
 
 @contextmanager
 def opened(url: str | None, **options: Any) -> Iterator[Library]:
-    """The library, for one command: nothing is followed in the background."""
+    """Open the library for one command, without watching it in the background."""
     from innkeeper.library.library import Library
 
     chosen: Options = {"watch": False, **options}  # type: ignore[typeddict-item]
@@ -77,7 +77,7 @@ def opened(url: str | None, **options: Any) -> Iterator[Library]:
 
 
 def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings:
-    """The ceilings of the person at the terminal: of the account what the age record says, now."""
+    """Return the ceilings of the person at the terminal: the account's according to the age record."""
     import msgspec
 
     from innkeeper.library.tier import Ceilings
@@ -97,7 +97,7 @@ def ceilings(library: Library, age_record: Path | None, **more: Any) -> Ceilings
 
 
 def read_bytes(path: Path | str) -> bytes:
-    """A file, or the input where it is `STDIO`. Raises `MissingFileError`."""
+    """Read a file, or standard input for `STDIO`. Raises `MissingFileError`."""
     from innkeeper.content.errors import MissingFileError
     from innkeeper.prompt.errors import Where
 
@@ -110,7 +110,7 @@ def read_bytes(path: Path | str) -> bytes:
 
 
 def read_text(path: Path | str) -> str:
-    """A file or the input as text. Raises `MissingFileError`, `FormatError`."""
+    """Read a file or standard input as text. Raises `MissingFileError`, `FormatError`."""
     from innkeeper.prompt.errors import FormatError, Where
 
     try:
@@ -120,7 +120,7 @@ def read_text(path: Path | str) -> str:
 
 
 def pairs(words: Iterable[str], option: str) -> dict[str, str]:
-    """``NAME=VALUE`` words as a mapping. Raises `click.UsageError`."""
+    """Read ``NAME=VALUE`` words as a mapping. Raises `click.UsageError`."""
     values: dict[str, str] = {}
     for word in words:
         name, sign, value = word.partition("=")
@@ -131,7 +131,7 @@ def pairs(words: Iterable[str], option: str) -> dict[str, str]:
 
 
 def values_of(words: Sequence[str], path: Path | None) -> dict[str, Any]:
-    """Values for variables: those of a JSON or YAML file, then those of the command line. Raises `TransferError`."""
+    """Read values for variables from a JSON or YAML file, then from the command line. Raises `TransferError`."""
     values: dict[str, Any] = {}
     if path is not None:
         from innkeeper.library.errors import TransferError
@@ -148,12 +148,12 @@ def values_of(words: Sequence[str], path: Path | None) -> dict[str, Any]:
 
 
 def print_json(facts: Any) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     click.echo(json.dumps(facts, ensure_ascii=False, default=str))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table; where it has too many columns for a screen, one line a value."""
+    """Print a table; with too many columns for a screen, one line per value."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -188,7 +188,7 @@ def _shown(value: Any) -> str:
 
 @contextmanager
 def bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:  # noqa: FBT001 - our own call only
-    """A bar on the error stream for what takes long; nothing where nobody looks."""
+    """Show a progress bar on stderr for long work; none if ``quiet``."""
     if quiet or total < _BAR_FROM:
         yield lambda _: None
         return

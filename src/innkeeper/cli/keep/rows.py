@@ -1,6 +1,6 @@
-"""Rows on the command line: the commands that list, show, set and remove them, and values for their columns.
+"""Rows on the command line: commands that list, show, set and remove them, and values for their columns.
 
-A group of commands names its `RowKind` once; `list_command`, `show_command`, `set_command` and `remove_command` make the rest.
+A group of commands defines its `RowKind`; `list_command`, `show_command`, `set_command` and `remove_command` build the rest.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Decorator = Callable[[Any], Any]
 class RowKind(NamedTuple):
     """One kind of rows.
 
-    ``store`` is a class of `innkeeper.library.models.stores`; ``plural`` the key of a list in JSON; ``argument`` what the help
-    calls the key of one; ``headings`` are a list's columns by their headings.
+    ``store`` is a class of `innkeeper.library.models.stores`, ``plural`` the key of a list in JSON, ``argument`` the name of a
+    row's key in the help; ``headings`` are the columns of a list by their headings.
     """
 
     store: str
@@ -39,13 +39,13 @@ class RowKind(NamedTuple):
     headings: Mapping[str, str]
 
     def rows(self, library: Library) -> RowStore[Any]:
-        """The rows of a library."""
+        """Return the rows of a library."""
         store: RowStore[Any] = getattr(import_module("innkeeper.library.models.stores"), self.store)(library.db)
         return store
 
 
 def list_command(kind: RowKind, text: str, *filters: Decorator) -> click.Command:
-    """``list``: the rows in their order, those whose columns have the values of the filters."""
+    """Return the command ``list``, which prints the rows that pass the filters."""
 
     def run(url: str | None, *, as_json: bool, **where: Any) -> None:
         with opened(url) as library:
@@ -65,7 +65,7 @@ def show_command(
     name: str = "show",
     more: Callable[[Library, Any], Mapping[str, Any]] = lambda _library, _row: {},
 ) -> click.Command:
-    """``show``: one row with all its columns, and what ``more`` knows of it."""
+    """Return the command ``show``, which prints one row with all its columns and the fields that ``more`` adds."""
 
     def run(key: str, url: str | None, *, as_json: bool) -> None:
         with opened(url) as library:
@@ -84,15 +84,15 @@ def set_command(
     *options: Decorator,
     resolve: Callable[[Library, dict[str, Any]], None] = lambda _library, _values: None,
 ) -> click.Command:
-    """``set``: add a row or change it. ``options`` are named as columns; ``resolve`` may put columns in the place of others."""
+    """Return the command ``set``, which adds or changes a row. ``options`` are columns; ``resolve`` may replace columns."""
 
     def run(
-        key: str, url: str | None, *, words: tuple[str, ...], path: Path | None, who: str, as_json: bool, **given: Any
+        key: str, url: str | None, *, words: tuple[str, ...], path: Path | None, who: str, as_json: bool, **more: Any
     ) -> None:
         from innkeeper.library.models import stores
 
         store: type[RowStore[Any]] = getattr(stores, kind.store)
-        columns = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in given.items()}
+        columns = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in more.items()}
         values = row_values(store.table, words, path, **columns)
         with opened(url) as library, library.db.publishing():
             resolve(library, values)
@@ -103,7 +103,7 @@ def set_command(
 
 
 def remove_command(kind: RowKind, text: str, *, name: str = "remove", done: str = "removed") -> click.Command:
-    """``remove``: take one row out."""
+    """Return the command ``remove``, which deletes one row."""
 
     def run(key: str, url: str | None, *, who: str, as_json: bool) -> None:
         with opened(url) as library:
@@ -116,7 +116,7 @@ def remove_command(kind: RowKind, text: str, *, name: str = "remove", done: str 
 
 
 def _command(name: str, text: str, run: Any, *decorators: Decorator) -> click.Command:
-    """A command with these arguments and options, in their order, and those of every command on a database."""
+    """Return a command with these arguments and options, in order, and those of every command on a database."""
     for decorate in (database_options, *reversed(decorators)):
         run = decorate(run)
     return click.command(name, help=text)(run)
@@ -124,31 +124,31 @@ def _command(name: str, text: str, run: Any, *decorators: Decorator) -> click.Co
 
 @contextmanager
 def near(store: RowStore[Any], key: str) -> Iterator[None]:
-    """Give the error about a row that there is not the keys that were probably meant."""
+    """Suggest near keys in the error about an unknown row."""
     from innkeeper.library.errors import near_names
 
     with near_names(key, lambda: (getattr(row, store.key) for row in store.list())):
         yield
 
 
-def row_values(table: Table, words: tuple[str, ...], path: Path | None = None, **given: Any) -> dict[str, Any]:
-    """Values for a row: those of a file (an object), then ``COLUMN=VALUE`` words, then ``given`` ones that are not None.
+def row_values(table: Table, words: tuple[str, ...], path: Path | None = None, **columns: Any) -> dict[str, Any]:
+    """Return values for a row from a file (an object), then ``COLUMN=VALUE`` words, then ``columns`` that are not None.
 
-    A word's value is read as its column is: JSON, numbers and truth values as such; an empty one is NULL where that may be.
+    A word's value is read by the type of its column: JSON, numbers and truth values as such; an empty one is NULL if allowed.
 
     Raises:
         UnknownNameError: no such column; with near names.
-        TransferError, FormatError: a value that cannot be read.
+        TransferError, FormatError: a value cannot be read.
     """
     values: dict[str, Any] = dict(object_of(path)) if path is not None else {}
     for name in values:
         _known(table, name)
     values |= {name: _read(table, name, word) for name, word in pairs(words, "--set").items()}
-    return values | {name: value for name, value in given.items() if value is not None}
+    return values | {name: value for name, value in columns.items() if value is not None}
 
 
 def object_of(path: Path) -> Mapping[str, Any]:
-    """The object in a JSON or YAML file (-: the input). Raises `TransferError`, with line and column."""
+    """Read the object in a JSON or YAML file (-: standard input). Raises `TransferError`, with line and column."""
     from innkeeper.library.errors import TransferError
     from innkeeper.library.transfer.format import read_tree
 
@@ -178,7 +178,7 @@ def _read(table: Table, name: str, word: str) -> Any:
 
 
 def json_value(name: str, word: str, asset: str | None = None) -> Any:
-    """The value that a word writes as JSON. Raises `FormatError`, naming what it is for."""
+    """Read a word as JSON. Raises `FormatError`, which names the column."""
     from innkeeper.prompt.errors import FormatError, Where
 
     try:
@@ -190,7 +190,7 @@ def json_value(name: str, word: str, asset: str | None = None) -> Any:
 
 
 def set_option(command: Any) -> Any:
-    """Give a command ``--set`` (as ``words``) and ``--file`` (as ``path``)."""
+    """Add ``--set`` (as ``words``) and ``--file`` (as ``path``) to a command."""
     command = click.option(
         "--file", "path", type=click.Path(path_type=Path), help="Columns in a JSON or YAML file (-: standard input)."
     )(command)

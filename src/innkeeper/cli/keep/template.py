@@ -1,4 +1,4 @@
-"""``innkeeper library template``: the stored templates - what there is, what answers a request, and what it renders to."""
+"""``innkeeper library template``: list, show, resolve and render the stored templates."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def template() -> None:
 
 
 def key_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the parts of a request's key."""
+    """Add the parts of a request's key to a command."""
     for name, text in (
         ("--enhancer-family", "The family of the enhancer, where the catalogue does not know it."),
         ("--enhancer", "The model that writes the text."),
@@ -141,7 +141,7 @@ def show(name: str, url: str | None, *, version: int | None, label: str | None, 
 
 
 def whole_facts(version: TemplateVersion) -> dict[str, Any]:
-    """Everything of a version, JSON-ready."""
+    """Return a version as JSON-ready data."""
     from innkeeper.library.templates.template import write_version
 
     return write_version(version)
@@ -210,7 +210,7 @@ def diff(name: str, before: str | None, after: str | None, url: str | None, *, a
 
 
 def _named(library: Library, name: str, version: str | None) -> TemplateVersion:
-    """A version by number or label; the latest where none is named."""
+    """Return a version by number or label; the latest by default."""
     number = int(version) if version is not None and version.isdecimal() and len(version) < 10 else None  # noqa: PLR2004
     return library.authoring.get(name, version=number, label=None if number is not None else version)
 

@@ -68,7 +68,7 @@ def create(name: str | None, url: str | None, *, path: Path | None, who: str, as
 
 
 def _drafted(name: str | None, path: Path | None, options: dict[str, Any]) -> DraftFile:
-    """The draft of a file, or of options; what options say counts over the file."""
+    """Return the draft of a file or of options, which override the file."""
     import msgspec
 
     from innkeeper.library.transfer.format import DraftFile, parse_draft
@@ -166,7 +166,7 @@ def _same_name(name: str, stored_name: str) -> str:
 
 
 def _edited(file: DraftFile) -> DraftFile:
-    """The file after somebody has edited it; what they wrote is kept where it cannot be read."""
+    """Return the file after editing; if it cannot be read, the edited text is saved."""
     from innkeeper.library.transfer.format import draft_text, parse_draft
     from innkeeper.prompt.errors import InnkeeperError
 

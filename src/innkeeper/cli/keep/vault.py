@@ -1,4 +1,4 @@
-"""``innkeeper library vault``: secrets that can be set and used, and never shown."""
+"""``innkeeper library vault``: secrets that can be set and used, but never shown."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _KINDS = click.Choice(["environment", "file", "keyring"])
 
 @click.group()
 def vault() -> None:
-    """Keep secrets encrypted in the library's database. No command shows one.
+    """Manage encrypted secrets in the library's database. No command shows one.
 
-    The key is that of $INNKEEPER_VAULT_KEY, of the file $INNKEEPER_VAULT_KEY_FILE (`keyring:` is the keyring of the system), else
-    of the file vault.key in Innkeeper's folder.
+    The key comes from $INNKEEPER_VAULT_KEY, the file $INNKEEPER_VAULT_KEY_FILE (`keyring:` is the system keyring), else from the
+    file vault.key in Innkeeper's folder.
     """
 
 
@@ -40,7 +40,7 @@ def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
 @click.option("--keys", "kind", type=_KINDS, help="Where to store the key.")
 @database_options
 def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
-    """Make the first key. Keep a copy of it apart from the database's backups: without it no secret can be opened."""
+    """Create the first key. Store a copy apart from the database's backups: without it no secret can be opened."""
     with _opened(url, kind) as secrets:
         key_id, location = secrets.init(), secrets.keys.place
     print_json({"key_id": key_id, "place": location}) if as_json else click.echo(f"{location}: made the key {key_id}.")
@@ -52,7 +52,7 @@ def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
 @who_option
 @database_options
 def set_(name: str, more: tuple[str, ...], url: str | None, *, who: str, as_json: bool) -> None:
-    """Set the secret NAME. Its value is asked for, or read from the input; it is never a word of the command."""
+    """Set the secret NAME. Its value is prompted for, or read from standard input; it is never an argument."""
     if more:  # not quoted: it may be the secret, and other users of this machine see a command's words already
         raise click.UsageError("a secret is never a word of the command: it is asked for, or read from the input")
     value = asked_secret(name)
@@ -63,7 +63,7 @@ def set_(name: str, more: tuple[str, ...], url: str | None, *, who: str, as_json
 
 
 def asked_secret(name: str) -> Secret:
-    """A secret from the terminal, typed twice and not shown, or else the whole input. Raises `FormatError`."""
+    """Read a secret from the terminal, typed twice and hidden, or else the whole standard input. Raises `FormatError`."""
     from innkeeper.prompt.errors import FormatError
     from innkeeper.prompt.machine import Secret
 
@@ -85,7 +85,7 @@ def _is_terminal() -> bool:
 @who_option
 @database_options
 def unset(name: str, url: str | None, *, who: str, as_json: bool) -> None:
-    """Forget the secret NAME."""
+    """Delete the secret NAME."""
     with _opened(url) as secrets:
         secrets.unset(name, who=who)
     print_json({"name": name, "is_set": False}) if as_json else click.echo(f"{name}: forgotten.")
@@ -132,7 +132,7 @@ def status(url: str | None, *, as_json: bool) -> None:
 @vault.command()
 @database_options
 def doctor(url: str | None, *, as_json: bool) -> int:
-    """Try whether every secret opens and every provider has its own. Exits with 69 where something must be done."""
+    """Check that every secret opens and every provider has one. Exits with 69 if something must be done."""
     import msgspec
 
     with _opened(url) as secrets:
@@ -155,7 +155,7 @@ def doctor(url: str | None, *, as_json: bool) -> int:
 def rotate(url: str | None, *, drop_old: bool, who: str, as_json: bool) -> None:
     """Create a new key and seal every secret with it; older keys remain for backups.
 
-    Keys in $INNKEEPER_VAULT_KEY are not made here: put a new one in front of the others, then rotate.
+    Keys in $INNKEEPER_VAULT_KEY are not created here: put a new one in front of the others, then rotate.
     """
     import msgspec
 

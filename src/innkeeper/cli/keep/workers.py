@@ -1,4 +1,4 @@
-"""``innkeeper library worker``: who may enrol as a worker, and what becomes of those that have."""
+"""``innkeeper library worker``: invitations for workers, and their states."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from innkeeper.cli.settings.completion import folders
 def mcp(folder: Path) -> None:
     """Let an assistant build, explain and check the cards of FOLDER, over the Model Context Protocol.
 
-    It is started by the assistant, and talks to it over standard input and output. The files of the folder are only read, by
-    names within it; nothing else is. Without FOLDER it is the current one.
+    The assistant starts it and talks to it over standard input and output. It reads files of the folder, and nothing else, by
+    their names in it; it writes none. FOLDER defaults to the current one.
     """
     from innkeeper.cli.mcp.folder import Folder
     from innkeeper.cli.mcp.server import serve

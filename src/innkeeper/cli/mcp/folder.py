@@ -1,4 +1,4 @@
-"""The folder that an assistant works in: its files, by their names in it, and nothing beyond it; they are only read."""
+"""The folder that an assistant works in: read-only access to its files by name, and to nothing outside."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_CALL_BYTES: Final = 64 * 1024 * 1024
 """Bytes of the files of one call of an assistant (`LimitError`)."""
 
 MAX_LISTED_FILES: Final = 2_000
-"""Files of the folder that an assistant is shown (no error: the list says that there are more)."""
+"""Files of the folder that are listed (no error: the list says that there are more)."""
 
 
 class Folder:
-    """A folder. Raises `UnavailableError` where there is none."""
+    """A folder. Raises `UnavailableError` if it does not exist."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
@@ -30,7 +30,7 @@ class Folder:
         self.path = path.resolve()
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file.
+        """Return the bytes of a file.
 
         Raises:
             FileNameError: the name leads out of the folder: absolute, upwards, hidden, or through a link.
@@ -46,7 +46,7 @@ class Folder:
             raise error.at(asset=name) from None
 
     def listed(self) -> dict[str, Any]:
-        """The files that can be named, with their sizes in bytes, in order; hidden ones and links are left out."""
+        """Return the readable files with their sizes in bytes, in order, without hidden files and links."""
         files: list[dict[str, Any]] = []
         for directory, folders, names in os.walk(self.path):
             folders[:] = sorted(one for one in folders if not one.startswith("."))
@@ -60,14 +60,14 @@ class Folder:
         return {"files": files, "more": False}
 
     def assets(self, names: Iterable[str]) -> CallAssets:
-        """What files hold, as the fields of one request. Raises what `read` and the readers of content raise."""
+        """Read files as the fields of one request. Raises as `read` and the readers of content."""
         assets = CallAssets(self, _Taken())
         for name in names:
             assets.add(name)
         return assets
 
     def each(self, names: Iterable[str]) -> Iterator[tuple[str, CallAssets]]:
-        """What each file holds, by itself. Raises as `assets`."""
+        """Read each file by itself. Raises as `assets`."""
         taken = _Taken()
         for name in names:
             assets = CallAssets(self, taken)
@@ -76,7 +76,7 @@ class Folder:
 
 
 class _Taken:
-    """What the files of one call come to."""
+    """The total size of the files of one call."""
 
     def __init__(self) -> None:
         self.files = self.bytes = 0
@@ -95,7 +95,7 @@ class _Taken:
 
 
 class CallAssets(AssetFiles):
-    """AssetFiles of one call, out of a `Folder`; ``located`` are their findings, each with its file."""
+    """The AssetFiles of one call from a `Folder`; ``located`` are their findings, each with its file."""
 
     def __init__(self, folder: Folder, taken: _Taken) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class CallAssets(AssetFiles):
         self._taken = taken
 
     def add(self, name: str) -> None:
-        """Add a file by what its content shows it to be. Raises as `AssetFiles.add`, always with the file's name."""
+        """Add a file by its content. Raises as `AssetFiles.add`, always with the file's name."""
         known = len(self.findings)
         try:
             super().add(name)

@@ -1,7 +1,7 @@
 """The MCP server of a folder: the tools of a `Workbench` and its files, over standard input and output.
 
-Whatever is asked, an answer comes back: a result as JSON, or one of our errors as ``{"error": {kind, message, where, hint}}``
-with ``isError`` set. Calls run one after the other.
+Every call gets an answer: a result as JSON, or one of our errors as ``{"error": {kind, message, where, hint}}`` with ``isError``
+set. Calls run one after the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 FILES: Final = "innkeeper://files"
-"""The resource that lists the files of the folder; a file's own is below it, with what it holds as JSON."""
+"""The resource that lists the files of the folder; each file has a resource below it, with its content as JSON."""
 
 _INSTRUCTIONS: Final = (
     "Tools for people who write character cards, lorebooks and presets: what the prompt is, why, and what is wrong with the "
@@ -34,7 +34,7 @@ _INSTRUCTIONS: Final = (
 
 
 def serve(folder: Folder) -> None:
-    """Serve until the standard input ends. Raises `UnavailableError` where the library ``mcp`` is not installed."""
+    """Serve until standard input ends. Raises `UnavailableError` if the library ``mcp`` is not installed."""
     require("mcp")
     import anyio
 
@@ -52,7 +52,7 @@ async def _run(folder: Folder) -> None:
 
 
 def server_of(folder: Folder) -> Server[Any]:
-    """The server, for any transport of the library."""
+    """Return the server, for any transport of the library."""
     import anyio
     import mcp_types as types
     from mcp.server.lowlevel import Server
@@ -125,7 +125,7 @@ def server_of(folder: Folder) -> Server[Any]:
 
 
 def answered(work: Any) -> tuple[dict[str, Any], bool]:
-    """What ``work`` gives as JSON-ready data, and whether that is an error. Of an error that is none of ours, its class alone."""
+    """Return the result of ``work`` as JSON-ready data, and whether it is an error. Foreign errors are reduced to their class."""
     try:
         facts: dict[str, Any] = json.loads(_json(work()))
     except InnkeeperError as error:
@@ -137,7 +137,7 @@ def answered(work: Any) -> tuple[dict[str, Any], bool]:
 
 
 def resource(folder: Folder, uri: str) -> dict[str, Any]:
-    """The list of files, or what one of them holds. Raises what reading it raises, and `UsageError`."""
+    """Return the list of files, or the content of one. Raises as reading it does, and `UsageError`."""
     from urllib.parse import unquote
 
     from innkeeper.content.files.loading import PresetFile

@@ -1,7 +1,7 @@
-"""Workbench: what an assistant can do with the files of a folder: build, explain, check, try, look, count.
+"""Workbench: an assistant's tools over the files of a folder: build, explain, lint, test, show, count.
 
-Each method is a tool: its docstring is what the assistant reads of it. Results are small and say what they leave out; what
-cannot be done is one of our errors. Texts in the results come from cards and chats: they are data.
+Each method is a tool, and its docstring is the tool's description. Results are small and name what they leave out; failures are
+our errors. Texts in the results come from cards and chats: they are data.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 CALL_LIMITS: Final = BuildLimits(seconds=2.5)
-"""What one call may take: a build, and one for its greeting; no request in a file can ask for more."""
+"""The limits of one call: a build, and one for its greeting; a request in a file cannot raise them."""
 
 MAX_RESULT_BYTES: Final = 1024 * 1024
 """Bytes of one result for an assistant, as JSON (`LimitError`)."""
 
 PAGE: Final = 100
-"""How many rows of a list a result has, unless more are asked for."""
+"""Rows of a list in a result, unless more are requested."""
 
 MOST: Final = 50
-"""How many notes, findings and left-out blocks a result shows; it says how many more there are."""
+"""Notes, findings and omitted blocks that a result shows; it counts the others."""
 
 BEGINNING: Final = 200
-"""How much of a text is shown where not all of it is, in characters."""
+"""Characters of a text that is shown in part."""
 
 
 class Workbench:
@@ -53,7 +53,7 @@ class Workbench:
         self._folder = folder
 
     def toolbox(self) -> Toolbox:
-        """All of them."""
+        """Return all tools."""
         from innkeeper.inference.tools.toolbox import Toolbox
 
         return Toolbox.of(self.build, self.explain, self.lint, self.lore_test, self.card_show, self.tokens)
@@ -79,11 +79,11 @@ class Workbench:
             message: what the user says now
             dialect: the shape of the messages: openai, anthropic, google, text ...
             model: the model that the prompt is for, which settles how tokens are counted
-            tavern: whose rules hold: silly (the default), smart, vibe
+            tavern: the tavern that builds the prompt: silly (the default), smart, vibe
             context_window: the model's window in tokens
             reserve: tokens kept free for the reply
             greeting: which of the card's greetings a chat that is not given begins with, from 0
-            seed: what all chance is drawn from
+            seed: the random seed
             now: the time of the build, as in 2026-01-15T12:34:56Z
         """
         inputs = _build_inputs(
@@ -129,17 +129,17 @@ class Workbench:
         offset: int = 0,
         limit: int = PAGE,
     ) -> dict[str, Any]:
-        """Say what is in the prompt and why: each block with its tokens, its origin, and what became of it.
+        """Explain the prompt: each block with its tokens, its origin, and its status.
 
         Args:
             files: as for build
             message: what the user says now
             model: the model that the prompt is for
-            tavern: whose rules hold: silly (the default), smart, vibe
+            tavern: the tavern that builds the prompt: silly (the default), smart, vibe
             context_window: the model's window in tokens
             reserve: tokens kept free for the reply
             greeting: which greeting a chat that is not given begins with, from 0
-            seed: what all chance is drawn from
+            seed: the random seed
             now: the time of the build
             block: the id of one block, to see all of its text and where each part of it comes from
             offset: the first block of the list
@@ -164,7 +164,7 @@ class Workbench:
             )
 
     def lint(self, files: list[str], *, model: str | None = None, offset: int = 0, limit: int = PAGE) -> dict[str, Any]:
-        """Look for what can never have an effect, or has one nobody wants: dead entries, unreachable keys, macros, scripts.
+        """Find parts without effect or with an unwanted one: dead entries, unreachable keys, macros, scripts.
 
         Args:
             files: cards, lorebooks, presets, personas; lore is judged by the preset among them
@@ -193,16 +193,16 @@ class Workbench:
         offset: int = 0,
         limit: int = PAGE,
     ) -> dict[str, Any]:
-        """Try lorebooks against a chat: for every entry whether it fires, or the first rule that stopped it.
+        """Test lorebooks against a chat: for every entry whether it fires, or the first rule that stopped it.
 
         Args:
             files: lorebooks, or cards with one inside; beside them a chat, a persona, a preset
-            message: what the user says now; enough for a quick try
+            message: the user's message; enough for a quick test
             depth: how many messages to look back
-            recursive: whether entries can fire others
+            recursive: whether entries can trigger others
             budget: the lore budget, in percent of the context
             model: the model whose tokens are counted
-            seed: what all chance is drawn from
+            seed: the random seed
             only: show those entries alone
             offset: the first entry of the list; those that fired come first
             limit: how many entries
@@ -228,7 +228,7 @@ class Workbench:
         )
 
     def card_show(self, file: str, *, full: bool = False) -> dict[str, Any]:
-        """Show what is in a card, with what breaks its specification.
+        """Show the contents of a card, with its violations of the specification.
 
         Args:
             file: the card: PNG, APNG, JSON, CHARX or BYAF
@@ -256,7 +256,7 @@ class Workbench:
     def tokens(
         self, text: str | None = None, file: str | None = None, models: list[str] | None = None
     ) -> dict[str, Any]:
-        """Count the tokens of a text or of a text file, for one model or several, and say how sure that is.
+        """Count the tokens of a text or text file, for one model or several, and say how exact the count is.
 
         Args:
             text: the text
@@ -279,7 +279,7 @@ class Workbench:
     def _planned(
         self, files: Sequence[str], inputs: dict[str, Any], reserve: int | None, greeting: int | None
     ) -> Iterator[tuple[Plan, CallAssets]]:
-        """A plan of files, and the work with it, within one allowance."""
+        """Build a plan of files and work with it within one allowance."""
         from innkeeper.cli.prompt.build import begun
         from innkeeper.taverns import build as build_plan
 
@@ -293,7 +293,7 @@ class Workbench:
 
 
 def fitted(result: dict[str, Any]) -> dict[str, Any]:
-    """The result. Raises `LimitError` for one that is larger than `MAX_RESULT_BYTES`."""
+    """Return the result. Raises `LimitError` if it exceeds `MAX_RESULT_BYTES`."""
     size = len(json.dumps(result, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     if size > MAX_RESULT_BYTES:
         hint = "ask for less: a smaller limit, fewer files, one block"
@@ -302,7 +302,7 @@ def fitted(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def paged(name: str, rows: Sequence[Any], offset: int, limit: int) -> dict[str, Any]:
-    """A part of a list, with how many there are, and where the next part begins. Raises `UsageError`."""
+    """Return a page of a list, with the total and the offset of the next page. Raises `UsageError`."""
     if offset < 0 or limit < 1:
         raise UsageError("offset begins at 0, limit at 1")
     end = offset + limit
@@ -311,7 +311,7 @@ def paged(name: str, rows: Sequence[Any], offset: int, limit: int) -> dict[str, 
 
 
 def beginnings(**lists: Sequence[Any]) -> dict[str, Any]:
-    """Lists, each as far as `MOST`; ``more`` says how many items the others have that are not shown."""
+    """Return the first `MOST` items of each list; ``more`` counts the others."""
     more = {name: len(rows) - MOST for name, rows in lists.items() if len(rows) > MOST}
     return {name: list(rows[:MOST]) for name, rows in lists.items()} | ({"more": more} if more else {})
 
@@ -327,7 +327,7 @@ def _some(files: Sequence[str]) -> Sequence[str]:
 
 
 def _tokens(plan: Plan) -> dict[str, Any]:
-    """The figures of a plan without those of each message, which `explain` has."""
+    """Return the token counts of a plan without those of each message, which `explain` has."""
     from innkeeper.budget import accounting
 
     facts = accounting(plan).to_dict()
@@ -336,20 +336,20 @@ def _tokens(plan: Plan) -> dict[str, Any]:
 
 
 def _evicted(plan: Plan) -> dict[str, Any]:
-    """What had no room: how much that is, and the first of it, each with its reason; `explain` has all, part by part."""
+    """Return the count, tokens and first items of the dropped blocks, with reasons; `explain` has all."""
     rows = [row for row in plan.explain().to_dict()["rows"] if row["status"] == "evicted"]
     return {"total": len(rows), "tokens": sum(row["tokens"] for row in rows), **beginnings(blocks=rows)}
 
 
 def _lore(plan: Plan) -> dict[str, Any]:
-    """Which entries fired; why the others did not, `lore_test` says."""
+    """Return the entries that fired; `lore_test` explains the others."""
     verdicts = getattr(plan.lore, "verdicts", ())
     fired = [{"book": one.book, "uid": one.uid, "title": one.title, "text": str(one)} for one in verdicts if one.fired]
     return {"entries": len(verdicts), "fired": fired} if verdicts else {}
 
 
 def _block(plan: Plan, name: str) -> dict[str, Any]:
-    """One block, with all of its text. Raises `UnknownNameError`."""
+    """Return one block with its whole text. Raises `UnknownNameError`."""
     blocks: dict[str, Block] = {one.id: one for one in plan.blocks}
     if name not in blocks:
         raise UnknownNameError("block", name, blocks, where=Where(path="block"))

@@ -1,4 +1,4 @@
-"""The options that name assets and settle a build, the same for all commands that have them; they load nothing heavy."""
+"""The options that name assets and configure a build, shared by all commands; they load nothing heavy."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from innkeeper.cli.settings.completion import (
 F = TypeVar("F", bound=Callable[..., Any])
 
 TAVERN: Final = "silly"
-"""Whose rules hold for files that name no tavern."""
+"""The tavern for files that name none."""
 
 STDIN: Final = "-"
-"""The name of a file that stands for the standard input."""
+"""The file name that stands for standard input."""
 
 
 def asset_options(command: F) -> F:
-    """Give a command the options that name assets and settle a build."""
+    """Add the options that name assets and configure a build to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def install_options(command: F) -> F:
-    """Give a command the options that name a SillyTavern folder and what to open in it."""
+    """Add the options for a SillyTavern folder to a command."""
     for option in reversed(_INSTALL_OPTIONS):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""AssetFiles of a command line: files, each told by its content, become the fields of a build request."""
+"""AssetFiles: the files of a command line, recognised by their content, become the fields of a build request."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 MAX_COMMAND_SECONDS: Final = 1.5
-"""Seconds of the processor for a command that builds, with reading files and showing the prompt (`AllowanceError`)."""
+"""Processor seconds of a command that builds, including reading files and showing the prompt (`AllowanceError`)."""
 
 
 class AssetFiles(AssetFields):
-    """The files of one command line. Add them, then ask for the request; ``findings`` say what was not right in them.
+    """The files of one command line. Add them, then ask for the request; ``findings`` are the problems in them.
 
-    ``chat_file`` is the name of the file with the chat, where there is one.
+    ``chat_file`` is the name of the file with the chat, if there is one.
 
-    What neither the command line nor a build request nor a SillyTavern folder says is taken from ``settings``, where given.
+    Values that the command line, a build request and a SillyTavern folder leave open come from ``settings``, if any.
     """
 
     def __init__(self, stdin: IO[bytes] | None = None, settings: UserSettings | None = None) -> None:
@@ -47,9 +47,9 @@ class AssetFiles(AssetFields):
     def of(
         cls, files: Iterable[str], options: Mapping[str, Any], *, chat_only: bool = False, several: bool = False
     ) -> AssetFiles:
-        """The files of a command line, and after them those that its options name, as `asset_options` call them.
+        """Return the files of a command line, followed by those that its options name, as in `asset_options`.
 
-        ``chat_only``: of a SillyTavern folder, its settings for chat completion, whichever of its APIs is on. ``several`` cards
+        ``chat_only``: use a SillyTavern folder's settings for chat completion, whichever API is active. ``several`` cards
         are a group.
         """
         from innkeeper.cli.settings.settings import UserSettings
@@ -71,20 +71,20 @@ class AssetFiles(AssetFields):
 
     @property
     def settled(self) -> UserSettings | None:
-        """The settings, where they count for what the prompt is made of: a build request or a folder says that by itself."""
+        """The settings, if they apply to the assets: a build request or a folder brings its own."""
         return None if "request" in self.fields else self.settings
 
     def add_settled(self) -> None:
-        """Add the files that the settings name in the place of those that nobody gave."""
+        """Add the configured files for those that are missing."""
         for field, name in (("user", "persona"), ("preset", "preset")):
             path = None if self.settled is None or field in self.fields else self.settled.get(name)
             if path is not None:
                 self.add_as(name, str(path))
 
     def open_install(self, options: Mapping[str, Any], *, chat_only: bool = False) -> None:
-        """Begin with what a SillyTavern folder has selected, where `install_options` name one; files go on top of it.
+        """Begin with the selection of a SillyTavern folder, if `install_options` name one; files are added on top.
 
-        Raises `UsageError` for names without a folder, and what `Install.prepare` raises.
+        Raises `UsageError` for names without a folder, and as `Install.prepare`.
         """
         path = options.get("sillytavern")
         named = [name for name in ("character", "group", "user") if options.get(name) is not None]
@@ -110,9 +110,9 @@ class AssetFiles(AssetFields):
         self._begin_with(self.prepared.request)
 
     def open_profile(self, name: str | None) -> None:
-        """Begin with a profile, where ``name`` is its folder or one of Innkeeper's own; else it is a variant of the rules.
+        """Begin with a profile, if ``name`` is a folder or a profile in Innkeeper's folder; else it is a variant of the rules.
 
-        Raises `UsageError` beside a build request or a SillyTavern folder, and what opening a profile does.
+        Raises `UsageError` together with a build request or a SillyTavern folder, and as opening a profile.
         """
         if name is None:
             return
@@ -129,7 +129,7 @@ class AssetFiles(AssetFields):
         self._begin_with(self.profile.request)
 
     def _begin_with(self, base: BuildRequest) -> None:
-        """Begin with a request; lorebooks and settings that are given come on top of its own, other things in their place."""
+        """Begin with a request; given lorebooks and settings extend its own, other assets replace them."""
         if "lorebooks" in self.fields:
             self.fields["lorebooks"] = (*base.lorebooks, *self.fields["lorebooks"])
         if "settings" in self.fields:
@@ -139,9 +139,9 @@ class AssetFiles(AssetFields):
         self.fields["request"] = base
 
     def add(self, name: str) -> None:
-        """Add a file by what its content shows it to be; JSON of no known kind is read as a request.
+        """Add a file by its content; JSON of no known kind is read as a request.
 
-        Raises what the readers of content raise, `WrongKindError` for a file that a build has no use for.
+        Raises the errors of content's readers, and `WrongKindError` for a file that a build cannot use.
         """
         from innkeeper.content.files.loading import load_asset
 
@@ -152,15 +152,15 @@ class AssetFiles(AssetFields):
         self.put(load_as(kind, self._source(name)), name)
 
     def put(self, value: Any, name: str) -> None:
-        """As every file's content is put; the file of a chat is remembered."""
+        """Put the content of a file; the file of a chat is remembered."""
         super().put(value, name)
         if type(value).__name__ == "Chat":
             self.chat_file = name
 
     def request(self, inputs: Mapping[str, Any], settings: Iterable[str] = ()) -> BuildRequest:
-        """The request: the file's, with the assets over it, then ``given`` fields that are not None, then `setting` texts.
+        """Return the request: the file's, then the assets, then ``given`` fields that are not None, then `setting` texts.
 
-        Without a request's file, the tavern is `TAVERN`: the one that cards, lorebooks and presets are made for.
+        Without a request file the tavern is `TAVERN`, which cards, lorebooks and presets are made for.
         """
         usual = {} if self.settled is None else usual_fields(self.settled)
         fields = dict(self.fields)
@@ -184,7 +184,7 @@ class AssetFiles(AssetFields):
 
 
 def _in_folder(name: str, options: Mapping[str, Any]) -> bool:
-    """Whether a preset is meant that lies in the SillyTavern folder: there is no file of this name here."""
+    """Whether a name means a preset of the SillyTavern folder: no file of this name exists here."""
     return bool(options.get("sillytavern")) and not Path(name).exists()
 
 
@@ -200,7 +200,7 @@ def _request(source: Source, name: str) -> BuildRequest:
 
 
 def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
-    """The `asset_options` that are fields of a request, and ``more`` options that are."""
+    """Return the `asset_options` that are fields of a request, and those of ``more``."""
     names = ("tavern", "profile", "now", "seed", "context_window", *more)
     facts = {
         "reserved_tokens": options["reserve"],
@@ -210,12 +210,12 @@ def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
 
 
 def command_limits(request: BuildRequest) -> BuildLimits:
-    """What a command may take that builds this request; where it says nothing, `MAX_COMMAND_SECONDS`."""
+    """Return the limits of a command that builds this request; by default `MAX_COMMAND_SECONDS`."""
     return (request.limits or BuildLimits()).with_defaults(BuildLimits(seconds=MAX_COMMAND_SECONDS))
 
 
 def usual_fields(settings: UserSettings) -> dict[str, Any]:
-    """The fields of a request that settings name, where they do."""
+    """Return the fields of a request that settings define."""
     names = {name: name for name in ("tavern", "dialect", "context_window")} | {"reserve": "reserved_tokens"}
     values = {field: settings.get(name) for name, field in names.items()}
     limits = {name: settings.get(f"limits.{name}") for name in BuildLimits.__struct_fields__}
@@ -225,7 +225,7 @@ def usual_fields(settings: UserSettings) -> dict[str, Any]:
 
 
 def setting(text: str) -> tuple[list[str], Any]:
-    """``FIELD.KEY=JSON`` as a path and a value; what is not JSON is text. Raises `UsageError`."""
+    """Read ``FIELD.KEY=JSON`` as a path and a value; other values are text. Raises `UsageError`."""
     path, sign, value = text.partition("=")
     keys = path.split(".")
     if not sign or not all(keys) or len(keys) > MAX_DEPTH:
@@ -249,7 +249,7 @@ def _with_settings(request: BuildRequest, texts: tuple[str, ...]) -> BuildReques
 
 
 def placed(before: Any, keys: list[str], value: Any) -> Any:
-    """What was there, with the value at a path of keys in it."""
+    """Return a copy of an object with a value at a path of keys."""
     if not keys:
         return value
     inner = before if isinstance(before, Mapping) else {}

@@ -93,7 +93,7 @@ def build(files: tuple[str, ...], **options: Any) -> None:
 
 
 def begun(assets: AssetFiles, request: BuildRequest, ports: Ports, greeting: int | None) -> BuildRequest:
-    """The request with a chat that a greeting of the character begins, where none is given: as SillyTavern begins one.
+    """Return the request with a chat that begins with the character's greeting, if it has none, as in SillyTavern.
 
     Raises `UsageError` for a greeting that the chat is too late for.
     """
@@ -109,7 +109,7 @@ def begun(assets: AssetFiles, request: BuildRequest, ports: Ports, greeting: int
 
 
 def _model(assets: AssetFiles, model: str | None) -> str | None:
-    """The model that the prompt is for: what is said may be an alias; without a word, the one that is settled."""
+    """Return the model for the prompt: the option, which may be an alias, else the configured one."""
     from innkeeper.cli.settings.model_choice import named_model
 
     settings = assets.settings if model or assets.profile is not None else assets.settled
@@ -118,7 +118,7 @@ def _model(assets: AssetFiles, model: str | None) -> str | None:
 
 
 def _check_options(assets: AssetFiles, options: dict[str, Any]) -> None:
-    """Refuse to build a prompt of nothing but a preset's own words. Raises `UsageError`."""
+    """Check that there is more to build from than a preset. Raises `UsageError`."""
     if not assets.fields and not options["settings"] and options["message"] is None:
         from innkeeper.prompt import UsageError
 
@@ -169,7 +169,7 @@ def _for_people(plan: Plan, findings: list[Finding], options: dict[str, Any]) ->
 
 
 def _deliver(data: bytes, out: Path, *, force: bool) -> None:
-    """Write a file, and say so. Raises `OutputExistsError`."""
+    """Write a file and report it. Raises `OutputExistsError`."""
     from innkeeper.content.files.saving import save_bytes
 
     save_bytes(out, data, force=force)

@@ -1,4 +1,4 @@
-"""``innkeeper card``: look into character cards, check them, take them apart, put them together, compare them."""
+"""``innkeeper card``: show, validate, extract, embed, convert and compare character cards."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 SAME: Final = 0
 DIFFERENT: Final = 1
-"""Exit code of ``diff`` for cards that differ, as that of other tools of this name."""
+"""Exit code of ``diff`` for cards that differ, as of the Unix tool."""
 
 BROKEN: Final = 65
-"""Exit code of ``validate`` for a card that can be read but breaks its specification."""
+"""Exit code of ``validate`` for a readable card that violates its specification."""
 
 SHOWN_CHARS: Final = 60
-"""How much of a text the table shows."""
+"""Characters of a text that the table shows."""
 
 MAX_FULL_CHARS: Final = 100_000
-"""How much of all texts the table shows with ``--full`` (no error: further ones are as short as without it)."""
+"""Characters of all texts that the table shows with ``--full`` (no error: further ones are as short as without it)."""
 
 MAX_FULL_LINES: Final = 2_000
-"""How many lines of all texts the table shows with ``--full`` (no error: further ones are left out)."""
+"""Lines of all texts that the table shows with ``--full`` (no error: further ones are left out)."""
 
 TEXTS: Final = (
     *("description", "personality", "scenario", "first_mes", "mes_example", "creator_notes", "system_prompt"),
@@ -195,7 +195,7 @@ def _say_written(out: Path, *, as_json: bool) -> None:
 
 
 def card_facts(opened: CardFile) -> dict[str, Any]:
-    """All that is in a card, as JSON-ready data."""
+    """Return the contents of a card as JSON-ready data."""
     character = opened.character
     return {
         "kind": opened.kind,
@@ -277,7 +277,7 @@ def _first_lines(text: str, count: int) -> str:
 
 
 def _plain(text: str) -> Any:
-    """Text of a card for the terminal: no markup, no control characters."""
+    """Return text of a card for the terminal, without markup and control characters."""
     from rich.text import Text
 
     from innkeeper.prompt.text import printable
@@ -286,7 +286,7 @@ def _plain(text: str) -> Any:
 
 
 def _report(file: str, *, lenient: bool, strict: bool) -> dict[str, Any]:
-    """What there is to say about one card: how it was read, and what it breaks."""
+    """Return the report about one card: how it was read, and its violations."""
     from innkeeper.content import validate as check
     from innkeeper.prompt.errors import InnkeeperError
 
@@ -325,7 +325,7 @@ def _difference_lines(differences: Iterable[Difference]) -> list[str]:
 
 
 def _write_assets(opened: CardFile, folder: Path, *, force: bool) -> list[str]:
-    """Write the files inside a card below ``folder``. Their names are not trusted: no part of one leaves the folder."""
+    """Write the files inside a card below ``folder``. Their names are not trusted: none can leave the folder."""
     from innkeeper.content import save_bytes
 
     written: list[str] = []
@@ -338,7 +338,7 @@ def _write_assets(opened: CardFile, folder: Path, *, force: bool) -> list[str]:
 
 
 def _free(target: Path, taken: list[str]) -> Path:
-    """The path itself, or one with a number where an earlier file of the same card has it."""
+    """Return the path, or one with a number if an earlier file of the card has it."""
     number, path = 1, target
     while str(path) in taken:
         number, path = number + 1, target.with_stem(f"{target.stem}-{number + 1}")

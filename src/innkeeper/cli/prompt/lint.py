@@ -1,6 +1,6 @@
-"""``innkeeper lint`` and ``innkeeper lore``: what of cards, lorebooks and presets has an effect, and what has not.
+"""``innkeeper lint`` and ``innkeeper lore``: check which parts of cards, lorebooks and presets have an effect.
 
-Lint finds what can never have one, or has one nobody wants. Lore tries lorebooks against a chat, with the decision about every
+Lint reports parts without effect, or with an unwanted one. Lore tests lorebooks against a chat, with the decision about every
 entry.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _LIMITS: Final = BuildLimits(seconds=1.75)
-"""More than a build's, of which patterns get most: they are tried on texts made to be hard for them."""
+"""Larger limits than a build's, mostly for patterns, which are tried on texts made to be hard for them."""
 
 
 @click.command()
@@ -65,7 +65,7 @@ def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
 
 
 def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[tuple[str, Finding]]:
-    """What there is to say about files, each by its name; lore is judged by the preset among them, if there is one."""
+    """Return the findings about files by name; lore is checked with the preset among them, if there is one."""
     from innkeeper.lore.lint import RESTATED
     from innkeeper.taverns.silly.linting import lint_fields
 
@@ -82,7 +82,7 @@ def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[
 
 
 NOBODY: Final = "Nobody"
-"""The character of a scan that was given none."""
+"""The character of a scan without one."""
 
 
 @click.group()
@@ -121,7 +121,7 @@ def test(books: tuple[str, ...], *, only_fired: bool, as_json: bool, **options: 
 
 
 def lore_request(assets: AssetFiles, options: Mapping[str, Any]) -> BuildRequest:
-    """The request of a scan: of these assets, with the ``depth``, the ``budget`` and the like of the options."""
+    """Return the request of a scan of these assets, with ``depth``, ``budget`` and so on from the options."""
     assets.fields.setdefault("character", {"name": NOBODY, "description": ""})
     settings = {"depth": options["depth"], "recursive": options["recursive"], "budget": options["budget"]}
     changed = {name: value for name, value in settings.items() if value is not None}
@@ -131,7 +131,7 @@ def lore_request(assets: AssetFiles, options: Mapping[str, Any]) -> BuildRequest
 
 
 def lore_scan(request: BuildRequest) -> LoreResult:
-    """The decision about every entry of the request's lorebooks."""
+    """Return the decision about every entry of the request's lorebooks."""
     from innkeeper.taverns import silly
 
     plan = silly.build(request.with_(tavern="silly", step_options={"trimming": {"on_overflow": "warn"}}))

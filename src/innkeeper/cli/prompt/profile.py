@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 TRIED: Final = "Hello."
-"""What a check has the user say."""
+"""The user's message in a check."""
 
 
 @click.group(
@@ -172,7 +172,7 @@ def check(profile_: str, url: str | None, *, message: str, stored: bool, as_json
 
 
 def _whole(name: str) -> OpenProfile:
-    """A profile in a folder. Where several of its files cannot be read, all are named; the last error is raised."""
+    """Read a profile in a folder. If several of its files cannot be read, all are named; the last error is raised."""
     path = profile_path(name)
     missing = list(_missing(path))
     if len(missing) > 1:
@@ -183,7 +183,7 @@ def _whole(name: str) -> OpenProfile:
 
 
 class ProfileCheck(NamedTuple):
-    """What a check finds. ``warnings`` want to be mended; ``notes`` are worth knowing."""
+    """The result of a check. ``warnings`` need attention; ``notes`` are informational."""
 
     name: str
     model: str
@@ -194,9 +194,9 @@ class ProfileCheck(NamedTuple):
 
 
 def profile_path(name: str) -> Path:
-    """The folder that a word means: a profile's, or that of a profile of this name in Innkeeper's own folder.
+    """Return the folder of a profile, by path or by name in Innkeeper's folder.
 
-    Raises `UnavailableError` where there is none.
+    Raises `UnavailableError` if there is none.
     """
     from innkeeper.prompt.errors import UnavailableError
 
@@ -208,7 +208,7 @@ def profile_path(name: str) -> Path:
 
 
 def find_profile(name: str) -> Path | None:
-    """The folder that a word means, None where it means none."""
+    """Return the folder of a profile; None if there is none."""
     from innkeeper.taverns.profiles.opened import is_profile
 
     own = (_home() / name,) if name and Path(name).name == name else ()
@@ -216,7 +216,7 @@ def find_profile(name: str) -> Path | None:
 
 
 def named_profile(name: str) -> OpenProfile:
-    """The profile that a word means. Raises as `profile_path` and `open_profile`."""
+    """Open the profile with this path or name. Raises as `profile_path` and `open_profile`."""
     from innkeeper.taverns.profiles.opened import open_profile
 
     return open_profile(profile_path(name))
@@ -231,13 +231,13 @@ def _home() -> Path:
 # --------------------------------------------------------------------------------------------------------------- writing
 
 _KEYS: Final = {"Character": "character", "Persona": "persona", "Lorebook": "lorebooks", "PresetFile": "preset"}
-"""Where files of each kind are named."""
+"""The keys that name files of each kind."""
 
 _SEVERAL: Final = ("lorebooks",)
 
 
 def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """The bytes of files by the names they get, and the keys that name them."""
+    """Return the bytes of files by their new names, and the keys that name them."""
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.content.files.loading import load_asset
     from innkeeper.taverns.profiles.files import checked_parts
@@ -259,7 +259,7 @@ def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
 
 
 def _settled(document: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-    """The document with the keys of ``--set``."""
+    """Return the document with the keys of ``--set``."""
     from innkeeper.cli.prompt.assets import placed, setting
 
     for keys, value in map(setting, texts):
@@ -268,7 +268,7 @@ def _settled(document: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]:
 
 
 def _toml(document: dict[str, Any]) -> bytes:
-    """The document as TOML, tables last."""
+    """Return the document as TOML, tables last."""
     import tomlkit
 
     plain = {key: value for key, value in document.items() if not isinstance(value, dict)}
@@ -280,7 +280,7 @@ def _toml(document: dict[str, Any]) -> bytes:
 
 
 def _profile_files(folders: tuple[Path, ...]) -> Iterator[Path]:
-    """The profiles in folders, those of the usual places where none is named."""
+    """Return the profiles in folders, by default the usual ones."""
     from innkeeper.taverns.profiles.opened import is_profile, profile_folders
 
     for folder in folders:
@@ -291,7 +291,7 @@ def _profile_files(folders: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _row(path: Path) -> dict[str, Any]:
-    """What a list says of a profile; of a broken one, what is wrong."""
+    """Return the row of a profile in the list; for a broken one its error."""
     try:
         opened = named_profile(str(path))
     except InnkeeperError as error:
@@ -326,7 +326,7 @@ def _facts(opened: OpenProfile) -> dict[str, Any]:
 
 
 def _missing(folder: Path) -> Iterator[InnkeeperError]:
-    """An error for each file that cannot be read."""
+    """Return an error for each file that cannot be read."""
     from innkeeper.taverns.profiles.files import FolderFiles
     from innkeeper.taverns.profiles.opened import PROFILE_FILE
     from innkeeper.taverns.profiles.profile import parse_profile
@@ -361,6 +361,6 @@ def _checked(opened: OpenProfile, message: str) -> ProfileCheck:
 
 
 def _wanting(opened: OpenProfile) -> Iterator[str]:
-    """What a profile works without, and should not."""
+    """Yield warnings about what a profile should have."""
     if not _characters(opened) and opened.profile.tavern != "template":
         yield 'no character is named: character = "card.png"'

@@ -1,4 +1,4 @@
-"""Profiles in the library's database: what `innkeeper profile` does with them where it is told ``--stored``."""
+"""Profiles in the library's database: `innkeeper profile` with ``--stored``."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _database_option(command: F) -> F:
 
 
 def stored_options(command: F) -> F:
-    """Give a command ``--stored``, and ``--database`` as ``url``."""
+    """Add ``--stored``, and ``--database`` as ``url``, to a command."""
     text = "In the library's database, in place of a folder."
     return click.option("--stored", is_flag=True, help=text)(_database_option(command))
 
 
 def owner_options(command: F) -> F:
-    """Give a command ``--tenant`` and ``--owner``."""
+    """Add ``--tenant`` and ``--owner`` to a command."""
     tenant = click.option(
         "--tenant",
         default="",
@@ -66,13 +66,13 @@ def put(url: str | None, *, force: bool, **fields: Any) -> None:
 
 
 def stored_profile(name: str, url: str | None) -> OpenProfile:
-    """A stored profile, read. Raises as `StoredProfiles.get` and `StoredProfile.opened`."""
+    """Open a stored profile. Raises as `StoredProfiles.get` and `StoredProfile.opened`."""
     with _store(url) as store:
         return store.get(name).opened()
 
 
 def stored_rows(url: str | None) -> list[dict[str, Any]]:
-    """What a list says of each."""
+    """Return the rows of stored profiles in the list."""
     with _store(url) as store:
         return [row._asdict() for row in store.all()]
 
@@ -122,4 +122,4 @@ def remove(name: str, url: str | None, *, as_json: bool) -> None:
 
 
 COMMANDS = (import_, export, remove)
-"""What `innkeeper profile` has besides for profiles that are stored."""
+"""The commands of `innkeeper profile` that exist for stored profiles only."""

@@ -1,4 +1,4 @@
-"""``innkeeper tokens``: how many tokens a text has, for one model or many, and how sure that is."""
+"""``innkeeper tokens``: count the tokens of a text for one model or many, and say how exact the count is."""
 
 import json
 import re
@@ -41,7 +41,7 @@ MAX_COUNT_SECONDS: Final = 1.25
 """Seconds of the processor for counting the text by all models together (`AllowanceError`); reading vocabularies is beside it."""
 
 COUNT_LIMITS: Final = BuildLimits(seconds=MAX_COUNT_SECONDS, steps=10**12)
-"""Characters are steps of a build, but what one text costs is known by the time that it takes."""
+"""The limits of counting: time only, since characters would be steps of a build."""
 
 MAX_TEXT_BYTES: Final = 32 * 1024 * 1024
 """The largest file or input that is counted, in bytes (`LimitError`)."""
@@ -92,7 +92,7 @@ def tokens(
 
 
 def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[dict[str, Any]]:
-    """A row for each model; ``tokens`` is None where none of the seconds was left. Raises `AllowanceError` for a single one."""
+    """Return a row per model; ``tokens`` is None if no time was left. Raises `AllowanceError` for a single model."""
     from innkeeper.tokens.counter import Counter
     from innkeeper.tokens.engines.loading import forget
 
@@ -117,7 +117,7 @@ def counted(text: str, models: list[str | None], limits: BuildLimits) -> list[di
 
 
 def _content(text: str | None, *, as_text: bool) -> str:
-    """The text itself, or that of a file or of standard input. Raises `LimitError` where it is too large."""
+    """Return the text itself, or that of a file or standard input. Raises `LimitError` if it is too large."""
     if text is None or (text == "-" and not as_text):
         return _decoded("standard input", sys.stdin.buffer.read(MAX_TEXT_BYTES + 1))
     path = None if as_text else _file(text)
@@ -132,7 +132,7 @@ def _content(text: str | None, *, as_text: bool) -> str:
 
 
 _NAME: Final = re.compile(r"(?:\S*[/\\])?[^\s/\\]+\.[A-Za-z0-9]{1,5}")
-"""What looks like the name of a file."""
+"""Matches file names."""
 
 
 def _file(name: str) -> Path | None:
@@ -144,7 +144,7 @@ def _file(name: str) -> Path | None:
 
 
 def _decoded(name: str, data: bytes) -> str:
-    """The text of a file. Raises `JsonError` where it is none: a picture has no tokens."""
+    """Decode the text of a file. Raises `JsonError` if it is not text."""
     from innkeeper.content.json.text import decode_text
     from innkeeper.prompt.errors import LimitError, Where
 

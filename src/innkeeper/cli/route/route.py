@@ -1,4 +1,4 @@
-"""``innkeeper route``: where a request would go and why, and the policies by which that is decided."""
+"""``innkeeper route``: explain where a request is routed, and manage the routing policies."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _NOWHERE: Final = 69
 
 
 def _deployments(modality: str, catalogue: Catalogue, workers: Iterable[WorkerRow], now: float) -> Any:
-    """Where requests of a kind can go."""
+    """Return the deployments for a kind of request."""
     if modality == "chat":
         from innkeeper.inference.routing.deployment import with_embedded
         from innkeeper.library.catalogue.deployments import deployments_of

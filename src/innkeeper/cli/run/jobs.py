@@ -1,4 +1,4 @@
-"""``innkeeper image``, ``video`` and ``job``: pictures and videos, and the jobs that make them, in this machine's library."""
+"""``innkeeper image``, ``video`` and ``job``: images, videos, and the jobs that generate them, in this machine's library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FAILED: Final = 69
 _NICE: Final = 5
-"""How much less of a busy processor whoever carries jobs out gets than a service."""
+"""The nice value of a process that runs jobs, so that a service gets the processor first."""
 
 _NAMES: Final = {
     "negative": "negative_prompt",
@@ -115,7 +115,7 @@ def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[
 
 
 def _picture(jobs: MediaJobs, reference: str) -> str:
-    """A picture to start from: an address as it is, a file as one of our own assets."""
+    """Return the image to start from: an address as it is, a file as a stored asset."""
     if reference.startswith(("https://", "http://", "asset:")):
         return reference
     from innkeeper.cli.keep.library import read_bytes
@@ -124,7 +124,7 @@ def _picture(jobs: MediaJobs, reference: str) -> str:
 
 
 def _written(jobs: MediaJobs, job: Job, out: Path | None) -> list[Path]:
-    """The results as files: ``out`` itself for one, numbered beside it for several."""
+    """Write the results to files: ``out`` itself for one, numbered names for several."""
     files = []
     for index, stored in enumerate(job.results):
         suffix = Path(stored.name).suffix

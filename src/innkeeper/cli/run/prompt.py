@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 ADDRESS: Final = "127.0.0.1:8051"
-"""Where `innkeeper serve` answers gRPC, unless it is told otherwise."""
+"""The default gRPC address of `innkeeper serve`."""
 
 _SECONDS: Final = 120.0
 
@@ -82,7 +82,7 @@ def run(url: str | None, *, as_json: bool, remote: bool, addr: str, timeout: flo
 def _request(
     *, tool_name: str, text: str | None, input_file: Path | None, tools_file: Path | None, **options: Any
 ) -> dict[str, Any]:
-    """The request that the options say."""
+    """Return the request from the options."""
     if not tool_name.strip():
         raise click.UsageError("--tool-name is required")
     if (text is None) == (input_file is None):
@@ -113,7 +113,7 @@ def _run_here(library: Library, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def service_of(library: Library) -> PromptService:
-    """The prompt service over a library's tools and vault, and the tool ``local``, which is always there."""
+    """Return the prompt service over a library's tools and vault, with the tool ``local``."""
     from innkeeper.library.prompts.prompt_service import PromptService
     from innkeeper.library.prompts.tool_config import LOCAL_TOOL, Secrets, Tools
 
@@ -121,11 +121,11 @@ def service_of(library: Library) -> PromptService:
 
 
 def asked(addr: str, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """The answer of a running service.
+    """Return the answer of a running service.
 
     Raises:
         UnavailableError: there is none, or the library for gRPC is missing.
-        NotFoundError, UsageError, ProviderError: what the service says, by its status.
+        NotFoundError, UsageError, ProviderError: the service's error, by its status.
     """
     from innkeeper.cli.run.remote import ask
 

@@ -1,4 +1,4 @@
-"""The prompt service of another process, asked over gRPC with JSON; its status becomes an error of this house."""
+"""The prompt service of another process over gRPC with JSON; its status becomes one of our errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RUN: Final = "/prompt.v1.PromptService/Run"
 
 
 def ask(addr: str, request: Mapping[str, Any], seconds: float, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The answer of the service at ``host:port``; a key is taken from the environment.
+    """Return the answer of the service at ``host:port``, with the key from the environment.
 
     Raises:
         ToolNotFoundError: it has no such tool.

@@ -116,7 +116,7 @@ def _backends(assignments: tuple[str, ...], addresses: dict[str, str]) -> dict[s
 
 
 def _media_models(kind: str, assignments: tuple[str, ...]) -> dict[str, MediaPlace]:
-    """The models of a worker for pictures or videos, at servers of one's own. Raises `ConfigError`."""
+    """Return the models of an image or video worker, at your own servers. Raises `ConfigError`."""
     from innkeeper.jobs.backends.registry import backend_of, backends
     from innkeeper.jobs.backends.tiny_seed_picture import NAME
     from innkeeper.jobs.backends.wire import MediaWire
@@ -139,11 +139,11 @@ def _media_models(kind: str, assignments: tuple[str, ...]) -> dict[str, MediaPla
 
 
 _OWN: Final = ("a1111", "comfyui", "tiny-seed-picture")
-"""Backends that a worker may stand in front of: machines of one's own."""
+"""Backends that a worker may serve: your own servers."""
 
 
 def _revisions(backends: dict[str, Route]) -> dict[str, str]:
-    """What tells the weights of models on this machine from others: the beginning of their checksum."""
+    """Return the revisions of models on this machine: the beginning of their checksum."""
     from innkeeper.inference.local.shared import LOCAL
     from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
 
@@ -153,7 +153,7 @@ def _revisions(backends: dict[str, Route]) -> dict[str, str]:
 
 
 def _membership(service: str, url: str, path: Path | None, report: dict[str, Any]) -> Membership:
-    """The membership that was kept for this service and address, else a new one by the invitation of the environment."""
+    """Return the stored membership for this service and address, else enrol with the invitation in the environment."""
     from innkeeper.prompt.errors import UsageError
     from innkeeper.prompt.machine import home
     from innkeeper.service.workers.agent import Membership, enrol

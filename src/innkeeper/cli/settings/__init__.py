@@ -1,1 +1,1 @@
-"""What a user has settled once: the configuration file, stored keys, completion in the shell."""
+"""A user's settings: the configuration file, stored keys, shell completion."""

@@ -1,4 +1,4 @@
-"""Completion: the words that a shell offers behind an option or in the place of an argument. Nothing heavy is imported for it."""
+"""Completion: the words that a shell offers for an option or argument, without heavy imports."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ DIALECT_NAMES: Final = (
     "text",
     "xai",
 )
-"""Named here too, so that a word is completed without loading them."""
+"""The names of dialects, repeated here so that completion does not load them."""
 
 Complete = Callable[[Any, Any, str], list[CompletionItem]]
 
 
 def offered(names: Callable[[], Iterable[str]]) -> Complete:
-    """What completes a word by names; where they cannot be asked for, none are offered."""
+    """Return a completer over names; it offers none if they cannot be read."""
 
     def complete(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
         try:
@@ -48,7 +48,7 @@ def offered(names: Callable[[], Iterable[str]]) -> Complete:
 
 
 def setting_names(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
-    """The names of settings, each with what it is."""
+    """Complete the names of settings, with their descriptions."""
     from innkeeper.cli.settings.settings import SETTINGS, TABLES
 
     items = [CompletionItem(name, help=setting.help) for name, setting in SETTINGS.items()]
@@ -57,7 +57,7 @@ def setting_names(_ctx: Any, _param: Any, incomplete: str) -> list[CompletionIte
 
 
 def setting_values(ctx: Any, _param: Any, incomplete: str) -> list[CompletionItem]:
-    """The values that the setting named before may have."""
+    """Complete the values of the setting named before."""
     from pathlib import Path
 
     from innkeeper.cli.settings.settings import reader_of
@@ -80,7 +80,7 @@ def setting_values(ctx: Any, _param: Any, incomplete: str) -> list[CompletionIte
 
 
 def model_names() -> list[str]:
-    """What may be said for a model: aliases, ``local``, providers, and the models that are installed."""
+    """Return the names for a model: aliases, ``local``, providers, and installed models."""
     from innkeeper.cli.settings.settings import PROVIDERS, UserSettings
     from innkeeper.prompt.machine import home
 
@@ -122,7 +122,7 @@ def _profiles() -> Iterable[str]:
 
 
 def in_folder(kind: str) -> Complete:
-    """What completes a word by the ``presets``, ``characters`` or ``users`` in the folder that ``--sillytavern`` named before."""
+    """Return a completer over ``presets``, ``characters`` or ``users`` of the ``--sillytavern`` folder."""
 
     def complete(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         folder, user = ctx.params.get("sillytavern"), ctx.params.get("user")
@@ -146,7 +146,7 @@ _PATTERNS: Final = {
 
 
 def _names(folder: str, user: str | None, kind: str) -> list[str]:
-    """The names, sorted. The folder is found as `innkeeper.taverns.silly.install.files` finds it, which takes longer to load."""
+    """Return the names, sorted. The folder is located as by `innkeeper.taverns.silly.install.files`, which loads more slowly."""
     from pathlib import Path
 
     base = Path(folder).expanduser()

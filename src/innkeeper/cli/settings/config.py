@@ -134,7 +134,7 @@ def path_() -> None:
 
 
 def _checked(name: str, text: str) -> Any:
-    """A text from the command line as the value that is written. Raises `ConfigError`, `UnknownNameError`, `UnavailableError`."""
+    """Check a value from the command line. Raises `ConfigError`, `UnknownNameError`, `UnavailableError`."""
     try:
         value = reader_of(name)(text)
     except ValueError as error:
@@ -172,7 +172,7 @@ _TABLES: Final = ("aliases.models", "aliases.cards", "providers")
 
 
 def _keys(name: str) -> list[str]:
-    """The keys that lead to a setting in the file: names in the user's own tables may have dots themselves."""
+    """Return the keys that lead to a setting in the file; names in the user's own tables may contain dots."""
     reader_of(name)
     for table in _TABLES:
         if name.startswith(f"{table}."):
@@ -181,7 +181,7 @@ def _keys(name: str) -> list[str]:
 
 
 def _document(path: Path) -> TOMLDocument:
-    """The file with its comments; an empty one where there is none. Raises what `UserSettings.read` does for a broken file."""
+    """Read the file with its comments; empty if there is none. Raises as `UserSettings.read` for a broken file."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -197,7 +197,7 @@ def _document(path: Path) -> TOMLDocument:
 
 @contextmanager
 def _changed(path: Path) -> Iterator[TOMLDocument]:
-    """The file, to be changed; it is written behind that. Others who change it meanwhile wait."""
+    """Open the file for a change and write it afterwards; concurrent changes wait."""
     from innkeeper.content.files.private import one_writer
 
     with one_writer(path.resolve().parent):

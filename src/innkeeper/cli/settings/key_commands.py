@@ -58,7 +58,7 @@ def _description(name: str, origin: str) -> str:
 
 
 def _used_for(name: str) -> str:
-    """The address that a key of this name is sent to; for a host, the host."""
+    """Return the address that a key of this name is sent to; for a host, the host."""
     from innkeeper.cli.settings.settings import PROVIDERS, UserSettings
 
     return str({**PROVIDERS, **UserSettings.read().table("providers")}.get(name, name))

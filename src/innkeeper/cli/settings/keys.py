@@ -1,8 +1,8 @@
-"""Stored keys: a provider's key, set once, found by each command that sends, and never shown.
+"""Stored keys: a provider's key is set once, used by every command that sends, and never shown.
 
-A key lies in the keyring of the operating system where the library ``keyring`` reaches one; else in a file of Innkeeper's folder
-that only its owner may read, sealed with the key of the vault. It is named by a provider (`PROVIDERS` and those of the
-configuration) or by a host, and is sent to that address and to no other.
+A key is stored in the keyring of the operating system if the library ``keyring`` reaches one; else in a file of Innkeeper's
+folder that only its owner may read, encrypted with the key of the vault. It is named by a provider (`PROVIDERS` and those of the
+configuration) or by a host, and is sent to that address only.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _LONGEST: Final = 4_096
 
 
 class StoredKey(NamedTuple):
-    """What may be told of a key: its name, and where it is kept."""
+    """The public part of a key: its name, and where it is stored."""
 
     name: str
     place: str
 
 
 class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One key in the file: sealed, or, without ``sealed``, in the keyring of the system."""
+    """One key in the file: encrypted, or, without ``sealed``, in the system keyring."""
 
     sealed: str = ""
     key_id: str = ""
@@ -60,7 +60,7 @@ class _Keys(msgspec.Struct, frozen=True):
 
 
 class KeyStore:
-    """The stored keys of one user. ``keyring`` is the library of that name, or a stand-in; found by itself where left out."""
+    """The stored keys of one user. ``keyring`` is the library of that name by default, or a stand-in."""
 
     def __init__(self, path: Path | None = None, environ: Mapping[str, str] = os.environ, keyring: Any = None) -> None:
         self.path = path or home(environ) / _FILE
@@ -68,10 +68,10 @@ class KeyStore:
         self._keyring = keyring
 
     def set(self, name: str, secret: Secret) -> StoredKey:
-        """Keep a key, in place of what it was.
+        """Store a key, replacing an earlier one.
 
         Raises:
-            UsageError: a name that cannot be one, or a value that is no key; the value is not quoted.
+            UsageError: an invalid name or value; the value is not quoted.
             VaultError: the vault's key cannot be used.
             UnavailableError: the file cannot be written.
         """
@@ -86,14 +86,14 @@ class KeyStore:
         return StoredKey(name, self._place(entry))
 
     def get(self, name: str) -> Secret | None:
-        """A key; None where there is none of this name. Raises `UnavailableError` and its kin where it cannot be opened."""
+        """Return a key; None if there is none of this name. Raises `UnavailableError` or a vault error if it cannot be opened."""
         entry = self._entries().get(name)
         if entry is None:
             return None
         return self._opened(name, entry) if entry.sealed else self._from_keyring(name)
 
     def remove(self, name: str) -> None:
-        """Forget a key. Raises `UnknownNameError`."""
+        """Delete a key. Raises `UnknownNameError`."""
         entries = self._entries()
         if name not in entries:
             raise UnknownNameError("key", name, entries)
@@ -107,7 +107,7 @@ class KeyStore:
             self._write({other: entry for other, entry in self._entries().items() if other != name})
 
     def list(self) -> tuple[StoredKey, ...]:
-        """All keys by name, none of them opened."""
+        """Return all keys by name, without opening them."""
         return tuple(StoredKey(name, self._place(entry)) for name, entry in sorted(self._entries().items()))
 
     # ---------------------------------------------------------------------------------------------------------- keyring
@@ -123,7 +123,7 @@ class KeyStore:
         return self._keyring
 
     def _in_keyring(self, name: str, text: str) -> bool:
-        """Whether the keyring of the system has taken the key; where there is none, it has not."""
+        """Store the key in the system keyring; False if there is none."""
         try:
             keyring = self._library()
             if keyring.get_keyring().priority < 1:
@@ -154,7 +154,7 @@ class KeyStore:
         return _Entry(base64.b64encode(seal(f"key:{name}", secret, key)).decode(), key.id)
 
     def _ring(self) -> KeyRing:
-        """The keys of the vault; the first is made here where there is none yet."""
+        """Return the keys of the vault, creating the first if there is none yet."""
         from innkeeper.library.errors import VaultKeyMissingError
         from innkeeper.library.vault.keys import find_keys, first_key
 
@@ -202,7 +202,7 @@ class KeyStore:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """What is read here and written again loses nothing that others write meanwhile: they wait."""
+        """Hold the lock on the file, so that a read and a write lose no concurrent change."""
         from innkeeper.content.files.private import one_writer
 
         try:
@@ -223,15 +223,15 @@ def _refuses(error: Exception) -> UnavailableError:
 
 
 def key_for(address: str, settings: UserSettings, store: KeyStore | None = None) -> Secret | None:
-    """The stored key for an address: of a provider that is there, else of its host; None where there is none.
+    """Return the stored key for an address, by its provider or else its host; None if there is none.
 
-    ``INNKEEPER_API_KEY`` wins over stored keys; who sends reads it itself.
+    ``INNKEEPER_API_KEY`` overrides stored keys; the sender reads it itself.
     """
     return None if settings.environ.get("INNKEEPER_API_KEY") else stored_key(address, settings, store)
 
 
 def stored_key(address: str, settings: UserSettings, store: KeyStore | None = None) -> Secret | None:
-    """The stored key for an address, whatever the environment says; None where there is none."""
+    """Return the stored key for an address, regardless of the environment; None if there is none."""
     keys = store or KeyStore(environ=settings.environ)
     stored = {key.name for key in keys.list()}
     name = next((name for name in key_names(address, settings) if name in stored), None)
@@ -239,7 +239,7 @@ def stored_key(address: str, settings: UserSettings, store: KeyStore | None = No
 
 
 def key_names(address: str, settings: UserSettings) -> list[str]:
-    """The names under which a key for an address may be stored. A host alone stands for its usual address over TLS."""
+    """Return the names under which a key for an address may be stored. A bare host means its default port over TLS."""
     from innkeeper.inference.adapters.providers import PROVIDERS
 
     origin = _origin(address)

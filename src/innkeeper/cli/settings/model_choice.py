@@ -1,4 +1,4 @@
-"""ModelChoice: which model is meant, and where it is: by an alias, a provider's name, an address, or in this process."""
+"""ModelChoice: a model and its location: by an alias, a provider's name, an address, or in this process."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 LOCAL: Final = "local"
-"""The model that means: the one in this process. ``local:NAME`` is another one that is installed."""
+"""The name of the model in this process. ``local:NAME`` is another installed one."""
 
 
 class ModelChoice(NamedTuple):
-    """A model: its ``name`` as who answers knows it, and the ``address`` of its provider, None for one in this process.
+    """A model: its ``name`` at the provider, and the provider's ``address``, None for one in this process.
 
-    ``said`` is the value of the setting that it comes from. ``provider`` is a provider's name, where one was given: two of them
-    may have one address.
+    ``said`` is the setting's value. ``provider`` is the provider's name, if one was named: two of them may share an address.
     """
 
     name: str
@@ -35,7 +34,7 @@ class ModelChoice(NamedTuple):
 
     @property
     def route(self) -> Route:
-        """How it is asked: the protocol, the dialect, the address."""
+        """The route to the model: protocol, dialect, address."""
         from innkeeper.inference.routing.route import Route
 
         return (
@@ -44,20 +43,20 @@ class ModelChoice(NamedTuple):
 
     @property
     def wire_name(self) -> str | None:
-        """The name that a prompt is built for; None where the model in this process names itself."""
+        """The name that a prompt is built for; None for the default model in this process."""
         return None if self.is_local else self.name
 
 
 def choose_model(
     settings: UserSettings, model: str | None = None, base_url: str | None = None, *, wanted: bool = True
 ) -> ModelChoice:
-    """The model that options and settings name; with ``wanted`` off, its name alone, wherever it is.
+    """Return the model that options and settings name; with ``wanted`` off only its name, wherever it runs.
 
     ``model`` may be an alias, ``PROVIDER:NAME`` with the name of a provider, ``local`` or ``local:NAME``.
 
     Raises:
         UsageError: an address without a model, a model without an address, or two addresses.
-        UnknownNameError: a provider that nobody has named.
+        UnknownNameError: an unknown provider.
     """
     said = settings.value("model", model)
     name = settings.table("aliases.models").get(said.value, said.value)
@@ -84,5 +83,5 @@ def choose_model(
 
 
 def named_model(settings: UserSettings, said: str | None = None) -> str | None:
-    """The name that tokens are counted for, of what is said, else of what is settled; None where neither names one."""
+    """Return the model name for counting tokens, from the option, else the settings; None if neither has one."""
     return choose_model(settings, said, wanted=False).wire_name

@@ -1,7 +1,7 @@
-"""The routes of a service: what the command line says, the aliases of the configuration that name a provider, and ``local``.
+"""The routes of a service: those of the command line, the configured aliases with a provider, and ``local``.
 
-Each route gets the key that is stored for its address; so do routes of profiles, which are not among these. ``INNKEEPER_API_KEY``
-is for one provider: it is sent only where all routes go to the same address, and on these alone.
+Each route gets the key that is stored for its address; so do routes of profiles, which are not listed here.
+``INNKEEPER_API_KEY`` belongs to one provider: it is sent only if all routes share one address, and only on these routes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _KEY: Final = "INNKEEPER_API_KEY"
 
 
 def read_routes(settings: UserSettings, options: tuple[str, ...]) -> Routes:
-    """The routes. Raises `ConfigError` for what is no route, `UnknownNameError` for a provider that there is not."""
+    """Read the routes. Raises `ConfigError` for an invalid route, `UnknownNameError` for an unknown provider."""
     addresses = {name: str(address) for name, address in settings.table("providers").items()}
     return Routes.read(options, settings.table("aliases.models"), addresses)
 
 
 def secrets_of(settings: UserSettings, routes: Routes) -> Callable[[str], Secret | None]:
-    """Where the keys of these routes are looked up, by the names that the routes have for them."""
+    """Return the lookup of keys for these routes, by the routes' names for them."""
     addresses = {route.secret: route.base_url for route in routes.values() if route.secret is not None}
     known = {**{name: one.base_url for name, one in PROVIDERS.items()}, **settings.table("providers")}
     key = settings.environ.get(_KEY, "").strip() if len({*addresses.values()}) == 1 else ""

@@ -1,10 +1,10 @@
-"""Settings: what a user has settled once for all commands, and the one rule of where a value comes from.
+"""Settings of a user for all commands, and the precedence of their sources.
 
-An option of the command line wins over the environment, the environment over the configuration file, the file over the
-default. What a build request's own file or a SillyTavern folder says counts as said on the command line.
+An option of the command line overrides the environment, the environment the configuration file, the file the default. Values in a
+build request's own file or a SillyTavern folder count as options of the command line.
 
-The file is TOML. Beside plain settings it has tables of names that the user gives: ``[aliases.models]``, ``[aliases.cards]`` and
-``[providers]``, addresses by name, on top of `PROVIDERS`. Keys are never in it (`innkeeper.cli.settings.keys`).
+The file is TOML. In addition to plain settings it has tables with the user's own names: ``[aliases.models]``, ``[aliases.cards]``
+and ``[providers]``, addresses by name, which extend `PROVIDERS`. Keys are never in it (`innkeeper.cli.settings.keys`).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ MAX_CONFIG_BYTES: Final = 1_000_000
 """The longest configuration file, in bytes (`LimitError`)."""
 
 Source: TypeAlias = Literal["option", "profile", "log", "environment", "file", "default"]
-"""Where a value comes from, the strongest first; profiles and the log, of a conversation that goes on, have model and address."""
+"""Where a value comes from, by precedence; profiles and the log of a continued conversation have model and address."""
 
 PROVIDERS: Final = ADDRESSES
 """Addresses of providers by name."""
 
 
 class Setting(NamedTuple):
-    """One setting. ``read`` turns a text or a TOML value into the value, or raises `ValueError` with what is wanted.
+    """One setting. ``read`` converts a text or a TOML value, or raises `ValueError` with the expected kind.
 
-    ``known`` lists the names that it may be, where there is such a list; it may be slow to ask.
+    ``known`` lists the possible names, if there is a list; it may be slow.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Setting(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """The environment variable that says it for one shell."""
+        """The environment variable that overrides it."""
         return "INNKEEPER_" + self.name.replace(".", "_").upper()
 
 
 class SettingValue(NamedTuple):
-    """A value and where it comes from: ``place`` is the file's path or the variable's name, empty for the others."""
+    """A value and its source: ``place`` is the file's path or the variable's name, empty for the others."""
 
     name: str
     value: Any
@@ -121,18 +121,18 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
     {
         setting.name: setting
         for setting in (
-            Setting("tavern", "whose rules prompts are built by", _text, "silly", _taverns),
+            Setting("tavern", "the tavern that builds prompts", _text, "silly", _taverns),
             Setting("model", "the model that answers: its name, an alias, PROVIDER:NAME or local", _text, "local"),
             Setting("base_url", "where the model is: an address, or the name of a provider", _address),
-            Setting("persona", "who the user is: a file", _path),
+            Setting("persona", "the user's persona: a file", _path),
             Setting("preset", "the preset: a file", _path),
-            Setting("dialect", "the shape of requests that prompts are counted for", _text, None, _dialects),
+            Setting("dialect", "the dialect of requests that prompts are counted for", _text, None, _dialects),
             Setting("context_window", "the model's window, in tokens", _count),
-            Setting("reserve", "what is kept free for the reply, in tokens", _count),
+            Setting("reserve", "tokens reserved for the reply", _count),
             Setting("limits.seconds", "seconds of the processor that a build may take", _number),
             Setting("limits.steps", "steps that a build may take", _count),
             Setting("limits.output", "characters that a build may make", _count),
-            Setting("logging", "whether what is said in `ask` and `chat` is kept in the log", _switch, default=True),
+            Setting("logging", "whether `ask` and `chat` write the log", _switch, default=True),
         )
     }
 )
@@ -141,14 +141,14 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
 TABLES: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
     {"aliases.models": _text, "aliases.cards": _path, "providers": _address}
 )
-"""The tables whose names the user gives, and how their values are read."""
+"""The tables with the user's own names, and how their values are read."""
 
 
 class UserSettings:
     """The settings of one file and one environment.
 
-    ``document`` is what the file holds, ``path`` where it is, which need not exist. Values are read when they are asked for, so
-    that a mistake in one setting stops only who wants that setting; names are checked at once.
+    ``document`` is the content of the file at ``path``, which need not exist. Values are read on demand, so that an error in one
+    setting affects only its users; names are checked at once.
     """
 
     def __init__(
@@ -160,21 +160,21 @@ class UserSettings:
 
     @classmethod
     def read(cls, environ: Mapping[str, str] = os.environ, path: Path | None = None) -> UserSettings:
-        """The settings of the configuration file; none where there is no file.
+        """Read the settings of the configuration file; none if there is no file.
 
         Raises:
             FormatError: it is not TOML; with line and column.
-            UnknownNameError: it has a name that is no setting; the nearest is offered.
+            UnknownNameError: it has an unknown setting; the nearest name is suggested.
         """
         where = path or config_file(environ)
         return cls(parse(content(where), where), where, environ)
 
     def value(self, name: str, option: Any = None) -> SettingValue:
-        """The value of a setting: what ``option`` says unless that is None or empty, else the rule of this module.
+        """Return the value of a setting: ``option`` unless that is None or empty, else by the precedence of this module.
 
         Raises:
             UnknownNameError: there is no such setting.
-            ConfigError: the value that counts cannot be one.
+            ConfigError: the value is invalid.
         """
         setting = setting_of(name)
         if option is not None and option != ():
@@ -189,17 +189,17 @@ class UserSettings:
         return SettingValue(name, setting.default, "default")
 
     def get(self, name: str, option: Any = None) -> Any:
-        """The value alone; see `value`."""
+        """Return the value alone; see `value`."""
         return self.value(name, option).value
 
     def table(self, name: str) -> dict[str, Any]:
-        """One of `TABLES`, as the file has it."""
+        """Return one of `TABLES` from the file."""
         start = f"{name}."
         names = [entry for entry in self.entries if entry.startswith(start)]
         return {entry.removeprefix(start): self._own(TABLES[name], entry) for entry in names}
 
     def values(self) -> Iterator[SettingValue]:
-        """All settings in their order, then what the tables hold."""
+        """Yield all settings in order, then the entries of the tables."""
         for name in SETTINGS:
             yield self.value(name)
         for table in TABLES:
@@ -207,7 +207,7 @@ class UserSettings:
                 yield SettingValue(f"{table}.{name}", value, "file", str(self.path))
 
     def address(self, name: str) -> str:
-        """The address that a provider's name stands for; an address is one already. Raises `UnknownNameError`."""
+        """Return the address of a provider's name; an address is returned as it is. Raises `UnknownNameError`."""
         if "://" in name:
             return name
         known = {**PROVIDERS, **self.table("providers")}
@@ -216,7 +216,7 @@ class UserSettings:
         return str(known[name])
 
     def card(self, name: str) -> str:
-        """The file that a word of the command line means: an alias's, unless there is a file of that name."""
+        """Return the file for a name on the command line: an alias's file, unless a file of that name exists."""
         cards = {} if os.path.lexists(name) else self.table("aliases.cards")
         return str(cards.get(name, name))
 
@@ -247,7 +247,7 @@ class UserSettings:
 
 
 def setting_of(name: str) -> Setting:
-    """The setting of this name. Raises `UnknownNameError`, which offers the nearest."""
+    """Return the setting of this name. Raises `UnknownNameError`, which suggests the nearest."""
     if name not in SETTINGS:
         hint = "keys are stored apart: innkeeper keys set NAME" if "key" in name.lower() else None
         raise UnknownNameError("setting", name, SETTINGS, **({"hint": hint} if hint else {}))
@@ -255,7 +255,7 @@ def setting_of(name: str) -> Setting:
 
 
 def reader_of(name: str) -> Callable[[Any], Any]:
-    """How the value of a setting or of an entry of a table is read. Raises `UnknownNameError`."""
+    """Return the reader for the value of a setting or of a table's entry. Raises `UnknownNameError`."""
     for table, read in TABLES.items():
         if name.startswith(f"{table}.") and _NAME.fullmatch(name.removeprefix(f"{table}.")):
             return read
@@ -263,7 +263,7 @@ def reader_of(name: str) -> Callable[[Any], Any]:
 
 
 def parse(data: bytes, path: Path) -> dict[str, Any]:
-    """What a configuration file holds. Raises `FormatError`."""
+    """Parse a configuration file. Raises `FormatError`."""
     if not data.strip():
         return {}
     import tomllib
@@ -279,7 +279,7 @@ def parse(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a configuration file, none where there is no file. Raises `UnavailableError`, `LimitError`."""
+    """Read a configuration file; empty if there is none. Raises `UnavailableError`, `LimitError`."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
@@ -295,7 +295,7 @@ def content(path: Path) -> bytes:
 
 
 def _flat(document: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
-    """The document's values by their dotted names. A name within a table of the user's own may have dots itself."""
+    """Yield the document's values by dotted names. A name in one of the user's own tables may contain dots."""
     for key, value in document.items():
         name = f"{start}{key}"
         if isinstance(value, Mapping) and start.removesuffix(".") not in TABLES:

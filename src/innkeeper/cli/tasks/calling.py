@@ -1,6 +1,6 @@
-"""Calling: one of the document's functions called with a body, in this process over a library, or at a service's address.
+"""Calling: call one of the requirement document's functions with a body, in this process or at a service.
 
-Both run the same code: what a service would answer over HTTP, the command answers.
+Both run the same code: the command prints what a service answers over HTTP.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 SECONDS: Final = 600.0
-"""How long the answer of a service is waited for."""
+"""Seconds to wait for the answer of a service."""
 
 _PATHS: Final[Mapping[str, str]] = MappingProxyType({"compose-scene": "/v1/scenes:compose"})
-"""Where a service answers those that the document has no function for."""
+"""Paths of tasks for which the document has no function."""
 
 _FAILED: Final = 65
 _BAD: Final = 400
@@ -38,7 +38,7 @@ _UNAVAILABLE: Final = 69
 
 
 def task_options(command: F) -> F:
-    """Give a command what all tasks take: where it runs, for whom, how strictly and for how much."""
+    """Add the common options of tasks: the service, the tier, strictness and maximum cost."""
     for option in (
         click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
         click.option("--strict", is_flag=True, help="Treat a degraded answer as an error."),
@@ -49,9 +49,9 @@ def task_options(command: F) -> F:
 
 
 def called(function: str, body: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """The answer of a function to a body, whose fields of None are left out. ``options`` are those of `task_options`.
+    """Return the answer of a function to a body without its None fields. ``options`` are those of `task_options`.
 
-    Raises what the function raises; of a service, `UsageError`, `ProviderError` or `UnavailableError` by its status.
+    Raises the function's errors; for a service `UsageError`, `ProviderError` or `UnavailableError` by its status.
     """
     terms = {"strict": options["strict"] or None, "max_cost": options["max_cost"]}
     sent = {**body, "contentType": options["content_mode"], **terms}
@@ -108,7 +108,7 @@ def _function(name: str) -> Run:
 
 @contextmanager
 def _pictures(library: Any) -> Iterator[Callable[[], MediaJobs]]:
-    """Gives the jobs that make pictures to who asks for them."""
+    """Opens the jobs that generate pictures on demand."""
     opened: list[MediaJobs] = []
 
     def media() -> MediaJobs:
@@ -134,7 +134,7 @@ def _grant(library: Any, age_record: Path | None) -> Grant:
 
 
 def there(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a service answers to a body. Raises `UsageError`, `ProviderError` or `UnavailableError` by its status."""
+    """Return the answer of a service to a body. Raises `UsageError`, `ProviderError` or `UnavailableError` by its status."""
     from innkeeper.service.client import exchange, key_headers
 
     status, reply = exchange("POST", url, key_headers({}, os.environ), timeout=SECONDS, json=dict(body))
@@ -148,7 +148,7 @@ def there(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _remote_failed(url: str, status: int, answer: Any) -> Exception:
-    """The error of this house for what a service answered."""
+    """Return our error for a service's error answer."""
     from innkeeper.prompt.errors import ProviderError, UnavailableError, UsageError
 
     reply = answer if isinstance(answer, Mapping) else {}
@@ -161,7 +161,7 @@ def _remote_failed(url: str, status: int, answer: Any) -> Exception:
 
 
 def shown(answer: Mapping[str, Any], text: str | None, as_json: bool) -> int:  # noqa: FBT001 - our own call only
-    """Print an answer: its text, and on the error stream why it is a makeshift; or all of it. The exit code."""
+    """Print the text of an answer, with its reasons for degradation on stderr, or all of it as JSON; return the exit code."""
     if as_json:
         print_json(answer)
     else:

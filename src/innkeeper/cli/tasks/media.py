@@ -103,7 +103,7 @@ def _own(text: str | None) -> Mapping[str, Any]:
 
 
 def _here(body: Mapping[str, Any], provider: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The job in this machine's library, carried out here unless it is only to be queued."""
+    """Submit the job to this machine's library, and run it here unless it is only queued."""
     from innkeeper.jobs.limits import DEADLINE_SECONDS
     from innkeeper.jobs.media_jobs import MediaJobs, Terms
     from innkeeper.jobs.runner import Runner

@@ -76,7 +76,7 @@ def generate_scene(message: str, *, as_json: bool, **options: Any) -> int:
 
 
 def _drawn(answer: dict[str, Any], url: str | None, out: Path | None) -> dict[str, Any]:
-    """Have the picture made in this process, and write it."""
+    """Generate the picture in this process, and write it."""
     from innkeeper.jobs.limits import DEADLINE_SECONDS
     from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.jobs.runner import Runner

@@ -27,7 +27,7 @@ _NAMES: Final = {
 
 
 def _turn_options(command: F) -> F:
-    """What both chats take."""
+    """Add the options of both chat commands."""
     for option in (
         click.option(
             "--message-id", metavar="ID", help="Your own id of the turn; a repeated request is answered once."
@@ -109,7 +109,7 @@ _MARK: Final = re.compile(r"<START>", re.IGNORECASE)
 
 
 def card_character(path: Path) -> dict[str, Any]:
-    """A card as the columns of a character. Names stand for ``{{char}}`` and ``{{user}}``, once. Raises what loading raises."""
+    """Return a card as the columns of a character, with ``{{char}}`` and ``{{user}}`` replaced. Raises as loading does."""
     from innkeeper.content import load_character
 
     card = load_character(path)
@@ -166,7 +166,7 @@ def character_suggestions(name: str, *, kind: str, as_json: bool, **options: Any
 
 
 def _listed(answer: Mapping[str, Any]) -> str:
-    """The suggestions, each under its name; a refusal as it is."""
+    """Return the suggestions by name, or the refusal."""
     suggestions = {key: value for key, value in answer.items() if key.startswith("suggested")}
     parts = [
         f"{key}: {value}" if isinstance(value, str) else "\n- ".join([f"{key}:", *value])
