@@ -1,4 +1,4 @@
-"""Dialects: one module per provider family, one registry, and what the families share.
+"""Dialects: one module per provider family, one registry, and the parts that families share.
 
 A dialect turns neutral messages into what one provider takes, and reports what it could not carry. It rewords nothing: what
 a provider would refuse is repaired by declared rules, each use of which is a `Note`.

@@ -24,9 +24,9 @@ class BaseDialect(ABC):
     __slots__ = ("_name",)
 
     rules: ClassVar[Rules]
-    """What the provider takes."""
+    """The messages that the provider accepts."""
     table: ClassVar[Table]
-    """How its request options are written."""
+    """The spelling of its request options."""
     own_options: ClassVar[tuple[str, ...]] = ()
     """Options that shape its messages, besides `STYLE_OPTIONS`."""
 

@@ -48,7 +48,7 @@ MAX_TEMPLATE_SECONDS: Final = 20.0
 
 
 SECONDS_A_STEP: Final = 1e-7
-"""What a step of the allowance stands for, where a process of its own has told its time."""
+"""Seconds that one step of the allowance is worth, for the time of a child process."""
 
 _ENGINE: Final = "templates"
 _OUT_OF_TIME: Final = {-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name)}

@@ -33,10 +33,10 @@ NAME_MODES: Final = ("field", "prefix", "drop")
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider takes, as data."""
+    """The messages that a provider accepts, as data."""
 
     system: str = "keep"
-    """Where system text goes by default."""
+    """The default position of system text."""
     apart: bool = False
     """System text at the top is a field of its own, not a message."""
     repair: bool = False
@@ -70,7 +70,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Style(msgspec.Struct, frozen=True):
-    """What a caller chose. See the module's text."""
+    """The choices of a caller. See the module's text."""
 
     system: str
     repair: bool
@@ -161,7 +161,7 @@ def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
 
 
 _BARE_THOUGHTS: Final = "reasoning_content"
-"""Where servers that speak Chat Completions put the text that a model thought."""
+"""The fields in which servers that speak Chat Completions put a model's reasoning."""
 
 
 def _with_bare_thoughts(turn: Turn, style: Style) -> Turn:
@@ -240,7 +240,7 @@ def _without_blank(turns: list[Turn], report: Report) -> list[Turn]:
 
 
 def filler(talk: TurnSequence, report: Report) -> str:
-    """What a user says in a conversation of nobody, for providers that do not take one."""
+    """The user's text in a conversation without turns, for providers that do not accept an empty one."""
     report.repair("nobody but the system speaks: a user message was put in")
     return talk.style.filler
 
@@ -267,7 +267,7 @@ def with_system(conversation: TurnSequence, report: Report) -> list[Turn]:
 
 
 def merged(turns: list[Turn], style: Style, report: Report) -> list[Turn]:
-    """Neighbouring turns of one role and name as one, their texts joined. Tool results stay apart."""
+    """Merge neighbouring turns of one role and name, their texts joined. Tool results stay apart."""
     groups: list[list[Turn]] = []
     for turn in turns:
         last = groups[-1][-1] if groups else None

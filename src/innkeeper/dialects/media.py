@@ -31,13 +31,13 @@ _MAGIC: Final = (
     ("SUQz", "audio/mpeg"),
     ("T2dnU", "audio/ogg"),
 )
-"""How the base64 of some formats begins."""
+"""The beginnings of the base64 of some formats."""
 
 _LIKELY: Final = {"image": "image/png", "audio": "audio/wav", "video": "video/mp4", "file": "application/pdf"}
 
 
 class Media(msgspec.Struct, frozen=True):
-    """An attachment, read: ``kind`` is image, audio, video, file, or the word that was found."""
+    """A parsed attachment: ``kind`` is image, audio, video, file, or the word as written."""
 
     kind: str
     url: str | None = None

@@ -65,7 +65,7 @@ def as_is(*names: str) -> dict[str, Writer]:
 
 
 def stop_list(value: Any) -> list[str]:
-    """Stop strings as a list: of one text or of several; empty ones left out, doubles once."""
+    """Stop strings as a list: of one text or of several; empty and repeated ones left out."""
     texts = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
     return list(dict.fromkeys(jsonable(str(item)) for item in texts if item is not None and str(item)))
 
@@ -120,7 +120,7 @@ _NUMBERS: Final = frozenset(
 
 
 def _sound(name: str, value: Any, report: Report) -> Any:
-    """The value of an option; a number that is written as text becomes one. ``None`` for what can be none, which is reported."""
+    """The value of an option; a number written as text becomes one. ``None`` for a value that is invalid, which is reported."""
     if name not in _NUMBERS or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         return value
     number = _number(value) if isinstance(value, str) else None
@@ -151,7 +151,7 @@ DEFAULT_NAME = "response"
 
 
 class ResponseFormat(msgspec.Struct, frozen=True):
-    """``kind`` is text, json_object, json_schema, or the word that was found; the rest belongs to json_schema."""
+    """``kind`` is text, json_object, json_schema, or the word as written; the rest belongs to json_schema."""
 
     kind: str
     name: str = DEFAULT_NAME

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 RESERVE: Final = 256
-"""Tokens kept free for an answer where nobody says how long it may be."""
+"""Tokens set aside for an answer of unlimited length."""
 
 
 def answer_limit(plan: Plan, options: Mapping[str, Any] = EMPTY, *, default: int = 0) -> dict[str, Any]:

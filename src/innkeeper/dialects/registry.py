@@ -36,7 +36,7 @@ DIALECTS: Final = Dialects(
     _lazy("ollama", "providers.ollama:OllamaDialect"),
     _lazy("sillytavern", "sillytavern.dialect:SillyTavern"),
 )
-"""The built-in dialects, each imported when it is asked for. ``DIALECTS.with_(mine)`` is a registry with a further one."""
+"""The built-in dialects, each imported on first use. ``DIALECTS.with_(mine)`` is a registry with a further one."""
 
 
 def convert(

@@ -1,4 +1,4 @@
-"""Report: what one conversion could not carry or had to change, and what is raised where it cannot go on.
+"""Report: the losses and changes of one conversion, and the errors that stop it.
 
 Facts are gathered so that equal ones are one note. Metadata, schemas and options become plain JSON data here, whatever they
 hold, with a note for what does not.
@@ -76,7 +76,7 @@ _SHOWN: Final = 8
 
 
 class Report:
-    """The notes of one conversion. Lives as long as the call; the same sentence about several messages is one note."""
+    """The notes of one conversion, for one call; the same sentence about several messages is one note."""
 
     __slots__ = ("_indices", "dialect")
 
@@ -99,7 +99,7 @@ class Report:
         self.add(NoteKind.REPAIR, sentence, index, hint)
 
     def notes(self) -> tuple[Note, ...]:
-        """The notes in the order in which they were first found."""
+        """Return the notes in the order of their first occurrence."""
         return tuple(self._note(*key, indices) for key, indices in self._indices.items())
 
     def _note(self, kind: NoteKind, sentence: str, hint: str | None, indices: list[int]) -> Note:

@@ -61,7 +61,7 @@ class Instruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             ) from error
 
     def affixes(self, role: str, name: str | None) -> tuple[str, str]:
-        """What stands before and after a message."""
+        """The texts before and after a message."""
         pair = {"assistant": self.assistant, "system": self.system, "tool": self.tool}.get(role) or self.user
         return self.filled(pair[0], role, name), self.filled(pair[1], role, name)
 

@@ -13,7 +13,7 @@ from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.text import scalar_text
 
 _Key = tuple[int, int]
-"""A call: the place of its turn, and its place in the turn."""
+"""A call: the index of its turn, and its index in the turn."""
 
 
 def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool = False) -> list[Turn]:

@@ -1,4 +1,4 @@
-"""Turn: a message as the dialects read it, its metadata sorted into what providers have places for.
+"""Turn: a message as the dialects read it, its metadata sorted into the fields that providers have.
 
 Metadata keys that are read (2-wave4-contracts, *Standard metadata keys*, and three more):
 
@@ -34,7 +34,7 @@ replace = msgspec.structs.replace
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
-    """A call the model made. ``arguments`` is as it was found; ``raw`` is the whole mapping."""
+    """A tool call of the model. ``arguments`` is as received; ``raw`` is the whole mapping."""
 
     id: str
     name: str
@@ -45,7 +45,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """The id it came with, where another call had it too."""
 
     def text(self) -> str:
-        """The arguments as JSON text, unchanged when they are text already; an empty object where there are none."""
+        """The arguments as JSON text, unchanged if they are text already; an empty object without any."""
         if isinstance(self.arguments, str):
             return scalar_text(self.arguments) if self.arguments.strip() else "{}"
         return "{}" if self.arguments is None else compact(self.arguments)
@@ -65,7 +65,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
-    """One message, read. ``index`` is its place among the messages given, -1 for one that a repair put in."""
+    """One parsed message. ``index`` is its index in the input, -1 for one that a repair inserted."""
 
     index: int
     role: str

@@ -25,7 +25,7 @@ def load_as(kind: str, source: Source) -> Any:
 
 
 class AssetFields:
-    """The ``fields`` of a request, made of assets one after the other; ``findings`` say what was not right in them.
+    """The ``fields`` of a request, made of assets one after the other; ``findings`` has their defects.
 
     With ``several``, cards after the first make a group of all.
     """
@@ -36,7 +36,7 @@ class AssetFields:
         self.several = several
 
     def put(self, value: Any, name: str) -> None:
-        """Put what the file ``name`` holds into its field. Raises `UsageError` for a second one where one is wanted."""
+        """Put the contents of the file ``name`` into its field. Raises `UsageError` for a second asset of a single field."""
         from innkeeper.content.files.loading import PresetFile
         from innkeeper.content.lorebook import Lorebook
 

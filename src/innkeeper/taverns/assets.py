@@ -57,7 +57,7 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Book(msgspec.Struct, frozen=True, dict=True):
-    """A lorebook of the request and whose it is. ``value`` is what it is read from when ``lorebook`` is asked for.
+    """A lorebook of the request and its owner. ``value`` is the source from which ``lorebook`` is read on first use.
 
     ``scope`` is ``global``, ``chat``, ``persona``, ``character`` or ``character_extra``; others belong to no tavern.
     """
@@ -86,29 +86,29 @@ class Templates(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _MEMBER_STEPS: Final = 400
-"""What it takes to read the card of one member, however short it is."""
+"""The steps charged for reading a member's card, however short."""
 
 
 class Assets(msgspec.Struct, frozen=True, dict=True):
-    """The assets of one request, typed. What a reader of an asset raises is raised where the asset is first asked for."""
+    """The assets of one request, typed. Errors of a reader are raised when the asset is first used."""
 
     request: BuildRequest
 
     @cached_property
     def character(self) -> Character | None:
-        """Who the model plays, with the texts that the chat has for it instead; in a group the members do."""
+        """The character that the model plays, with the texts that the chat overrides; in a group the members do."""
         card = character_of(self.request.character)
         texts = {name: text for name in _CHAT_TEXTS if isinstance(text := self.metadata.get(name), str) and text}
         return card if card is None or not texts else msgspec.structs.replace(card, **texts)
 
     @cached_property
     def user(self) -> Persona | Character | None:
-        """Who the user is."""
+        """The user."""
         return user_of(self.request.user)
 
     @property
     def persona(self) -> Persona:
-        """The user as a persona, called *User* where nobody says."""
+        """The user as a persona, called *User* by default."""
         return persona_of(self.user)
 
     @cached_property
@@ -165,13 +165,13 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def metadata(self) -> Mapping[str, Any]:
-        """What belongs to this chat alone (``settings.chat_metadata``, or that of a `Chat` given as ``history``)."""
+        """The metadata of this chat (``settings.chat_metadata``, or that of a `Chat` passed as ``history``)."""
         metadata = self.request.settings.get("chat_metadata")
         return metadata if isinstance(metadata, Mapping) else EMPTY
 
     @property
     def lore_state(self) -> Any:
-        """What the chat's last build left for this one: the request's, else what we or SillyTavern stored in the chat."""
+        """The lore state of the chat's last build: the request's, else the one that we or SillyTavern stored in the chat."""
         if self.request.lore_state is not None:
             return self.request.lore_state
         carry, timed = self._carry, self.metadata.get("timedWorldInfo")
@@ -179,7 +179,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def joins_lore_state(self) -> bool:
-        """Whether what SillyTavern stored and what we stored in the chat are parts of one state."""
+        """Whether the states that SillyTavern and we stored in the chat are parts of one."""
         carry = self._carry
         return self.request.lore_state is None and isinstance(carry, Mapping) and "timed" not in carry
 
@@ -189,7 +189,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
         return ours.get("carry") if isinstance(ours, Mapping) else None
 
     def findings(self, uses: Any) -> Iterator[tuple[str, Finding]]:
-        """What is wrong in the assets, each with its asset's name; ``uses(field, raw)`` says which count."""
+        """The defects of the assets, each with its asset's name; ``uses(field, raw)`` says which count."""
         for name, findings in self._read(uses):
             yield from ((name, finding) for finding in findings if finding.level is not Level.INFO)
 
@@ -245,7 +245,7 @@ def assets_of(state: State) -> Assets:
 
 
 def raw_of(value: Any) -> Any:
-    """What an asset is read from: the JSON of typed content, anything else as it is."""
+    """The source of an asset: the JSON of typed content, anything else unchanged."""
     return value.raw if isinstance(value, (Character, Persona, Preset, Lorebook)) else value
 
 
@@ -307,7 +307,7 @@ def user_of(value: Any) -> Persona | Character | None:
 
 
 def persona_of(value: Any) -> Persona:
-    """`user_of` as a persona, called *User* where there is nobody."""
+    """`user_of` as a persona, called *User* if there is none."""
     user = user_of(value)
     if isinstance(user, Character):
         return Persona(name=user.name, description=user.persona_text, findings=user.findings)

@@ -43,7 +43,7 @@ KEYWORDS: Final = _FIELDS | _PORTS | frozenset(ALIASES) | frozenset(_REPLACED) |
 
 
 class BuildArguments(NamedTuple):
-    """What a caller's keywords come to. ``notes`` name those without effect."""
+    """The result of reading a caller's keywords. ``notes`` name those without effect."""
 
     request: BuildRequest
     ports: Ports
@@ -51,7 +51,7 @@ class BuildArguments(NamedTuple):
 
 
 def canonical_name(keyword: str) -> str:
-    """The keyword under Innkeeper's own name. Raises `UsageError` with the nearest one for one that does not exist."""
+    """The keyword under Innkeeper's own name. Raises `UsageError` with the nearest one for an unknown one."""
     if keyword not in KEYWORDS:
         near = difflib.get_close_matches(keyword, KEYWORDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(KEYWORDS))}"
@@ -136,7 +136,7 @@ CHAT_METADATA: Final[Mapping[str, str]] = {
     "cfg_groupchat_individual_chars": "",
     "attachments": "",
 }
-"""The keys of a chat's metadata that any tavern reads, and the input that says the same, if there is one."""
+"""The keys of a chat's metadata that any tavern reads, and the equivalent input, if there is one."""
 
 _BESIDE: Final = frozenset({"note_interval", "note_position", "note_depth", "note_role"})
 """Keys that say more of ``note_prompt``."""
@@ -156,7 +156,7 @@ def _never(_field: str, _raw: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRules:
-    """What a tavern does with its inputs.
+    """How a tavern treats its inputs.
 
     ``ignored`` are names of inputs (fields of the request, ``ports.hooks`` and so on) with the reason; whatever it does not
     name is used. ``meta`` and ``settings`` are the keys of these fields that it reads, ``metadata`` the keys of
@@ -177,7 +177,7 @@ class InputRules:
         return field not in self.ignored and not self.own_words(field, raw)
 
     def reason(self, name: str) -> str | None:
-        """Why the input has no effect; ``None`` for one that is used."""
+        """The reason why the input has no effect; ``None`` for one that is used."""
         root, _, key = name.partition(".")
         match root:
             case "chat_metadata" if same := CHAT_METADATA.get(key):
@@ -286,14 +286,14 @@ def _is_brought(assets: Assets, key: str, value: Any) -> bool:
 
 
 _SCRIPTED: Final = "script_inject_"
-"""How the ids of injections begin that SillyTavern makes of a chat's ``script_injects``."""
+"""The prefixes of the ids of injections that SillyTavern makes of a chat's ``script_injects``."""
 
 _ELSEWHERE: Final[Mapping[str, str]] = {
     "world_info": "names a book of the install, which is not given: give it as a lorebook with the scope chat",
     "script_injects": "has texts that are not given: give them as injections, as a build of the whole folder does",
     "persona": "names a persona of the install, and no user is given",
 }
-"""What is to be said of keys that name something outside of the chat where the request does not bring it."""
+"""The notes on keys that name something outside of the chat if the request does not bring it."""
 
 
 def _ignored(state: State, name: str, reason: str) -> None:
@@ -332,14 +332,14 @@ _BELOW: Final[Mapping[str, str]] = {
     "chat_metadata.attachments": "the data bank's files for this chat",
     "chat_metadata.anything": "a key that no tavern knows",
 }
-"""What stands in the table beside the keywords: keys of mappings, after a point, and keywords that are an object or data."""
+"""Rows of the table besides the keywords: keys of mappings, after a point, and keywords that are an object or data."""
 
 _NOT_LISTED: Final = frozenset({"configs", "meta", "settings"})
 """Keywords of which the table has what is in them."""
 
 
 def _described() -> Iterator[tuple[str, str]]:
-    """Every input of a build and what it is; a port is an object that is not data, and stands after ``ports.``."""
+    """Every input of a build with its description; a port is an object that is not data, and has the prefix ``ports.``."""
     for name, description in descriptions().items():
         if name not in _NOT_LISTED:
             yield name if name in _FIELDS else f"ports.{name}", description

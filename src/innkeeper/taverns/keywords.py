@@ -1,4 +1,4 @@
-"""Keywords: every input that a build takes by keyword, with its type and a sentence that says what it is, in one place.
+"""Keywords: every input that a build takes by keyword, with its type and a description, in one table.
 
 Editors and type checkers read `BuildInputs`; `lists_inputs` writes the same into the signature and the docstring of a method,
 for ``help`` and `inspect.signature`; the table of all inputs in the documentation is made of it (`innkeeper.taverns.inputs`).
@@ -26,11 +26,11 @@ from innkeeper.prompt.run.variables import VariablesStore
 
 
 class HasName(Protocol):
-    """Somebody as an application's own object: ``name``, and what other fields of a card or a persona it has."""
+    """A person as an application's own object: ``name``, and any other fields of a card or a persona."""
 
     @property
     def name(self) -> str:
-        """What they are called."""
+        """The name."""
         ...
 
 
@@ -147,7 +147,7 @@ class BuildInputs(_OtherNames, total=False):
 
 
 def descriptions() -> dict[str, str]:
-    """What each input is, by its own name, in their order."""
+    """The description of each input, by its own name, in their order."""
     return {name: kind.__metadata__[0] for name, kind in _described().items()}
 
 
@@ -158,7 +158,7 @@ def _described() -> dict[str, Any]:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK: Final = "inputs: every keyword of `BuildInputs`."
-"""The line of a docstring in whose place `lists_inputs` puts the list."""
+"""The line of a docstring that `lists_inputs` replaces by the list."""
 
 
 def lists_inputs(method: F) -> F:

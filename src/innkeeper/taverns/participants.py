@@ -1,4 +1,4 @@
-"""Participants: who is in a chat by its request: names, members of a group, who speaks next, what the character greets with."""
+"""Participants: the names in a chat by its request, the members of a group, the next speaker, the greetings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOM: Final = 1_000_000
 
 
 def name_of(participant: Any, default: str) -> str:
-    """The name of a character or a persona, or of what stands for it in a request."""
+    """The name of a character or a persona, or of its stand-in in a request."""
     if isinstance(participant, str):
         return participant or default
     if isinstance(participant, Mapping):
@@ -26,18 +26,18 @@ def name_of(participant: Any, default: str) -> str:
 
 
 def members_of(group: Any) -> tuple[str, ...]:
-    """The names of a group's members, none where there is no group."""
+    """The names of a group's members, none without a group."""
     return tuple(name_of(card, "Assistant") for card in cards_of(group))
 
 
 def cards_of(group: Any) -> tuple[Any, ...]:
-    """The cards of a group's members, none where there is no group."""
+    """The cards of a group's members, none without a group."""
     listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
     return tuple(item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed or ())
 
 
 def speakers_of(plan: Plan) -> tuple[int, ...]:
-    """Who replies in a group, in their order: places of members. Nothing where the plan says nothing of them."""
+    """The speakers of a group's replies, in their order, as indexes of members. Nothing if the plan has none."""
     chosen = (note.data.get("speakers") for note in plan.notes if note.data)
     return next((tuple(choice) for choice in chosen if choice), ())
 

@@ -1,4 +1,4 @@
-"""Tavern: a name and a pipeline. What all taverns have in common is here; what they do is in their steps.
+"""Tavern: a name and a pipeline. The common part of all taverns; their steps make the difference.
 
 A `Builder` says a build step by step, ``builder.history(chat).message(text).build()``, the same for every tavern.
 """
@@ -19,7 +19,7 @@ from innkeeper.taverns.inputs import UNDECLARED, InputRules, canonical_name, rea
 from innkeeper.taverns.keywords import BuildInputs, lists_inputs
 
 _MERGED: Final = ("meta", "macro_vars", "configs")
-"""Inputs of which later calls add to what earlier ones gave."""
+"""Inputs to which later calls add."""
 
 
 class Builder:
@@ -90,7 +90,7 @@ class Builder:
         return self.set(macro_vars={name.lower(): value})
 
     def set_variable(self, name: str, value: Any, scope: str = "local") -> Builder:
-        """Set a variable of the chat before the build: in the store, where there is one, else in the request."""
+        """Set a variable of the chat before the build: in the store if there is one, else in the request."""
         return self.set_variables({name: value}, scope)
 
     def set_variables(self, values: Mapping[str, Any], scope: str = "local") -> Builder:
@@ -109,7 +109,7 @@ class Builder:
         return self
 
     def replace_step(self, name: str, step: Step[Any], **options: Any) -> Builder:
-        """Put a step in the place of another, whose options are gone."""
+        """Replace a step by another, dropping its options."""
         self._step_options.pop(name, None)
         return self._change(lambda pipeline: pipeline.replace(name, step, **options))
 
@@ -127,7 +127,7 @@ class Builder:
         return self._change(lambda pipeline: pipeline.without(name))
 
     def build(self) -> Plan:
-        """The plan. Raises `UsageError` when it is asked for a second time, else what `Tavern.build` raises."""
+        """Build the plan. Raises `UsageError` on a second call, else the errors of `Tavern.build`."""
         self._check_open()
         self._built = True
         if not self._changes and not self._step_options:

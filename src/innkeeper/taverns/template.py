@@ -1,4 +1,4 @@
-"""Template: the tavern of rendered templates: system text, history, what the user says now; within the window.
+"""Template: the tavern of rendered templates: system text, history, the user's message; within the window.
 
 It renders nothing itself: ``system`` is the text of a template, and ``settings["ranges"]`` says where it is from, run by run:
 ``[end, template, variable]``, as the library's renderer gives them (`innkeeper.library.Library.prepare`). ``settings["parts"]``
@@ -84,7 +84,7 @@ class _TemplatePart(msgspec.Struct, frozen=True):
 
 
 class _Settings(msgspec.Struct, frozen=True):
-    """What ``settings`` may hold; ``client_msg_id`` is the id of ``message``, whose stored copy in the history is left out."""
+    """The keys of ``settings``; ``client_msg_id`` is the id of ``message``, whose stored copy in the history is left out."""
 
     ranges: tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], str, str | None], ...] = ()
     client_msg_id: str = ""

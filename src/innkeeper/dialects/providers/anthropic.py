@@ -24,7 +24,7 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
 DEFAULT_MAX_TOKENS: Final = 4096
-"""``max_tokens`` where none is given: the provider insists on one."""
+"""``max_tokens`` by default: the provider requires it."""
 
 MAX_CACHE_MARKS: Final = 4
 """Cache marks of a request (a note; the first ones go)."""
@@ -125,7 +125,7 @@ class Anthropic(BaseDialect):
         super().__init__(name)
 
     def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> TurnSequence:
-        """With how the answer is to begin as the last message, which is what it is here, unless one is there to go on with."""
+        """Append the beginning of the answer as the last message, as this provider takes it, unless the history ends with one."""
         prefill = scalar_text(str(options.get("assistant_prefill") or ""))
         if prefill and not (messages and messages[-1].role == ASSISTANT):
             messages = [*messages, Message(ASSISTANT, prefill)]

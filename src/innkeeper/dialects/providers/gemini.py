@@ -147,7 +147,7 @@ def _contents(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
 
 
 def _begun(contents: list[dict[str, Any]], talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
-    """Contents in which somebody speaks, and a user before any tool is called."""
+    """Contents with at least one turn, and a user's turn before any tool call."""
     if not contents:
         return [{"role": "user", "parts": [{"text": filler(talk, report)}]}]
     if contents[0]["role"] != "model" or not any("functionCall" in each for each in contents[0]["parts"]):

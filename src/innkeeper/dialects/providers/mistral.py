@@ -94,7 +94,7 @@ def _legal_id(call_id: str, turn: Turn, report: Report) -> str:
 
 
 _ANSWER: Final = "…"
-"""What an answer says that is there for the order alone; one without text is refused."""
+"""The text of an answer inserted for the order alone; one without text is refused."""
 
 
 def _in_order(turns: list[Turn], report: Report) -> list[Turn]:

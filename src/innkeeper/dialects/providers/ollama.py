@@ -42,7 +42,7 @@ def _effort(body: dict[str, Any], value: Any, _report: Report) -> None:
 
 
 def _tool_choice(body: dict[str, Any], value: Any, report: Report) -> None:
-    """There is no field for it: ``none`` leaves the tools out, and any other choice is the model's."""
+    """Ollama has no field for it: ``none`` leaves the tools out, and any other choice is the model's."""
     mode, _ = chosen(value)
     if mode == "none":
         body.pop("tools", None)

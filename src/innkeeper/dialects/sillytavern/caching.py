@@ -1,4 +1,4 @@
-"""Marks for the cache of Claude's provider: which parts of a prompt end what is to be kept.
+"""Marks for the cache of Claude's provider: the parts of a prompt at which a cached prefix ends.
 
 Counted from the end and without what the assistant said last: the first message, and each one whose role differs from the one
 after it, is a turn. The turns at the depth and two further up get a mark on their last part. (sillytavern-bodies.md 5, Caching.)

@@ -17,14 +17,14 @@ RawMessage = dict[str, Any]
 
 
 class Texts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is put in: ``placeholder`` where the user has to speak, ``tool_call`` before the names of tools called."""
+    """The inserted texts: ``placeholder`` for a missing user turn, ``tool_call`` before the names of called tools."""
 
     placeholder: str = PLACEHOLDER
     tool_call: str = "Calling: "
 
 
 class ChatConversion(msgspec.Struct, frozen=True, kw_only=True):
-    """Checked copies of the messages, the speakers, the texts, and the report that is told of changes."""
+    """Checked copies of the messages, the speakers, the texts, and the report of changes."""
 
     messages: list[RawMessage]
     speakers: Speakers
@@ -39,7 +39,7 @@ class ChatConversion(msgspec.Struct, frozen=True, kw_only=True):
         texts: Texts | None = None,
         report: Report | None = None,
     ) -> ChatConversion:
-        """Raises `FormatError` for what is no list of messages."""
+        """Raises `FormatError` for anything but a list of messages."""
         return cls(
             messages=read_chat_messages(messages),
             speakers=speakers or Speakers(),
@@ -55,7 +55,7 @@ class ChatConversion(msgspec.Struct, frozen=True, kw_only=True):
         return post_process(self.messages, MODES[mode], self.speakers, placeholder=placeholder, report=self.report)
 
     def placeholder(self) -> RawMessage:
-        """The user's message where nobody else speaks, reported."""
+        """The user's message that is inserted, and reported, where only others speak."""
         self.report.repair("a placeholder was put in where the user has to speak")
         return {"role": "user", "content": self.texts.placeholder}
 
@@ -90,7 +90,7 @@ def call_name(call: Mapping[str, Any], index: int) -> str:
 
 
 def arguments_of(call: Mapping[str, Any], index: int, *, strict: bool) -> Any:
-    """The arguments as data. What is no JSON is a `FormatError` where ``strict``, else stays the text it is."""
+    """The arguments as data. Invalid JSON is a `FormatError` if ``strict``, else it stays text."""
     arguments = call["function"].get("arguments")
     if not isinstance(arguments, str):
         return arguments

@@ -45,7 +45,7 @@ _OWN: Final = (
     "settings", "server", "model_list", "generation", "use_sysprompt", "assistant_prefill", "tool_choice", "top_logprobs",
 )  # fmt: skip
 _MORE: Final[Table] = {"response_format": response_format, **as_is("parallel_tool_calls", "user", "stream_options")}
-"""What a caller may ask of Chat Completions besides."""
+"""Further options of Chat Completions that a caller may set."""
 _MESSAGES: Final = ("messages", "system", "contents", "systemInstruction", "prompt")
 
 
@@ -98,7 +98,7 @@ class SillyTavern:
     def endpoint(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
     ) -> Endpoint:
-        """Where SillyTavern sends that body, without secrets. Raises as `request`, and `ConfigError` where nothing says where."""
+        """Return the address of that body, without secrets. Raises as `request`, and `ConfigError` if none is configured."""
         prepared = self._prepared(messages, model, options, tools)
         return endpoint_of(prepared.request, prepared.body)
 
@@ -177,7 +177,7 @@ _TOOLLESS: Final = ("perplexity",)
 
 
 def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[Rule]) -> bool:
-    """Whether tools go along: not for generations that nobody may break into, nor with several replies."""
+    """Whether tools are offered: not to generations that cannot be interrupted, nor with several replies."""
     if options.get("calls_tools") is False or options.get("generation") in TOOLLESS_TYPES or "n" in page:
         return False
     if source in _TOOLLESS or any(rule.no_tools for rule in rules):
@@ -267,7 +267,7 @@ def body_of_page(page: Mapping[str, Any], server: Any = None, texts: Texts | Non
 
 
 def _plain(message: RawMessage) -> RawMessage:
-    """A message of Chat Completions without empty fields; one that calls tools and says nothing has no content."""
+    """A message of Chat Completions without empty fields; one with tool calls and no text has no content."""
     content = None if "tool_calls" in message and not message["content"] else message["content"]
     return {key: value for key, value in message.items() if value is not None} | {"content": content}
 

@@ -1,4 +1,4 @@
-"""How much a model is to think and to say: the words of a preset as each source takes them.
+"""Reasoning effort and verbosity: the words of a preset as each source takes them.
 
 (sillytavern-bodies.md 4.)
 """
@@ -18,7 +18,7 @@ _LISTED: Final = re.compile(
 _UNDATED: Final = re.compile(r"o1-\d")
 _ONE_EFFORT: Final = "gpt-5.3-chat-latest"
 _KOBOLD: Final = "koboldcpp/"
-"""What the names of models begin with that a KoboldCpp server has loaded."""
+"""The beginnings of the names of models that a KoboldCpp server has loaded."""
 _SAYS_LESS: Final = re.compile(r"gpt-5|gpt-6-astra")
 
 
@@ -53,7 +53,7 @@ _NANOGPT: Final = {"min": "none", "low": "minimal", "medium": "low", "high": "me
 
 
 def nanogpt_effort(request: ProviderRequest) -> dict[str, Any]:
-    """The effort one step lower; an empty object for none of its words."""
+    """The effort one step lower; an empty object for an unknown word."""
     word = _NANOGPT.get(request.effort or "")
     return {"reasoning": {"effort": word} if word else {}} if request.effort else {}
 

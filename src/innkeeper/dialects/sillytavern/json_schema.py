@@ -1,4 +1,4 @@
-"""Replies that must be JSON: the schema made plain, and how each source is told of it.
+"""JSON replies: the schema with its references inlined, and how each source takes it.
 
 ``json_schema`` of a request is ``{name, value, description?, strict?}``. References to ``$defs`` are put in place.
 (sillytavern-bodies.md 7.)
@@ -32,7 +32,7 @@ def inlined(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Inlining:
-    """One schema being made plain."""
+    """One schema whose references are being inlined."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._definitions = jsonable(schema.get("$defs") or {})
@@ -92,7 +92,7 @@ FORMATS: Final[Mapping[str, Callable[[ProviderRequest], Any]]] = {
     "bare": lambda request: {"schema": inlined(request.schema["value"])},
     "itself": lambda request: inlined(request.schema["value"]),
 }
-"""What stands under ``json_schema``: with name and strictness, also with the description, alone in an object, or alone."""
+"""The forms of ``json_schema``: with name and strictness, also with the description, alone in an object, or alone."""
 
 
 def schema_fields(request: ProviderRequest, form: str) -> dict[str, Any]:
@@ -113,7 +113,7 @@ _WORDS: Final = "JSON schema for the response:\n"
 
 
 def asked_in_words(request: ProviderRequest) -> ProviderRequest:
-    """The request with the schema as its last user message, for sources that only know that JSON is wanted."""
+    """The request with the schema as its last user message, for sources that know JSON mode alone."""
     if not request.schema:
         return request
     text = json.dumps(json.loads(js_json(inlined(request.schema["value"]))), indent=4, ensure_ascii=False)

@@ -67,7 +67,7 @@ def _part(part: Any, index: int, part_index: int) -> dict[str, Any]:
 
 
 def part_text(part: Mapping[str, Any]) -> str | None:
-    """The text of a part that is one; ``None`` for media."""
+    """The text of a text part; ``None`` for media."""
     return str(part.get("text") or "") if part.get("type") == "text" else None
 
 
@@ -96,7 +96,7 @@ class Speakers(msgspec.Struct, frozen=True):
         return lead(self.user, text)
 
     def lead_char(self, text: str) -> str:
-        """The character's name for a text that begins with nobody's of the group."""
+        """The character's name for a text that begins with no name of the group."""
         return "" if self.is_member(text) else lead(self.char, text)
 
     def lead_example(self, name: str | None, text: str) -> str:

@@ -23,7 +23,7 @@ from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.sillytavern.messages import Speakers, lead, part_text, read_chat_messages
 
 PLACEHOLDER: Final = "Begin."
-"""What a user says who has to speak and did not."""
+"""The text of a user's turn that is inserted where the provider requires one."""
 
 _BLANK_LINE: Final = "\n\n"
 _CALL_KEYS: Final = ("tool_calls", "tool_call_id")
@@ -32,11 +32,11 @@ Item = str | dict[str, Any]
 
 
 class MergeMode(msgspec.Struct, frozen=True, kw_only=True):
-    """What is done besides merging."""
+    """The changes of a mode besides merging."""
 
     name: str
     tools: bool = False
-    """Tool calls and results are kept."""
+    """Tool calls and results stay."""
     one_system: bool = False
     """Only the first message may be a system message; then neighbours are merged again."""
     user_first: bool = False
@@ -84,7 +84,7 @@ class _Line(msgspec.Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Whether it says nothing: such a message is not joined to the one before."""
+        """Whether it has no text: such a message is not joined to the one before."""
         return not self.items or self.items == ("",)
 
     def message(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def post_process(
     placeholder: str = PLACEHOLDER,
     report: Report | None = None,
 ) -> list[dict[str, Any]]:
-    """Messages in the shape of Chat Completions, by ``mode``. Changes are told to ``report``. Raises `FormatError`."""
+    """Messages in the shape of Chat Completions, by ``mode``. Changes go to ``report``. Raises `FormatError`."""
     notes = report or Report("post-processing")
     names = speakers or Speakers()
     read = [_line(raw, index, mode, names, notes) for index, raw in enumerate(read_chat_messages(messages))]
@@ -177,7 +177,7 @@ def _without_tools(role: str, rest: dict[str, Any], index: int, report: Report) 
 
 
 def _merged(lines: Sequence[_Line], report: Report) -> list[_Line]:
-    """Neighbours of one role as one. What says nothing and what a tool says stay apart."""
+    """Merge neighbours of one role. Empty messages and those of tools stay apart."""
     groups: list[list[_Line]] = []
     for line in lines:
         if groups and groups[-1][0].role == line.role and not line.empty and line.role != "tool":
@@ -202,7 +202,7 @@ def _together(group: list[_Line]) -> _Line:
 
 
 def _content(items: tuple[Item, ...]) -> str | list[dict[str, Any]]:
-    """Text where there is only text, else parts, neighbouring texts as one."""
+    """Text if there is only text, else parts, neighbouring texts merged."""
     parts: list[dict[str, Any]] = []
     for item in items:
         if not isinstance(item, str):

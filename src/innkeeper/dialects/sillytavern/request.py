@@ -40,12 +40,12 @@ class ClaudeConfig(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def mark(self) -> dict[str, Any]:
-        """What marks the end of a part that is to be cached."""
+        """The mark at the end of a cached prefix."""
         return {"type": "ephemeral", "ttl": self.ttl}
 
     @property
     def ttl(self) -> str:
-        """How long it is kept."""
+        """The lifetime of the cache entry."""
         return "1h" if self.extended_ttl else "5m"
 
 
@@ -64,7 +64,7 @@ class MistralConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ServerConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """What bodies depend on in SillyTavern's ``config.yaml``, by its names and with the defaults it ships. No more is read."""
+    """The settings of SillyTavern's ``config.yaml`` that bodies depend on, by its names and with its defaults."""
 
     claude: ClaudeConfig = ClaudeConfig()
     gemini: GeminiConfig = GeminiConfig()
@@ -96,7 +96,7 @@ class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def report(self) -> Report:
-        """Where changes and losses are told."""
+        """The report of changes and losses."""
         return self.conversion.report
 
     @property
@@ -106,13 +106,13 @@ class ProviderRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def max_tokens(self) -> int | None:
-        """The longest reply, in tokens; ``None`` where it is asked for by another name."""
+        """The longest reply, in tokens; ``None`` if it is set under another name."""
         most = self.options.get("max_tokens")
         return None if most is None else int(most)
 
     @property
     def effort(self) -> str | None:
-        """How much is to be thought."""
+        """The reasoning effort."""
         effort = self.options.get("reasoning_effort")
         return None if effort is None else str(effort)
 

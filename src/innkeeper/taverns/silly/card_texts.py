@@ -91,7 +91,7 @@ def _joined_fields(inputs: SillyInputs) -> Mapping[str, tuple[Voice, ...]]:
 
 
 def _from_card(field: str, text: str, chat: Mapping[str, Any] = EMPTY) -> tuple[str, Origin]:
-    """A field of the card, or what the chat's metadata say in its place."""
+    """A field of the card, or its override in the chat's metadata."""
     if chat.get(field):
         return chat[field], Origin(OriginAsset.REQUEST, "chat_metadata", field)
     return text, Origin(OriginAsset.CHARACTER, field)
@@ -112,7 +112,7 @@ def without_returns(pieces: Pieces) -> Pieces:
 
 
 def _of_voice(inputs: SillyInputs, expand: Expander, voice: Voice, origin: Origin) -> Pieces:
-    """A member's part of a field of the group: what stands around it, then the text, each for itself."""
+    """A member's part of a field of the group: the texts around it, then the text, each by itself."""
     own = msgspec.structs.replace(origin, name=voice.char)
     before, after, text = (
         cleaned(inputs, expand, pieces_of(part, own), voice.char) for part in (voice.before, voice.after, voice.text)
@@ -121,7 +121,7 @@ def _of_voice(inputs: SillyInputs, expand: Expander, voice: Voice, origin: Origi
 
 
 def separator_of(inputs: SillyInputs, expand: Expander) -> str:
-    """What text completion puts before examples, a line. It is resolved for each of them, and in chats too."""
+    """The line that text completion puts before examples. It is resolved for each of them, and in chats too."""
     if inputs.text is None:
         expand.again(ANY_TEXT)
         return ""

@@ -72,7 +72,7 @@ def _last_type(state: State) -> str:
 
 
 def _chat_id(inputs: SillyInputs) -> str | None:
-    """What seeds ``{{pick}}``: a branch has the chat it was made from as its main chat. A name that is not text seeds nothing."""
+    """The seed of ``{{pick}}``: a branch has the chat it was made from as its main chat. A name that is not text is no seed."""
     main = inputs.metadata.get("main_chat")
     return inputs.chat_id if main is None else main if isinstance(main, str) else None
 
@@ -98,7 +98,7 @@ def environment_fields(inputs: SillyInputs) -> CardFields:
 
 
 def _overriding(inputs: SillyInputs, field: str) -> str:
-    """What the chat's metadata say in the place of the cards' field; where cards are joined, a blank text says nothing."""
+    """The overrides of the cards' field in the chat's metadata; for joined cards, a blank text is no override."""
     text: str = inputs.metadata.get(field) or ""
     joins = inputs.group is not None and inputs.group.settings.generation_mode
     return text if text.strip() or not joins else ""
@@ -135,7 +135,7 @@ _FIELD_NAME: Final = re.compile("<FIELDNAME>", re.IGNORECASE)
 
 
 def chat_of(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
-    """The chat as macros see it, made when one asks for it: of tool calls what is shown in their place."""
+    """The chat as macros see it, made on first use: tool calls by the text shown for them."""
     made: list[ChatLine] = []
 
     def chat() -> list[ChatLine]:

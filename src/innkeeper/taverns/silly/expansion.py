@@ -36,7 +36,7 @@ def text_of(pieces: Pieces) -> str:
 
 
 def origin_of(pieces: Pieces) -> Origin | None:
-    """Where a text comes from, macros aside: of several entries the asset alone, of several assets the first one's origin."""
+    """The origin of a text, macros aside: of several entries the asset alone, of several assets the first one's origin."""
     if len(pieces) == 1:
         return pieces[0].origin
     origins = [piece.origin for piece in pieces if piece is not LINE_BREAK]
@@ -59,7 +59,7 @@ def in_lines(*texts: Pieces) -> Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Expander:
-    """Expands macros for this build. What is learnt later, as lore's outlets, ``env`` reads where it is kept.
+    """Expands macros for this build. ``env`` reads later results, such as lore's outlets, where they are stored.
 
     ``card_effects`` says that resolving the card changes something. The former engine resolves it for every text, plain ones
     too; then none of them may be left out. ``report`` is told of each text.
@@ -101,12 +101,12 @@ class Expander:
         return self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
 
     def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
-        """The text with its macros replaced, and what each of them made of it."""
+        """Replace the macros of a text, and return the range of each of their outputs."""
         ranges: list[MacroRange] = []
         return text if self.is_settled(text) else self._expanded(text, self.env, ranges=ranges), ranges
 
     def written(self, text: str, origin: Origin, *, original: str | None = None) -> Pieces:
-        """A text of one origin with its macros replaced: what a macro gave names it."""
+        """Replace the macros of a text of one origin: their outputs name them."""
         return self.pieces(pieces_of(text, origin), original=original)
 
     def pieces(
@@ -135,7 +135,7 @@ class Expander:
 
 
 def _carried(source: Pieces, text: str, made: Pieces) -> Iterator[Piece]:
-    """What was made of a text of several origins: what macros left as it was keeps its own, a macro has that of its tag."""
+    """The result for a text of several origins: unchanged parts keep their own, a macro's output has that of its tag."""
     offset = 0
     for piece in made:
         start = text.find(piece.text, offset) if piece.origin.macro is None else -1

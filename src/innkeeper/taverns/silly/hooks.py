@@ -36,7 +36,7 @@ from innkeeper.taverns.silly.scripts.run import scripts_of
 from innkeeper.taverns.silly.settings import DEFAULT_PROFILE, note_unused
 
 _GREETING_STEPS: Final = 200
-"""What it takes to expand one greeting once more, however short it is."""
+"""The steps charged for expanding a greeting once more, however short."""
 
 
 class HooksConfig(StepConfig, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ class OpeningStages:
         self.sent: tuple[Line, ...] = ()
 
     def stages(self) -> dict[str, Callable[[], None]]:
-        """What is done in each stage."""
+        """The work of each stage."""
         return {
             "quiet_prompt": self._quiet_prompt,
             "bias": self._bias,
@@ -99,7 +99,7 @@ class OpeningStages:
         }
 
     def scene(self) -> Scene:
-        """What they have made."""
+        """The scene they have made."""
         counting = Counting.of(self.state, self.inputs)
         return Scene(
             inputs=self.inputs,
@@ -170,7 +170,7 @@ class OpeningStages:
         self.inputs = self.inputs.replace(generation=generation)
 
     def _bias(self) -> None:
-        """The beginning of the reply; one that is typed is expanded twice: to be kept with the message, then to be sent."""
+        """The beginning of the reply; a typed one is expanded twice: to be stored with the message, then to be sent."""
         typed = self.lines[-1] if self.is_sent and self.lines[-1].is_new else None
         text, self.bias_is_own = bias_text(self.inputs, typed)
         self.bias = self.stored_bias = self.expand(text) if text else ""
@@ -178,7 +178,7 @@ class OpeningStages:
             self.bias = self.expand.silently(text)
 
     def _message(self) -> None:
-        """What the user says now: scripts for what is stored, then macros. The chat that macros see has it from here on."""
+        """The user's current message: scripts for the stored text, then macros. The chat that macros see has it from here on."""
         if self.is_sent:
             written = self.lines[-1]
             if written.bias and not untagged(written.text):  # nothing is said besides: nobody expands it

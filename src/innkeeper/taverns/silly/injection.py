@@ -1,4 +1,4 @@
-"""Step ``injection``: what is put beside the main prompt and into the chat at a depth. Leaves `Injections`.
+"""Step ``injection``: texts beside the main prompt and in the chat at a depth. Leaves `Injections`.
 
 Besides the request's injections these are the author's note, the persona at a depth, the card's depth prompt and lore at a
 depth. Keys are SillyTavern's own: texts of one depth are joined in their order, and have their macros replaced as one text.
@@ -32,14 +32,14 @@ _OF_SYSTEM: Final = ("3_vectors", "chromadb")
 """Keys whose texts beside the main prompt are the system's, whatever their role."""
 
 OF_LORE: Final = ("customWIOutlet_", "customDepthWI_")
-"""How keys begin that lore has for itself."""
+"""The prefixes of keys reserved for lore."""
 
 MAX_DEPTH: Final = 10_000
-"""Messages from the end at which a text may stand (no error: deeper ones are dropped, `sillytavern.md` 44)."""
+"""The deepest position of a text, in messages from the end (no error: deeper ones are dropped, `sillytavern.md` 44)."""
 
 
 class InjectedText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that is put in. ``key`` sorts texts of one ``depth`` of the chat, order and role; the preset's own have none."""
+    """An inserted text. ``key`` sorts texts of one ``depth`` of the chat, order and role; the preset's own have none."""
 
     key: str
     pieces: Pieces
@@ -54,7 +54,7 @@ class InjectedText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Injections(msgspec.Struct, frozen=True, kw_only=True):
-    """``before`` and ``after`` the main prompt, in the order they stand; of ``depth`` texts one for a depth and role, unsorted.
+    """``before`` and ``after`` the main prompt, in order; of ``depth`` texts one for a depth and role, unsorted.
 
     ``prefill`` is the preset's beginning of replies, where one is continued behind it; ``written`` all texts as they were made.
     """
@@ -116,7 +116,7 @@ def _prefill(scene: Scene) -> str:
 
 
 def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool = True) -> Iterator[InjectedText]:
-    """Texts of one depth and role as one, by their keys, with macros replaced: from the newest depth on, by role.
+    """Join texts of one depth and role, by their keys, with macros replaced: from the newest depth on, by role.
 
     What macros leave blank at the beginning is not sent; with ``end``, nor at the end.
     """
@@ -148,7 +148,7 @@ def _rank(role: str) -> int:
 
 
 def known_rank(key: str) -> int:
-    """Where a key stands among those that SillyTavern knows; the others come behind them."""
+    """The rank of a key among those that SillyTavern knows; the others follow."""
     return KNOWN_FIRST.index(key) if key in KNOWN_FIRST else len(KNOWN_FIRST)
 
 
@@ -235,7 +235,7 @@ INJECTION: Final = Step("injection", run, NoConfig)
 
 
 def run_text(state: State, _config: NoConfig) -> None:
-    """The same for text prompts, where what is beside the main prompt is one text before the story, and one behind it."""
+    """The same for text prompts, which have one text before the story, and one after it."""
     scene, lore = scene_of(state), state.scratch[LORE_TEXTS]
     placed = placed_texts(state)
     depth_prompts, depth_lore, persona = tuple(_card(scene)), tuple(_lore(scene, lore)), tuple(_persona(scene))
@@ -260,7 +260,7 @@ def run_text(state: State, _config: NoConfig) -> None:
 
 
 def _joined(expand: Expander, texts: list[InjectedText]) -> Iterator[InjectedText]:
-    """Texts as one, with its macros replaced; none where there is no text."""
+    """Join texts and replace their macros; none without a text."""
     joined = in_lines(*(strip_pieces(text.pieces) for text in texts))
     pieces = strip_pieces(expand.pieces((LINE_BREAK, *joined, LINE_BREAK))) if joined else ()
     if pieces:

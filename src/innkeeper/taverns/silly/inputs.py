@@ -74,7 +74,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What text completion adds: the templates, and lengths in tokens. ``instruct`` is ``None`` when it is off."""
+    """The settings of text completion: the templates, and lengths in tokens. ``instruct`` is ``None`` when it is off."""
 
     context: ContextTemplate
     sysprompt: SystemPrompt
@@ -86,7 +86,7 @@ class TextSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, typed. ``character`` is who speaks; in a group one of ``group.members``."""
+    """A request, typed. ``character`` is the speaker; in a group one of ``group.members``."""
 
     character: Character
     persona: Persona
@@ -134,7 +134,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def offers_tools(self) -> bool:
-        """Whether tools are offered now: none to generations that nobody may break into."""
+        """Whether tools are offered now: not to generations that cannot be interrupted."""
         return self.calls_tools and self.type not in TOOLLESS_TYPES
 
     @property
@@ -154,7 +154,7 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def max_response(self) -> int:
-        """What is kept for the reply, in tokens."""
+        """The tokens set aside for the reply."""
         return self.text.amount_gen if self.text is not None else self.preset.max_tokens or DEFAULT_REPLY
 
     def replace(self, **fields: Any) -> SillyInputs:
@@ -219,7 +219,7 @@ def read_inputs(state: State) -> SillyInputs:
 
 
 def inputs_with(state: State, inputs: SillyInputs, changed: Mapping[str, Any]) -> SillyInputs:
-    """The inputs with what hooks have set, each read as the request's own is. Raises what `read_inputs` raises."""
+    """The inputs with the values set by hooks, each read as the request's own is. Raises the errors of `read_inputs`."""
     fields = {_HOOKED[name]: _READERS[name](value) for name, value in changed.items()}
     for name in [name for name in ("character", "user", "preset") if name in changed]:
         for finding in fields[_HOOKED[name]].findings:
@@ -248,7 +248,7 @@ _HOOKED: Final = {
     "user_message": "message",
     "macro_vars": "macro_vars",
 }
-"""What hooks may set, and the fields of the inputs that it becomes."""
+"""The keys that hooks may set, and the fields of the inputs that they change."""
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "character": lambda value: character_of(value) or Character(name=""),
@@ -285,7 +285,7 @@ def _settings(state: State, kind: type[T], raw: Any, name: str) -> T:
 
 
 def _generation(state: State, group: Group | None) -> Generation:
-    """What is particular to this generation. A group does not pass on that an answer is said aloud, or what is left out."""
+    """The options of this generation. A group does not pass on that an answer is spoken, or which texts are left out."""
     generation = _settings(state, Generation, state.request.settings.get("generation"), "generation")
     return generation if group is None else msgspec.structs.replace(generation, quiet_to_loud=False, skip_wian=False)
 
@@ -296,7 +296,7 @@ def _lore(settings: Mapping[str, Any], compat: Quirks) -> LoreSettings:
 
 
 def _extension(state: State, kind: type[T], name: str) -> T | None:
-    """The settings of an extension; ``None`` where there are none or it is switched off."""
+    """The settings of an extension; ``None`` if it has none or is switched off."""
     settings = state.request.settings
     if settings.get(name) is None or name in (settings.get("disabled_extensions") or ()):
         return None
@@ -380,7 +380,7 @@ def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
 
 
 def _chosen(state: State, assets: Assets, group: Group) -> int:
-    """The first of those the group's strategy chooses, which is noted with the others; where it chooses nobody, the first."""
+    """The first of the speakers that the group's strategy chooses, noted with the others; else the first member."""
     request = state.request
     chance = Randomness(request.seed).stream("speakers")
     lines = lines_of(request.history, user=assets.persona.name, char="")
@@ -420,7 +420,7 @@ def _tags(settings: Mapping[str, Any], group: Group | None, character: Character
 _SCOPES: Final = {"character_extra": LoreScope.CHARACTER, "global": LoreScope.GLOBAL, "chat": LoreScope.CHAT,
                   "persona": LoreScope.PERSONA, "character": LoreScope.CHARACTER}  # fmt: skip
 _SINGLE: Final = frozenset({"chat", "persona", "character"})
-"""Scopes that hold one book: a later one takes the place of an earlier one."""
+"""Scopes that hold one book: a later one replaces an earlier one."""
 
 
 def _books(state: State, assets: Assets, character: Character) -> list[ScopedBook]:
@@ -445,7 +445,7 @@ def _books(state: State, assets: Assets, character: Character) -> list[ScopedBoo
 
 
 _BOOK_STEPS: Final = 300
-"""What it takes to read one book's settings, however short it is."""
+"""The steps charged for reading one book's settings, however short."""
 
 _FIRST: Final = ("global", "chat", "persona", "character")
 

@@ -82,7 +82,7 @@ def _preset_macros(preset: Preset) -> Iterator[Finding]:
 
 
 _CONTINUED: Final = frozenset({"lastchatmessage"})
-"""What the text after a message to continue may say besides macros."""
+"""The text that may follow a message to continue, besides macros."""
 
 _PRESET_TEXTS: Final = (
     "impersonation_prompt", "new_chat_prompt", "new_group_chat_prompt", "new_example_chat_prompt", "continue_nudge_prompt",
@@ -133,7 +133,7 @@ _TEXTS: Final = (
 
 
 MOST: Final = 20
-"""How many findings one text can have; more say the same again."""
+"""The most findings on one text; more would repeat themselves."""
 
 _OPENER: Final = re.compile(r"(?<!\\)\{\{+")
 _EXCERPT: Final = 40

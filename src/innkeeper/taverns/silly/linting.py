@@ -1,4 +1,4 @@
-"""Linting: all that there is to say about the assets of one file before anything is built of them."""
+"""Linting: all findings on the assets of one file, before anything is built of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 CONTEXT: Final = 8192
-"""The window lore budgets are a share of where no preset says one."""
+"""The window of which lore budgets are a share if no preset sets one."""
 
 
 def lint_fields(fields: Mapping[str, Any], preset: Preset | None, model: str | None) -> Iterator[Finding]:
-    """What there is to say about ``fields`` of a request; lore is judged by ``preset`` and counted for ``model``."""
+    """Return the findings on ``fields`` of a request; lore is judged by ``preset`` and counted for ``model``."""
     from innkeeper.content.regex_script import RegexScripts
 
     character: Character | None = fields.get("character")

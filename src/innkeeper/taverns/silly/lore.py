@@ -200,7 +200,7 @@ def _with_separators(scene: Scene, texts: LoreTexts) -> LoreTexts:
 
 
 def _scripts(scene: Scene) -> Callable[[Activated], Activated] | None:
-    """What regex scripts make of an entry's text after macros and budget; entries in the chat have a depth."""
+    """Run the regex scripts on an entry's text after macros and budget; entries in the chat have a depth."""
     scripts = scene.scripts
     if scripts is None:
         return None
@@ -242,7 +242,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
 
 
 def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
-    """As many of the newest messages as any entry looks at, newest first, where the setting says so with names in front.
+    """The newest messages, up to the deepest scan depth, newest first, with names in front if the setting says so.
 
     They are scanned as they are sent: with the reasoning that is added, and with tool calls (as they are shown) where the
     preset sends these.
@@ -276,7 +276,7 @@ def _sources(scene: Scene, injections: tuple[str, ...]) -> ScanSources:
 
 
 def _injections(state: State, scene: Scene) -> list[str]:
-    """What is scanned beside the chat: scanned injections, the note when it may, the quiet prompt, what was carried over."""
+    """The scanned texts besides the chat: scanned injections, the note if allowed, the quiet prompt, carried-over text."""
     texts = {item.id: item.content for item in state.request.injections if item.scan}
     texts |= {item.id: item.content for item in active_injections(state.inputs.ports.injections, state) if item.scan}
     texts |= {item.id: item.content for item in scene.recall.injections if item.scan}

@@ -146,7 +146,7 @@ TEXT_ORDER: Final = (
 
 
 class Order:
-    """The order of one build. ``stage`` is the one at work; what is expanded is reported to the state's instrumenter."""
+    """The order of one build. ``stage`` is the current one; expansions are reported to the state's instrumenter."""
 
     __slots__ = ("_indices", "_repeats", "_state", "stage", "stages")
 
@@ -156,7 +156,7 @@ class Order:
         self._indices = {stage.name: index for index, stage in enumerate(stages)}
 
     def follow(self, work: Mapping[str, Callable[[], None]]) -> None:
-        """Do what the stages of these names are for, in the table's order. Raises `UnknownNameError` for one it does not have."""
+        """Run the stages of these names, in the table's order. Raises `UnknownNameError` for an unknown one."""
         indices = self._indices
         try:
             names = sorted(work, key=indices.__getitem__)

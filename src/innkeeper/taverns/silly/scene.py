@@ -31,7 +31,7 @@ Count = Callable[[Mapping[str, Any]], int]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One build: ``lines`` are the visible lines in order, as they are sent; ``all_lines`` what macros see."""
+    """One build: ``lines`` are the visible lines in order, as sent; ``all_lines`` those that macros see."""
 
     inputs: SillyInputs
     expand: Expander
@@ -43,7 +43,7 @@ class Scene:
     depth_prompts: Mapping[int, Pieces] = field(default_factory=dict)
     """Those of the members of a joined group, by their places in it."""
     reasoning: Mapping[int, ReasoningFrame] = field(default_factory=dict)
-    """What frames the reasoning of the lines whose reasoning is sent, by their indices."""
+    """The texts around the reasoning of lines whose reasoning is sent, by their indices."""
     separator: str = ""
     """The line that text completion puts before the card's examples."""
     bias: str = ""
@@ -51,11 +51,11 @@ class Scene:
     bias_is_own: bool = False
     """Whether a message asks for it, and not a setting."""
     counted_by: str = ""
-    """What ``count`` counts by, when that is the same in every build."""
+    """The tokenizer of ``count``, if it is the same in every build."""
     guidance_tokens: int = 0
     """Tokens that guidance takes from the window."""
     recall: Recall = NOTHING
-    """What extensions put in."""
+    """The injections of extensions."""
     scripts: Scripts | None = None
     """The regex scripts, where there are any that may run."""
     media: MediaRoom | None = None

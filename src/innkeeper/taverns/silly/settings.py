@@ -68,7 +68,7 @@ class PowerUser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
-    """What is particular to one generation. A dry run squashes nothing and leaves timed effects alone."""
+    """The options of one generation. A dry run squashes nothing and leaves timed effects alone."""
 
     quiet_prompt: str = ""
     quiet_to_loud: bool = False
@@ -189,7 +189,7 @@ _PRESET: Final[Mapping[str, str]] = {
     "enable_web_search": "give the provider's own option",
 }
 _SMART: Final = ("api_config", "regex_rules")
-"""What only presets of SmartTavern have."""
+"""The fields of SmartTavern's presets alone."""
 
 _POWER: Final[Mapping[str, str]] = {
     "trim_sentences": "it cuts replies, not prompts",

@@ -1,4 +1,4 @@
-"""What SillyTavern would keep in the chat's file after a build: `Plan.stored`, which `Chat.with_` writes.
+"""The changes that SillyTavern would store in the chat's file after a build: `Plan.stored`, which `Chat.with_` writes.
 
 That is the chat's variables, lasting effects of lore, the first message that was in the prompt, the author's note's settings
 where the chat had none, and the first message with its macros replaced: it keeps what they came to.
@@ -24,7 +24,7 @@ _NOTE: Final[Mapping[str, str]] = {
 
 
 def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
-    """``chat_metadata``: keys and their values; ``messages``: texts by index; ``message``: what the user says, as it is kept.
+    """``chat_metadata``: keys and values; ``messages``: texts by index; ``message``: the stored form of the user's message.
 
     ``message_bias`` is the beginning of the reply that it asks for, which is kept in its ``extra.bias``; ``message_hidden`` says
     that it does nothing else, and is in no prompt. Where nothing is said, ``message`` is what the preset sends in its place.
@@ -64,11 +64,11 @@ def _written(effects: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AGAIN: Final = ("continue", "swipe", "regenerate")
-"""Generations whose last message counts as sent, whether it is or not; in a text prompt the one to continue is sent as a line."""
+"""Generations whose last message counts as sent in any case; in a text prompt the one to continue is sent as a line."""
 
 
 def _sent(scene: Scene, plan: Plan) -> int:
-    """How many messages are in the prompt by SillyTavern's count (measured on SillyTavern 1.19).
+    """The number of messages in the prompt by SillyTavern's count (measured on SillyTavern 1.19).
 
     In chats that is all that the user or the character says, whatever it comes from; in text prompts the lines of the chat, and
     what stands behind them as one.

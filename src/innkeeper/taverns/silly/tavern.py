@@ -1,4 +1,4 @@
-"""The tavern: its steps, and what it does beside building a plan."""
+"""The tavern: its steps, and its functions besides building a plan."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def to_provider(plan: Plan) -> Payload:
 
 
 def to_endpoint(plan: Plan) -> Endpoint:
-    """Where SillyTavern sends that body: address, headers, and where the key goes; no secrets.
+    """Return the address of that body, its headers, and the place of the key; no secrets.
 
     Raises `ConfigError` where the preset does not say, as for a server of the user's own without an address.
     """

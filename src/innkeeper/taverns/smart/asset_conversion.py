@@ -86,7 +86,7 @@ def people_variables(
 
 
 _NOBODY: Final = "User"
-"""What a user without a name is called."""
+"""The name of a user without one."""
 
 
 def _text(facts: Mapping[str, Any] | None, key: str) -> str:
@@ -106,7 +106,7 @@ _SILLY_POSITIONS: Final[Mapping[str, str]] = {
 """Markers with a placeholder of the same meaning."""
 
 _TEXTS: Final[Mapping[str, str]] = {"charPersonality": "personality", "scenario": "scenario"}
-"""Markers that stand for a text of the card, which is put in their place."""
+"""Markers that are replaced by a text of the card."""
 
 REQUEST_OPTIONS: Final = (
     "temperature",
@@ -135,7 +135,7 @@ def is_smart_preset(raw: Any) -> bool:
 
 
 def convert_preset(preset: Preset, character: Character | None, state: State) -> dict[str, Any]:
-    """The preset as this tavern's file would have it. What has no place in it is noted."""
+    """Convert a preset to this tavern's form. Fields without an equivalent are noted."""
     prompts = [carried for item, on in _ordered(preset) if (carried := _prompt(item, character, state, on=on))]
     config = {name: getattr(preset, name) for name in REQUEST_OPTIONS if getattr(preset, name) is not None}
     if preset.context_window:
@@ -181,7 +181,7 @@ _BOOK_POSITIONS: Final[Mapping[LorePosition, str]] = {
     LorePosition.AFTER_CHAR: "after_char",
 }
 _UNSAYABLE: Final = (",", "::", "{{", "}}", "<<", ">>")
-"""What a keyword cannot have in it."""
+"""Texts that a keyword cannot contain."""
 
 _DEFAULT_ORDER: Final = 100
 

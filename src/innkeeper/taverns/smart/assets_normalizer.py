@@ -15,7 +15,7 @@ from innkeeper.prompt.errors import LimitError, Where
 from innkeeper.taverns.smart.compat import Compat, SmartOptions
 
 MAX_BOOK_DEPTH: Final = 64
-"""Arrays and objects inside one another around a world book's entries (no error: deeper ones are not seen)."""
+"""Nested arrays and objects around a world book's entries (no error: deeper ones are not seen)."""
 
 _REGEX_ORDER: Final = ("independent", "preset", "character")
 _BOOK_ORDER: Final = ("original_world_books", "character_world_book")
@@ -143,7 +143,7 @@ def _rule_identity(rule: Mapping[str, Any]) -> object:
 
 
 def extract_character_world_book(character: Any) -> dict[str, Any]:
-    """``{entries, meta}``: the entries of the book in a character; one that does not say so is enabled."""
+    """``{entries, meta}``: the entries of a character's book, enabled by default."""
     book = character.get("world_book") if isinstance(character, Mapping) else None
     listed = book.get("entries") if isinstance(book, Mapping) else None
     items = listed if isinstance(listed, list) else ()
@@ -253,7 +253,7 @@ _KEYS: Final = ("entries", "world_book")
 
 
 def list_in(book: Mapping[str, Any]) -> list[Any] | tuple[Any, ...] | None:
-    """The array of a book's entries: its ``entries``, else those of its ``world_book``; ``None`` where there is none."""
+    """The array of a book's entries: its ``entries``, else those of its ``world_book``; ``None`` without one."""
     entries, inner = (book.get(key) for key in _KEYS)
     if isinstance(entries, (list, tuple)):
         return entries

@@ -87,7 +87,7 @@ def _macros() -> MacroOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmartOptions:
-    """``compat``: which of two behaviours where there are two. ``macros``: time, chance, and what macros may do."""
+    """``compat``: the choices between two behaviours. ``macros``: time, randomness, and what macros may do."""
 
     compat: Compat = PROFILES["fixed"]
     macros: MacroOptions = field(default_factory=_macros)

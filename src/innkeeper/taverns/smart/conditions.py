@@ -1,4 +1,4 @@
-"""Conditions: whether entries whose mode is ``conditional`` may go in, judged by their macro expressions, and what decided.
+"""Conditions: whether entries of the mode ``conditional`` go in, judged by their macro expressions, with the reason.
 
 Each condition works on its own copy of the variables, so none sees what another set, and their order decides nothing.
 `KeywordSearch` finds which of many keywords the history contains, in one pass over it.
@@ -52,7 +52,7 @@ class ConditionRule(BaseReason):
 
 
 class SmartLore(msgspec.Struct, frozen=True):
-    """What a plan knows of its entries: a verdict for each, prompts in the chat first, then those of books."""
+    """A plan's record of its entries: a verdict for each, prompts in the chat first, then those of books."""
 
     verdicts: tuple[Verdict, ...] = ()
 
@@ -85,7 +85,7 @@ CONDITIONAL: Final = "conditional"
 """The mode of an entry whose condition counts; every other mode is *always*."""
 
 HISTORY_TEXT: Final = "chat_history_text"
-"""The variable that holds the text of the history; a caller's own value of it is kept."""
+"""The variable with the text of the history; a caller's own value of it stays."""
 
 _KEYWORDS: Final = re.compile(r"(?:\{\{|<<)\s*keywords\s*:([^{}<>]*)(?:\}\}|>>)", re.IGNORECASE)
 """A keywords macro with no other macro in it."""
@@ -97,7 +97,7 @@ def is_conditional(entry: Mapping[str, Any]) -> bool:
 
 
 class Conditions:
-    """Judges conditions against one history and one table of variables. The conditions that will be judged are told at once.
+    """Judges conditions against one history and one table of variables. All conditions are passed at once.
 
     Raises `ShapeError` for variables that are not an object.
     """
@@ -122,7 +122,7 @@ class Conditions:
         return condition_holds(condition, self._env)
 
     def value(self, condition: Any) -> str:
-        """What a condition's text comes to, for an explanation."""
+        """The value of a condition's text, for an explanation."""
         from innkeeper.macros.smart import condition_value
 
         result: str = condition_value(condition, self._env)
@@ -159,7 +159,7 @@ class KeywordSearch:
         return token in self._text
 
     def _search(self) -> dict[str, bool]:
-        """For each keyword told, whether it is in the text. Few of them are looked for when they are asked for."""
+        """Whether each keyword occurs in the text. If there are few, they are looked for on demand."""
         tokens = tuple(sorted(set(self._tokens)))
         if len(tokens) < MIN_AUTOMATON_TOKENS:
             return {}
@@ -171,7 +171,7 @@ _AUTOMATA: Final[Memo[tuple[str, ...], Automaton]] = Memo(items=256, size=32 * 1
 
 
 def _automaton(tokens: tuple[str, ...]) -> Automaton:
-    """The automaton of these keywords, kept by them and charged to each build alike."""
+    """The automaton of these keywords, cached by them and charged to each build alike."""
     known = _AUTOMATA.get(tokens)
     if known is None:
         made = Automaton(tokens)

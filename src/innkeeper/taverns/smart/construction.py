@@ -35,7 +35,7 @@ BOOKS = "world_books"
 
 
 class Construction(NamedTuple):
-    """What construct made: the messages, and a verdict for each entry, presets first, in their order."""
+    """The result of construct: the messages, and a verdict for each entry, presets first, in their order."""
 
     messages: list[dict[str, Any]]
     verdicts: tuple[Verdict, ...]
@@ -100,7 +100,7 @@ class _PendingEntry:
 
 @dataclass(slots=True)
 class _Row:
-    """What is remembered of an entry for its verdict."""
+    """The facts about an entry for its verdict."""
 
     entry: _PendingEntry
     rule: ConditionRule
@@ -152,7 +152,7 @@ def _passing(asset: str, items: Any, first: int, screen: Screen, rows: list[_Row
 
 
 def _prompts(presets: Any) -> Any:
-    """The prompts; an object or text in their place holds none, as in the original."""
+    """The prompts; an object or text instead of them holds none, as in the original."""
     if presets is None:
         return ()
     if isinstance(presets, (list, tuple, dict, str)):
@@ -208,7 +208,7 @@ def _holds(judge: Conditions, condition: Any, row: _Row | None) -> bool:
 
 
 def _follow(row: _Row, candidate: EntryCandidate) -> None:
-    """Have the row know the candidate and the source it makes, by which its message is found again."""
+    """Record the candidate and its source, by which its message is identified later."""
     make: Callable[[], dict[str, Any]] = candidate.source
     row.candidate = candidate
 

@@ -30,7 +30,7 @@ from innkeeper.taverns.smart.messages import (
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What placeholders are filled with."""
+    """The contents of placeholders."""
 
     history: list[dict[str, Any]]
     entries: list[dict[str, Any]]
@@ -48,7 +48,7 @@ def assemble(
     *,
     options: SmartOptions | None = None,
 ) -> dict[str, Any]:
-    """The relative prompts in their order, each placeholder replaced by what it stands for.
+    """The relative prompts in their order, each placeholder replaced by its contents.
 
     ``presets_relative`` wins over the relative prompts of ``presets_doc``. Without any enabled prompt the history stands alone;
     with prompts but no ``chatHistory`` among them it is left out. Conditional entries are triggered by their ``keys``.
@@ -107,7 +107,7 @@ def _size(value: Any) -> int:
 
 
 def _filled(name: str, prompt: dict[str, Any], parts: _Parts) -> Iterator[dict[str, Any]]:
-    """The messages that stand in a prompt's place."""
+    """The messages that replace a prompt."""
     if name == CHAT_HISTORY:
         for message in parts.history:
             yield {**message, "source": copied(message["source"], "source")}
@@ -161,7 +161,7 @@ def _source(each: _Framed, position: str) -> dict[str, Any]:
 
 
 def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> ConditionRule | None:
-    """The rule that keeps an entry out of its place around the character, or ``None``."""
+    """The rule that excludes an entry from its position around the character, or ``None``."""
     if entry.get("enabled") is not True:
         return ConditionRule.DISABLED
     if not has_text(entry.get("content")):
@@ -201,22 +201,22 @@ def _refusal(order: Any) -> str:
 
 
 CHAT_HISTORY: Final = "chatHistory"
-"""The prompt in whose place the history stands."""
+"""The prompt that the history replaces."""
 
 LORE_POSITIONS: Final[Mapping[str, str]] = {"charBefore": "before_char", "charAfter": "after_char"}
-"""Prompts in whose place entries of a position stand."""
+"""Prompts that entries of a position replace."""
 
 DESCRIPTIONS: Final[Mapping[str, str]] = {"charDescription": "char", "personaDescription": "persona"}
-"""Prompts in whose place a description stands, and what their sources are called."""
+"""Prompts that a description replaces, and the names of their sources."""
 
 _PLACEHOLDERS: Final = frozenset({CHAT_HISTORY, *LORE_POSITIONS, *DESCRIPTIONS})
 _ENTRY_STEPS: Final = 30
-"""What an entry or message counts that is asked for, or said, once more."""
+"""The steps charged for an entry or message that is judged or written again."""
 _ITEM: Final = 16
 
 
 def relative_prompts(presets_relative: Any, presets_doc: Any) -> list[dict[str, Any]]:
-    """The enabled prompts in their order: of the array where one is given, else the relative ones of the preset.
+    """The enabled prompts in their order: of the array if there is one, else the relative ones of the preset.
 
     Raises `ShapeError` for a prompt whose order is not a number, though orders do not sort here.
     """

@@ -27,7 +27,7 @@ MAX_NUMBER: Final = 2**53
 
 
 def folded_role(value: Any, path: str) -> str:
-    """A role as it is compared: text in lower case, blanks kept."""
+    """A role for comparison: text in lower case, blanks kept."""
     return value.lower() if isinstance(value, str) else ("none" if value is None else text_of(value, path).lower())
 
 
@@ -38,7 +38,7 @@ def role_or(entry: dict[str, Any], default: str, path: str) -> str:
 
 
 def whole_number(value: Any, default: int) -> int | None:
-    """A whole number by Python's ``int``, the default for what is empty or false, ``None`` for what is not a number.
+    """A whole number by Python's ``int``, the default for an empty or false value, ``None`` for anything else.
 
     A zero that is a number is itself.
     """
@@ -65,7 +65,7 @@ def preset_source(entry: dict[str, Any], index: int, *, emit_source_id: bool) ->
 
 
 def entry_source(entry: dict[str, Any], index: int, role: str, *, emit_source_id: bool) -> dict[str, Any]:
-    """Of an in-chat book entry: its ``id`` is told as ``wb_id``, its role at the end where it has none of its own."""
+    """The source of an in-chat book entry: its ``id`` as ``wb_id``, its role at the end if it has none of its own."""
     own = entry.get("id")
     source = {"type": "world_book.in-chat", "id": "wb_" + _text(index if own is None else own)}
     for key, value in entry.items():
@@ -107,7 +107,7 @@ def _text(value: Any) -> str:
 
 
 def items_of(history: Any) -> Iterable[Any]:
-    """The messages of a history; ``None`` or anything empty has none. Raises `ShapeError` for what is not an array."""
+    """The messages of a history; none for ``None`` or anything empty. Raises `ShapeError` for anything but an array."""
     if isinstance(history, (list, tuple)):
         return history
     if not history:
@@ -152,7 +152,7 @@ def _message(index: int, item: Any, system: str, emit_source_id: bool) -> dict[s
 
 
 def history_text(history: Iterable[Any]) -> str:
-    """What keywords are looked for in: the contents that are text, a line break between them."""
+    """The text that keywords are searched in: the contents that are text, joined by line breaks."""
     contents = [item.get("content") for item in history if isinstance(item, Mapping)]
     return "\n".join([content for content in contents if isinstance(content, str)])
 

@@ -140,7 +140,7 @@ RESULT_ROLES: Final = frozenset({"tool", "function"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmartInputs:
-    """What the steps read.
+    """The inputs of the steps.
 
     ``books`` are the names of the books that the entries are from, one for each.
     ``messages`` are the chat with the new message at its end, ``history`` the same for construct, which knows no tools:
@@ -163,7 +163,7 @@ class SmartInputs:
 
 
 def inputs_of(state: State) -> SmartInputs:
-    """What *prepare* left."""
+    """The inputs that *prepare* left."""
     return state.scratch[SMART_INPUTS]
 
 
@@ -172,7 +172,7 @@ SMART_INPUTS: Final = ScratchKey[SmartInputs]("prepare")
 
 
 def read_inputs(state: State) -> SmartInputs:
-    """The inputs of a build. Raises what the readers of its assets raise, and what `read_settings` raises."""
+    """The inputs of a build. Raises the errors of the readers of its assets, and of `read_settings`."""
     request, assets = state.request, assets_of(state)
     settings = read_settings(request)
     options = _options(state, settings)
@@ -278,7 +278,7 @@ def _name(book: Any) -> str:
 
 
 def _own_book_name(character: Any, card: Character | None) -> str:
-    """What the character's own book is called."""
+    """The name of the character's own book."""
     if card is not None and card.book is not None:
         return card.book.name or f"{card.name}'s Lorebook"
     return _name(character.get("world_book")) if isinstance(character, Mapping) else ""
@@ -304,7 +304,7 @@ def _unforged(item: Any, keys: tuple[str, ...]) -> Any:
 
 
 class SmartSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``regex_rules`` are rules beside the preset's and the character's. ``policy`` says what undefined variables are.
+    """``regex_rules`` are rules besides the preset's and the character's. ``policy`` replaces undefined variables.
 
     ``python`` off leaves ``{{python:…}}`` without a result; ``compat`` changes single switches of the profile.
     """
@@ -364,4 +364,4 @@ DEFAULT_PRESET: Final[dict[str, Any]] = {
     ],
     "regex_rules": [],
 }
-"""Nothing changes it: every operation copies what it keeps."""
+"""Never modified: every operation copies the parts it keeps."""

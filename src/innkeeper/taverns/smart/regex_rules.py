@@ -29,10 +29,10 @@ PLACEMENTS: Final = ("before_macro", "after_macro")
 """When rules run."""
 
 VIEWS: Final = ("user_view", "assistant_view")
-"""Who sees what they write: the user, or the model."""
+"""The reader of the result: the user, or the model."""
 
 _REACHING_STEPS: Final = 10
-"""What it counts to ask whether a rule is for a message."""
+"""The steps charged for checking whether a rule applies to a message."""
 _FAMILIES: Final = frozenset({"preset", "world_book", "history", "char", "persona"})
 _ANCHORS: Final = frozenset({"user", "assistant"})
 _REFERENCE: Final = re.compile(r"\$(\d+)")
@@ -156,7 +156,7 @@ def _written(value: Any, path: str) -> str:
 
 
 def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
-    """How many messages of user or assistant stand at a message's place or after it; relative presets do not count."""
+    """The number of messages of user or assistant from a message to the end; relative presets do not count."""
     depths, anchors = [0] * len(messages), 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
@@ -274,7 +274,7 @@ def _depth(value: Any, default: int | None) -> int | None:
 
 
 class _RuleRun:
-    """What the rules of one call may still spend, and what is to be told."""
+    """The remaining allowance of the rules of one call, and their reports."""
 
     def __init__(self, notes: list[Note]) -> None:
         self.notes = notes
@@ -309,7 +309,7 @@ class _RuleRun:
             )
 
     def left_out(self, where: Where, error: InnkeeperError) -> None:
-        """Tell of a rule that cannot run; of one that the allowance does not reach for also that no other runs."""
+        """Report a rule that cannot run; for one beyond the allowance also that no other runs."""
         self.over = isinstance(error, AllowanceError)
         self.notes.append(
             Note(NoteKind.WARNING, f"the rule is left out: {error.message}", where=where, hint=error.hint)

@@ -91,7 +91,7 @@ def _finished(verdicts: tuple[Verdict, ...], inputs: SmartInputs, chat: list[dic
 
 
 def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, positions: set[str]) -> Verdict:
-    """The verdict of an entry around the character, in place of the one that says it does not belong into the chat."""
+    """The verdict of an entry around the character, instead of the one that it does not belong into the chat."""
     if verdict.facts["asset"] != "world_books" or verdict.reason is not ConditionRule.POSITION:
         return verdict
     entry = inputs.entries[verdict.facts["index"]]
@@ -139,7 +139,7 @@ REGEX_BEFORE: Final = Step(
 REGEX_AFTER: Final = Step(
     "regex_after", partial(_run_regex, placement="after_macro", takes=EXPANDED, leaves=FINISHED), NoConfig
 )
-"""Rules that see what macros made of them."""
+"""Rules that see the output of macros."""
 
 
 def _run_macros(state: State, _config: NoConfig) -> None:
@@ -187,7 +187,7 @@ def _stage(state: State, before: dict[str, Any], after: dict[str, Any]) -> None:
 
 
 MACROS: Final = Step("macros", _run_macros, NoConfig)
-"""Replaces macros by what they stand for."""
+"""Replaces macros by their values."""
 
 
 def _run_plan_assembly(state: State, _config: NoConfig) -> None:
@@ -264,7 +264,7 @@ def _block(message: dict[str, Any], number: int) -> Block:
 
 
 _ASSETS: Final = {"char": "character", "persona": "persona"}
-"""What the sources of descriptions are called in origins."""
+"""The names of the sources of descriptions in origins."""
 
 
 def _origin(asset: str, source: dict[str, Any]) -> Origin:

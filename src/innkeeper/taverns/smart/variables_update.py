@@ -130,7 +130,7 @@ ARRAY_STRATEGIES: Final[Mapping[str, Merge]] = {
     "union": _union,
     "union_by_key": _union_by_key,
 }
-"""What becomes of two lists, by name: ``(the list there is, the list of the changes, the path of the key)``."""
+"""How two lists are merged, by name: ``(the present list, the list of the changes, the path of the key)``."""
 
 
 # --- paths -------------------------------------------------------------------------------------------------------------

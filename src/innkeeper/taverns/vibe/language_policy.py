@@ -254,7 +254,7 @@ _VERBATIM: Final = (
 
 
 def policy_text(target_lang: str, style_hint: str | None = None, special_tags: Sequence[str] = ()) -> str:
-    """What the model is told: the language and style, what to copy unchanged, how tools and JSON stay usable."""
+    """The instructions to the model: language and style, what to copy unchanged, how tools and JSON stay usable."""
     return "\n".join(
         f"{'- ' if index else ''}{line}" for index, line in enumerate(_lines(target_lang, style_hint, special_tags))
     )

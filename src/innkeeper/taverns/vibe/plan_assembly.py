@@ -194,7 +194,7 @@ _OWN: Final = Origin(OriginAsset.ENGINE, "default_system")
 
 
 def default_system_text(character: Character | None, user: Persona | Character | None) -> str:
-    """The text; empty when there is nobody to speak of."""
+    """The text; empty without a character."""
     return "".join(piece.text for piece in default_system_pieces(character, user))
 
 

@@ -1,4 +1,4 @@
-"""The step *prepare*: who takes part, what the user says now, and how tokens are counted (1-vibetavern-pipeline, *:prepare*).
+"""The step *prepare*: participants, the user's message, and how tokens are counted (1-vibetavern-pipeline, *:prepare*).
 
 Liquid in the user's input is rendered before it is stored, where the application wants that.
 """
@@ -45,7 +45,7 @@ def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyw
     on_error: str = "passthrough",
     clock: Clock | None = None,
 ) -> LiquidResult:
-    """The input with its Liquid rendered, or as it is when that is not wanted.
+    """The input with its Liquid rendered, or unchanged if that is off.
 
     Args:
         text: what the user wrote.
@@ -111,7 +111,7 @@ INPUTS: Final = InputRules(
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What *prepare* leaves for the other steps.
+    """The results of *prepare* for the other steps.
 
     ``model_hint`` names what tokens are counted for and ``model_hint_source`` where that is from: ``meta``, ``context`` or
     ``default``. ``token_counter`` is ``None`` where nobody asked for a particular one.
@@ -126,7 +126,7 @@ class Prepared:
 
 
 def prepared(state: State) -> Prepared:
-    """What *prepare* left in the state; where it did not run, nobody takes part."""
+    """The results of *prepare* in the state; without it, there are no participants."""
     left = state.scratch.get(PREPARE.name)
     return left if isinstance(left, Prepared) else Prepared()
 
@@ -170,7 +170,7 @@ def _model_hint(state: State, settings: Mapping[str, Any]) -> tuple[str | None, 
 
 
 def _counter(state: State, settings: Mapping[str, Any]) -> tuple[TokenCounter | None, str | None]:
-    """The one given with the build, else the context's, else one with the context's registry."""
+    """The counter of the build, else the context's, else one with the context's registry."""
     if state.inputs.ports.token_counter is not None:
         return state.inputs.ports.token_counter, "input"
     if (estimator := settings.get("token_estimator")) is not None:

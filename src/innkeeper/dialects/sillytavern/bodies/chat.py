@@ -18,7 +18,7 @@ FIELDS: Final = (
     "temperature", "max_tokens", "max_completion_tokens", "stream", *PENALTIES, "top_p", "top_k", "stop", "logit_bias",
     "seed", "n",
 )  # fmt: skip
-"""What the server copies for most sources."""
+"""The fields that the server copies for most sources."""
 
 
 def chat_body(request: ProviderRequest, fields: Sequence[str] = FIELDS) -> dict[str, Any]:

@@ -36,7 +36,7 @@ _MOST_BUDGET: Final = 21333
 
 
 class Traits(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a model, by the beginnings of its name."""
+    """The traits of a model, by the beginning of its name."""
 
     thinks: bool = False
     searches: bool = False
@@ -148,7 +148,7 @@ def _output(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
 
 
 def _sampling(request: ProviderRequest, traits: Traits, *, thinks: bool) -> dict[str, Any]:
-    """Sampling; models that take one of temperature and top_p get top_p where it is below one, those that think no top_k."""
+    """Sampling: models that take one of temperature and top_p get top_p if it is below one; those with thinking no top_k."""
     if traits.no_sampler:
         return {}
     sampling = request.fields("temperature", "top_p", *(() if thinks else ("top_k",)))
@@ -158,7 +158,7 @@ def _sampling(request: ProviderRequest, traits: Traits, *, thinks: bool) -> dict
 
 
 def _thinking(request: ProviderRequest, traits: Traits) -> dict[str, Any]:
-    """How the model is to think: by its own measure, with a budget and room for it, or not."""
+    """The thinking of the model: adaptive, with a budget and room for it, or none."""
     if not traits.thinks:
         return {}
     effort, claude = request.effort, request.server.claude
@@ -194,7 +194,7 @@ def _without_prefill(request: ProviderRequest, body: dict[str, Any]) -> dict[str
 
 
 _INVISIBLE: Final = "\u200b"
-"""What stands for an empty text part: the provider refuses empty blocks."""
+"""The replacement of an empty text part: the provider refuses empty blocks."""
 
 
 def convert_claude(
@@ -310,7 +310,7 @@ def _image(part: RawMessage, index: int) -> RawMessage:
 
 
 def _with_moved_images(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
-    """Pictures of the assistant at the end of the next user message; of a new one where there is none."""
+    """Move pictures of the assistant to the end of the next user message, which is inserted if there is none."""
     moved = [dict(message) for message in messages]
     index = 0
     while index < len(moved):

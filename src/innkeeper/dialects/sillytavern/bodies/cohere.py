@@ -14,11 +14,11 @@ from innkeeper.dialects.sillytavern.messages import lead
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
 _LESS_SAFE: Final = "08-2024"
-"""The models that may be told not to add instructions of their own."""
+"""The models whose safety instructions can be switched off."""
 
 
 def cohere_body(request: ProviderRequest) -> dict[str, Any]:
-    """The history and settings by Cohere's names; tools and documents even where there are none."""
+    """The history and settings by Cohere's names; tools and documents even without any."""
     safety = {"safety_mode": "OFF"} if request.model.endswith(_LESS_SAFE) else {}
     sampling = request.fields("stream", "temperature", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
     renamed = {"top_p": "p", "top_k": "k", "stop": "stop_sequences"}
@@ -44,7 +44,7 @@ def convert_cohere(conversion: ChatConversion) -> dict[str, Any]:
 
 
 def _caller(conversion: ChatConversion, history: list[RawMessage], message: RawMessage, index: int) -> RawMessage:
-    """The calling message with the text of the assistant's message before it, whose place it takes, or one of its own."""
+    """The calling message, merged with the assistant's message before it, or one of its own."""
     if message["content"]:
         conversion.report.loss("the text of a message that calls tools is not sent", index)
     if history and history[-1]["role"] == "assistant":

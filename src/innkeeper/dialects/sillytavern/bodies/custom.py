@@ -22,7 +22,7 @@ MAX_YAML_DEPTH: Final = 32
 """Lists and maps inside one another in a preset's text of fields (a note; it is not read)."""
 
 _STEPS_A_CHAR: Final = 50
-"""What reading a character of YAML takes, at the most."""
+"""The steps charged for reading a character of YAML, at most."""
 
 _CORE: Final = (
     ("tag:yaml.org,2002:null", r"~|null|Null|NULL|", "~nN\0"),
@@ -34,7 +34,7 @@ _CORE: Final = (
         "-+.0123456789",
     ),
 )
-"""What is not text in YAML 1.2: the tag, its pattern, and the characters it begins with."""
+"""The scalars of YAML 1.2 that are not text: the tag, its pattern, and its first characters."""
 
 
 def included(request: ProviderRequest, name: str = "custom_include_body") -> dict[str, Any]:
@@ -53,7 +53,7 @@ def without_excluded(request: ProviderRequest, body: Mapping[str, Any]) -> dict[
 
 
 def read_yaml(text: str, name: str, report: Report) -> Any:
-    """What the text says as plain data; ``None`` for nothing, and with a note for what cannot be read.
+    """Read YAML as plain data; ``None`` for nothing, and with a note for an error.
 
     Raises `AllowanceError`.
     """
@@ -91,7 +91,7 @@ def _problem(text: str, yaml: Any) -> tuple[NoteKind, str] | None:
 
 
 def _base(yaml: Any) -> Any:
-    """The loader written in C where there is one."""
+    """The loader written in C if it is installed."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -96,7 +96,7 @@ _NAMES: Final = {
 
 
 def _pictures(request: ProviderRequest) -> dict[str, Any]:
-    """What is to be drawn; where a shape or a size is asked for, also that, as far as the model takes it."""
+    """The request for pictures, with the shape and size that are asked for as far as the model takes them."""
     shape = request.options.get("request_image_aspect_ratio")
     size = request.options.get("request_image_resolution")
     image_config = {"aspectRatio": shape, "imageSize": size if "gemini-3" in request.model else None}
@@ -184,7 +184,7 @@ def _role(conversion: ChatConversion, index: int, model: str) -> str:
 
 
 def _leading(messages: list[RawMessage]) -> int:
-    """How many system messages go apart: the leading ones, but never the last message."""
+    """The number of system messages that go apart: the leading ones, but never the last message."""
     last = len(messages) - 1
     return next((index for index, message in enumerate(messages) if message["role"] != "system" or index == last), 0)
 
@@ -242,7 +242,7 @@ def _signs(model: str) -> bool:
 
 
 def _signature(message: RawMessage, model: str, part: RawMessage = _TEXT_PART) -> RawMessage:
-    """The signature of a text; models that draw want one with everything they said."""
+    """The signature of a text; models that draw require one for each of their texts."""
     if not _SIGNED.search(model):
         return {}
     signed = _signs(model) and "-image" in model and message["role"] == "assistant"

@@ -78,7 +78,7 @@ def _tools_answered(conversion: ChatConversion, messages: list[RawMessage]) -> l
 
 
 def _last_user(messages: list[RawMessage]) -> int | None:
-    """The place of the user's last message that says something."""
+    """The index of the user's last message with text."""
     indices = range(len(messages) - 1, -1, -1)
     return next((index for index in indices if messages[index]["role"] == "user" and messages[index]["content"]), None)
 

@@ -17,7 +17,7 @@ _TRANSFORMS: Final[dict[str, list[str]]] = {"on": ["middle-out"], "off": []}
 
 
 def openrouter_fields(request: ProviderRequest) -> dict[str, Any]:
-    """What OpenRouter has besides: routing, plugins, thoughts, more sampling."""
+    """The fields of OpenRouter alone: routing, plugins, reasoning, more sampling."""
     options, middleout = request.options, request.options.get("middleout")
     made = {
         **({"transforms": _TRANSFORMS[str(middleout)]} if middleout in _TRANSFORMS else {}),

@@ -21,7 +21,7 @@ from innkeeper.prompt.data import EMPTY
 
 
 class GuidanceLevel(IntEnum):
-    """What guidance is for; the numbers are SillyTavern's."""
+    """The scope of guidance; the numbers are SillyTavern's."""
 
     CHAT = 0
     CHARACTER = 1
@@ -41,7 +41,7 @@ class Guidance(msgspec.Struct, frozen=True, kw_only=True):
     depth: float = 1
 
     def joined(self, texts: tuple[str, ...], expand: Callable[[str], str]) -> str:
-        """The texts as one, the macros of each replaced in their order; none of those that are empty then."""
+        """Join the texts, with the macros of each replaced in order, without those that are then empty."""
         return self.separator.join(filter(None, [expand(text) for text in texts][::-1]))
 
 
@@ -55,7 +55,7 @@ _SETTINGS: Final[Mapping[GuidanceLevel, tuple[str, str]]] = {
 
 
 def guidance_of(settings: Record, metadata: Record, filename: str, *, in_group: bool) -> Guidance | None:
-    """The guidance of a build; ``None`` where there is none, that is a scale of 1.
+    """The guidance of a build; ``None`` without any, which is a scale of 1.
 
     ``settings`` is SillyTavern's ``extension_settings.cfg``, ``metadata`` the chat's, ``filename`` the speaker's without an
     ending. A record of a character without a scale counts: it is sent as 1, with its texts.
@@ -82,7 +82,7 @@ def guidance_of(settings: Record, metadata: Record, filename: str, *, in_group: 
 
 
 def is_missing(settings: Record, metadata: Record, filename: str, *, in_group: bool) -> bool:
-    """Whether the chat asks for a character's guidance where there is none, which stops SillyTavern."""
+    """Whether the chat asks for a character's guidance that does not exist, which stops SillyTavern."""
     listed = metadata.get("cfg_prompt_combine")
     asks = isinstance(listed, (list, tuple)) and GuidanceLevel.CHARACTER in listed
     asks = asks or (in_group and bool(metadata.get("cfg_groupchat_individual_chars")))
@@ -134,7 +134,7 @@ def _text(record: Record, key: str) -> str:
 
 
 def _depth(metadata: Record) -> float:
-    """The depth as it is written; -1, which is nowhere, for an empty text, and what is not a number where it is none."""
+    """The depth as written; -1, which is no depth, for an empty text, and NaN for anything but a number."""
     value = metadata.get("cfg_prompt_insertion_depth")
     if value is None or value == "":
         return 1 if value is None else -1
@@ -143,7 +143,7 @@ def _depth(metadata: Record) -> float:
 
 
 def _separator(value: Any) -> str:
-    """The text in a JSON string; a line break for what is not one."""
+    """The text in a JSON string; a line break for anything else."""
     try:
         text = json.loads(value) if isinstance(value, str) and value else "\n"
     except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ _POSITIONS: Final = (-1, 0, 1, 2)
 
 
 def filled(template: str, field: str, text: str) -> str:
-    """The template with the text in the place of ``{{field}}``; no text stays none.
+    """Put the text for ``{{field}}`` into the template; no text stays none.
 
     >>> filled("Past: {{Text}}", "text", "rain")
     'Past: rain'

@@ -1,4 +1,4 @@
-"""Memory: the summary of a chat, as SillyTavern keeps it with a message, and whether a new one is due (`sillytavern.md` E2).
+"""Memory: the summary of a chat, which SillyTavern stores with a message, and whether a new one is due (`sillytavern.md` E2).
 
 The summary that counts is the newest one that is kept with any message but the last; it goes into the prompt as the injection
 ``1_memory``. A summary that is due is not made here: what would be asked of a model is said, for the application to do.
@@ -24,7 +24,7 @@ SUMMARY_KEY: Final = "1_memory"
 
 
 class SummaryBuilder(IntEnum):
-    """How a summary is asked for; the numbers are SillyTavern's."""
+    """How a summary is requested; the numbers are SillyTavern's."""
 
     CHAT = 0
     """As a quiet generation of the chat itself."""
@@ -61,7 +61,7 @@ _MAKES_ITS_OWN: Final = ("main", "webllm")
 
 
 def summary_injection(settings: MemorySettings, lines: Sequence[Line]) -> Injection | None:
-    """The summary as an injection; ``None`` where none is kept. ``lines`` is the whole chat, hidden lines too."""
+    """The summary as an injection; ``None`` without one. ``lines`` is the whole chat, hidden lines too."""
     summary = next((line.memory.strip() for line in reversed(lines[:-1]) if line.memory), "")
     template = settings.template if settings.template.strip() else "Summary: {{summary}}"
     return injection_of(
@@ -75,7 +75,7 @@ def summary_injection(settings: MemorySettings, lines: Sequence[Line]) -> Inject
 
 
 def due(settings: MemorySettings, lines: Sequence[Line]) -> tuple[int, int] | None:
-    """Messages and words since the last summary where a new one is due, else ``None``. ``lines`` is the whole chat."""
+    """Messages and words since the last summary if a new one is due, else ``None``. ``lines`` is the whole chat."""
     interval = settings.promptInterval
     if settings.source not in _MAKES_ITS_OWN or settings.memoryFrozen or not interval or len(lines) < interval:
         return None
@@ -109,13 +109,13 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LEAST: Final = 2
-"""Messages of a chat that has one but the last, which a summary is kept with."""
+"""The fewest messages of a chat with a summary, which is stored with the last but one."""
 
 
 def summary_request(
     settings: MemorySettings, lines: Sequence[Line], expand: Callable[[str], str], fits: Callable[[str], bool]
 ) -> SummaryRequest | None:
-    """What would be asked for a summary now; ``None`` where there is nothing to sum up.
+    """The request for a summary now; ``None`` if there is nothing to sum up.
 
     ``expand`` replaces macros, ``fits`` says whether a prompt of this text fits the window.
     """

@@ -32,7 +32,7 @@ def note_fields(settings: Mapping[str, Any], metadata: Mapping[str, Any]) -> dic
 
 
 def character_note(settings: Mapping[str, Any], filename: str) -> dict[str, Any] | None:
-    """The note of the character whose card's file has this name, without its ending; ``None`` where there is none."""
+    """The note of the character whose card's file has this name, without its ending; ``None`` without one."""
     listed = settings.get("chara")
     for note in listed if isinstance(listed, (list, tuple)) else ():
         if isinstance(note, Mapping) and note.get("name") == filename:

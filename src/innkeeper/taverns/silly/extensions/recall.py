@@ -45,18 +45,18 @@ class Search(msgspec.Struct, frozen=True):
 
 
 class Recall(msgspec.Struct, frozen=True):
-    """The injections that extensions make, and the search that lore is found by; ``None`` where nothing is searched."""
+    """The injections of extensions, and the search for lore; ``None`` without a search."""
 
     injections: tuple[Injection, ...] = ()
     search: Search | None = None
 
 
 NOTHING: Final = Recall()
-"""What a build without such extensions recalls."""
+"""The recall of a build without such extensions."""
 
 
 def search_of(state: State, inputs: SillyInputs, lines: Lines, expand: Callable[[str], str]) -> Search | None:
-    """The search of a build by the port's means, or by BM25, which the plan says; ``None`` where nothing is searched."""
+    """The search of a build by its port, or by BM25, which the plan notes; ``None`` without a search."""
     settings = inputs.vectors
     if settings is None or not settings.is_on or inputs.type == "quiet" or inputs.generation.dry_run:
         return None
@@ -68,7 +68,7 @@ def search_of(state: State, inputs: SillyInputs, lines: Lines, expand: Callable[
 
 
 def shortened(state: State, search: Search, text: str) -> str:
-    """What is sent of an attached file; that it is not all of it is noted."""
+    """The sent part of an attached file; a note says that it is not all of it."""
     sent = file_passages(search.settings, text, search.query, search.finder)
     if len(sent) < len(text):
         message = (

@@ -1,4 +1,4 @@
-"""Vectors: messages, files and lore entries that are about what is being said now (`sillytavern.md` E3).
+"""Vectors: messages, files and lore entries that match the current messages (`sillytavern.md` E3).
 
 A search says how near texts are to a query: `Ports.vectors`, or BM25 where there is none, which knows words and not
 meanings. What is taken of its hits, and where it goes, are SillyTavern's rules.
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 CHAT_KEY: Final = "3_vectors"
 DATA_BANK_KEY: Final = "4_vectors_data_bank"
-"""The keys of what is found among injections."""
+"""The key of matching passages among injections."""
 
 KILOBYTE: Final = 1024
 
 
 class VectorSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """SillyTavern's ``extension_settings.vectors``, under its own names; what says how embeddings are made is not here.
+    """SillyTavern's ``extension_settings.vectors``, under its own names, without those for making embeddings.
 
     Sizes of chunks are in characters, those of files (``size_threshold``) in kilobytes.
     """
@@ -75,7 +75,7 @@ class BankFile(msgspec.Struct, frozen=True):
 
 
 class Recalled(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines that stay in the history, and what was found in them, least relevant first; ``moved`` left the history."""
+    """The lines that stay in the history, and the matches among them, least relevant first; ``moved`` left the history."""
 
     lines: tuple[Line, ...]
     matches: tuple[Line, ...] = ()
@@ -86,7 +86,7 @@ _BREAKS: Final = re.compile(r"\n+")
 
 
 def query_of(settings: VectorSettings, lines: Sequence[Line], expand: Callable[[str], str]) -> str:
-    """What is searched for: the last messages with a text, newest first."""
+    """The query: the last messages with a text, newest first."""
     texts = (expand(line.text) for line in reversed(lines) if line.text.strip())
     return "\n".join(text for text, _ in zip(texts, range(max(settings.query, 0)), strict=False)).strip()
 
@@ -123,7 +123,7 @@ def recalled(
 
 
 def chat_injection(settings: VectorSettings, recalled_lines: Sequence[Line]) -> Injection | None:
-    """What was found in the chat, as an injection."""
+    """The matches in the chat, as an injection."""
     text = "\n\n".join(f"{line.name}: {_BREAKS.sub(' ', line.text)}".strip() for line in recalled_lines)
     return injection_of(
         CHAT_KEY,
@@ -179,7 +179,7 @@ def data_bank(
 
 
 def file_passages(settings: VectorSettings, text: str, query: str, search: PassageSearch) -> str:
-    """What is sent of a file that is attached to a message: all of a small one, else the passages that the query is about."""
+    """The sent part of a file attached to a message: all of a small one, else the passages that match the query."""
     if not settings.enabled_files or len(text.encode(errors="replace")) < settings.size_threshold * KILOBYTE:
         return text
     parts = list(chunks(text, settings.chunk_size))
@@ -203,7 +203,7 @@ def lore_keys(
 
 
 def _above(settings: VectorSettings, search: PassageSearch, texts: list[str], query: str, most: int) -> list[int]:
-    """The places of the nearest texts, as many as may be, whose score is not below the threshold."""
+    """The indexes of the nearest texts, up to a number, whose score is not below the threshold."""
     hits = search.search(texts, query)[: max(most, 0)] if texts and query else ()
     return [index for index, score in hits if score >= settings.score_threshold]
 

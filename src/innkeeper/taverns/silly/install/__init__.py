@@ -1,4 +1,4 @@
-"""A SillyTavern install's folder: what is selected there, and the request for what SillyTavern would send next."""
+"""A SillyTavern install's folder: its selected assets, and the request that SillyTavern would send next."""
 
 from typing import TYPE_CHECKING, Final
 

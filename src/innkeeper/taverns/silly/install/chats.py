@@ -1,4 +1,4 @@
-"""The chat of a build: a file of the folder, or, where there is none, a new one that begins with a greeting."""
+"""The chat of a build: a file of the folder, or a new chat that begins with a greeting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenChat(msgspec.Struct, frozen=True):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What belongs to this chat alone."""
+        """The metadata of this chat."""
         return self.chat.metadata
 
 
@@ -43,7 +43,7 @@ def chat_names(folder: UserFolder, card: NamedCard) -> tuple[str, ...]:
 
 
 def one_to_one_chat(folder: UserFolder, card: NamedCard, name: str | None) -> OpenChat:
-    """The chat of this name, else the card's current one. Raises `UnknownNameError`, and what `read_chat` raises."""
+    """The chat of this name, else the card's current one. Raises `UnknownNameError`, and the errors of `read_chat`."""
     current = text_of(card.card.raw.get("chat"))
     stem = (current if name is None else name).removesuffix(_LINES)
     if name is not None and stem not in chat_names(folder, card):
@@ -53,7 +53,7 @@ def one_to_one_chat(folder: UserFolder, card: NamedCard, name: str | None) -> Op
 
 
 def group_chat(folder: UserFolder, group: GroupFile, name: str | None) -> OpenChat:
-    """The group's chat of this name, else its current one; an empty new one where there is no file."""
+    """The group's chat of this name, else its current one; an empty new one without a file."""
     stem = (text_of(group.raw.get("chat_id")) if name is None else name).removesuffix(_LINES)
     if name is not None and stem not in group.chats:
         raise _unknown(name, group.chats, GROUP_CHATS)
@@ -75,7 +75,7 @@ def _unknown(name: str, known: tuple[str, ...], asset: str) -> UnknownNameError:
 
 
 def _open(folder: UserFolder, parts: tuple[str, ...], name: str) -> OpenChat | None:
-    """The chat in a file; ``None`` where there is none, or nothing in it. Lines that are no messages are noted."""
+    """The chat in a file; ``None`` for a missing or empty one. Lines that are no messages are noted."""
     data = folder.data(*parts, size_limit="chat_bytes") if name else None
     if data is None or not data.strip():
         return None
@@ -110,7 +110,7 @@ def _greeted(folder: UserFolder, card: NamedCard, name: str) -> OpenChat:
 
 
 def resolve_greeting(opened: OpenChat, request: BuildRequest) -> tuple[OpenChat, BuildRequest]:
-    """A new chat with its greeting as it is kept: scripts run, macros replaced once; and the request with what they changed.
+    """Add the stored form of the greeting to a new chat: scripts run, macros replaced once; return it with the changed request.
 
     The alternatives keep their macros. ``request`` is that of the character, without the chat.
     """

@@ -56,7 +56,7 @@ class UserFolder:
         self.notes.append(Note(kind, message, where=None if at is None else Where(asset=at), data=FrozenDict(data)))
 
     def path(self, *parts: str) -> Path | None:
-        """Where a file is; ``None`` where there is none, or where its name or a link leads out of the folder."""
+        """The path of a file; ``None`` for a missing one, or if its name or a link leads out of the folder."""
         shown = shorten("/".join(parts), _SHOWN)
         if not all(map(_is_name, parts)) or parts[-1].casefold() == SECRETS:
             self.note(f"{shown!r} is not the name of a file in this folder: it is not read", kind=NoteKind.LIMIT)
@@ -122,7 +122,7 @@ class UserFolder:
             return None
 
     def json(self, *parts: str, keys_limit: str = "json_keys") -> Mapping[str, Any] | None:
-        """The object in a JSON file; ``None``, with a note, where there is none or it is damaged."""
+        """The object in a JSON file; ``None``, with a note, if it is missing or damaged."""
         name = "/".join(parts)
         try:
             data = self.data(*parts)
@@ -197,7 +197,7 @@ def _which(named: Mapping[str, Path]) -> str:
 
 
 def mapping_of(value: Any, *path: str) -> Mapping[str, Any]:
-    """The object at a path of objects; an empty one where there is none."""
+    """The object at a path of objects; an empty one if there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}

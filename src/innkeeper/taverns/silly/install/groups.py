@@ -1,4 +1,4 @@
-"""A group as a build sees it: its members' cards, who of them is muted, and who speaks."""
+"""A group in a build: its members' cards, the muted ones, and the speaker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def card(self) -> NamedCard | None:
-        """Who speaks."""
+        """The speaker."""
         return None if self.speaker is None else self.members[self.speaker]
 
     def with_speaker(self, name: str) -> Self:
@@ -49,7 +49,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
         raise UnknownNameError("member of the group", name, [member.name for member in self.members])
 
     def speaking(self, folder: UserFolder, request: BuildRequest, chance: RandomStream) -> Self:
-        """The group with a speaker: the one who was named, else the first that its strategy chooses, which is noted."""
+        """The group with a speaker: the named one, else the first that its strategy chooses, which is noted."""
         if self.speaker is not None or not self.members:
             return self
         cards, files = tuple(one.card for one in self.members), tuple(one.stem for one in self.members)
@@ -89,7 +89,7 @@ def open_group(file: GroupFile, members: tuple[NamedCard, ...]) -> OpenGroup:
 def greet(
     folder: UserFolder, opened: OpenChat, group: OpenGroup, request: BuildRequest, chance: RandomStream
 ) -> OpenChat:
-    """A new group chat: each member says one of its greetings, chosen by chance, its macros replaced as it says them."""
+    """Begin a group chat: each member speaks one of its greetings, chosen at random, with its macros replaced."""
     from innkeeper.taverns.silly import substitute
 
     folder.note("there is no chat yet: each member greets", kind=NoteKind.FALLBACK, at="/".join(opened.parts))

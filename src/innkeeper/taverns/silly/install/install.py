@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request, its ``chat``, where that is or would be in the folder (``chat_file``), and what is to be said of the files."""
+    """A request, its ``chat``, the chat's present or future file (``chat_file``), and notes on the files."""
 
     request: BuildRequest
     chat: Chat
@@ -55,7 +55,7 @@ class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Reads pictures and files of the folder that the chat names: a port of builds."""
 
     def __str__(self) -> str:
-        """Who speaks to whom, and in which chat."""
+        """Name speaker, user and chat."""
         chat = f"{self.chat_file} (new)" if self.is_new else self.chat_file
         return f"{self.character or 'nobody'} and {self.persona or 'a user without a persona'} in {chat}"
 
@@ -70,18 +70,18 @@ class InstalledRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """What a folder has: names of characters' files with their names and chats, and of groups with their chats."""
+    """The contents of a folder: names of characters' files with their names and chats, and of groups with their chats."""
 
     characters: Mapping[str, tuple[str, tuple[str, ...]]]
     groups: Mapping[str, tuple[str, tuple[str, ...]]]
 
 
 _SHOWN: Final = 30
-"""How many names an error lists."""
+"""The number of names that an error lists."""
 
 
 def _choices(folder: UserFolder) -> str:
-    """What can be named, in a line: characters by their files, which are not opened for it, and groups."""
+    """The available names, in a line: characters by their files, which are not opened for it, and groups."""
     names = [f"--character {name.removesuffix('.png')!r}" for name in folder.names("characters", suffix=".png")]
     names += [f"--group {group.name!r}" for group in groups(folder)]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
@@ -111,7 +111,7 @@ class Install:
         return cls(user_folder(path, user, limits=limits), changes)
 
     def contents(self) -> Contents:
-        """What is there to build from."""
+        """List the characters, groups and chats of the folder."""
         folder = UserFolder(self.folder.root, self.folder.limits)
         return Contents(
             characters={card.avatar: (card.name, chat_names(folder, card)) for card in cards(folder)},
@@ -128,7 +128,7 @@ class Install:
         chat_only: bool = False,
         **fields: Any,
     ) -> InstalledRequest:
-        """The request for what SillyTavern would send next; ``fields`` are fields of the request, over what the folder says.
+        """Return the request that SillyTavern would send next; ``fields`` are fields of the request, over the folder's.
 
         Args:
             character: the name of a card's file, or of its character; in a group it is who speaks. Without it and without
@@ -164,7 +164,7 @@ class Install:
         return _prepared(folder, selected, one_to_one_chat(folder, card, chat), fields, card)
 
     def _last(self, selected: Selected) -> tuple[str | None, str | None]:
-        """What was open last."""
+        """The last open chat."""
         character, group = (text_of(selected.raw.get(key)) for key in ("active_character", "active_group"))
         if character and self.folder.path("characters", character) is not None:
             return character, None
@@ -255,7 +255,7 @@ def _prepared(
 def _base_request(
     folder: UserFolder, selected: Selected, opened: OpenChat, persona: ActivePersona, fields: Mapping[str, Any]
 ) -> BuildRequest:
-    """What the settings, the persona and the chat say, whoever answers; ``fields`` count before it."""
+    """The request by the settings, the persona and the chat, for any speaker; ``fields`` take precedence."""
     base: dict[str, Any] = {
         "tavern": "silly",
         "user": persona.fields,
@@ -304,6 +304,6 @@ def _listed(selected: Selected, metadata: Mapping[str, Any], card: NamedCard | N
 
 
 def _text(folder: UserFolder, url: str) -> str | None:
-    """The text behind an address such as ``/user/files/NAME``; ``None`` where there is none."""
+    """The text at an address such as ``/user/files/NAME``; ``None`` without one."""
     data = folder.media(url)
     return None if data is None else data.decode("utf-8-sig", errors="replace")

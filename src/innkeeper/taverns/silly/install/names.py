@@ -34,7 +34,7 @@ T = TypeVar("T", "NamedCard", "GroupFile")
 
 
 class AmbiguousNameError(UsageError):
-    """Several things of a folder have this name; ``candidates`` are names that tell them apart."""
+    """Several assets of a folder have this name; ``candidates`` are distinct names of them."""
 
     def __init__(self, what: str, name: str, candidates: Iterable[str]) -> None:
         self.candidates = tuple(candidates)
@@ -55,12 +55,12 @@ class NamedCard(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What the character is called."""
+        """The character's name."""
         return self.card.name
 
     @property
     def key(self) -> str:
-        """What tells it apart."""
+        """A unique name."""
         return self.avatar
 
 
@@ -72,12 +72,12 @@ class GroupFile(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What the group is called."""
+        """The group's name."""
         return text_of(self.raw.get("name")) or self.id
 
     @property
     def key(self) -> str:
-        """What tells it apart."""
+        """A unique name."""
         return self.id
 
     @property
@@ -87,7 +87,7 @@ class GroupFile(msgspec.Struct, frozen=True):
 
 
 def card_of(folder: UserFolder, avatar: str) -> NamedCard | None:
-    """The card in a file of the folder; ``None`` where there is no such file. Raises what `load_character` raises."""
+    """The card in a file of the folder; ``None`` without such a file. Raises the errors of `load_character`."""
     path = folder.path(CARDS, avatar) if avatar.endswith(_PNG) else None
     if path is None:
         return None
@@ -108,7 +108,7 @@ def cards(folder: UserFolder, avatars: Iterable[str] | None = None) -> tuple[Nam
 
 
 def find_card(folder: UserFolder, name: str) -> NamedCard:
-    """The card whose file, else the one whose character, has this name.
+    """Return the card whose file, else the one whose character, has this name.
 
     Raises:
         AmbiguousNameError: several characters have it.
@@ -133,14 +133,14 @@ def groups(folder: UserFolder) -> tuple[GroupFile, ...]:
 
 
 def find_group(folder: UserFolder, name: str) -> GroupFile:
-    """The group of this id, else of this name. Raises `AmbiguousNameError`, and `UnknownNameError` where there is none."""
+    """Return the group of this id, else of this name. Raises `AmbiguousNameError`, and `UnknownNameError` if there is none."""
     known = groups(folder)
     chosen = next((group for group in known if group.id == name), None)
     return _by_name(folder, GROUPS, name, known) if chosen is None else chosen
 
 
 def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...], others: Iterable[str] = ()) -> T:
-    """The one of this name, in any case where none has it as it is written; ``others`` are names of those left aside."""
+    """Return the item of this name, in any case if none has it as written; ``others`` are names of those passed over."""
     matching = [one for one in known if one.name == name] or [
         one for one in known if one.name.casefold() == name.casefold()
     ]
@@ -155,7 +155,7 @@ def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...], oth
 
 
 def _passed_over(folder: UserFolder, what: str) -> str:
-    """What of these files could not be read, since the one that is looked for may be among them."""
+    """Note the files that could not be read, since the requested one may be among them."""
     notes = [str(note) for note in folder.notes if note.where is not None and (note.where.asset or "").startswith(what)]
     more = f" and {len(notes) - _NOTES:,} more" if len(notes) > _NOTES else ""
     return f"passed over: {'; '.join(notes[:_NOTES])}{more}" if notes else ""

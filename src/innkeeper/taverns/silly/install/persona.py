@@ -1,4 +1,4 @@
-"""Who the user is when a chat is opened: the chat's own persona, one tied to the card, the default, else the last one.
+"""The user's persona when a chat is opened: the chat's own, one tied to the card, the default, else the last one.
 
 The persona that was last used is in the settings as it was left, which its stored description need not be.
 """

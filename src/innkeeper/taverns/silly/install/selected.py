@@ -48,7 +48,7 @@ def selecting(folder: UserFolder, names: Iterable[str], *, is_text: bool) -> dic
 
 
 def _selected(folder: str, name: str, preset: Mapping[str, Any]) -> dict[str, Any]:
-    """What selecting one changes."""
+    """The effects of selecting a preset."""
     if folder == "OpenAI Settings":
         return {"oai_settings": {**preset, "preset_settings_openai": name}}
     if folder == "TextGen Settings":
@@ -64,14 +64,14 @@ CHAT_API: Final = "openai"
 
 TEXT_API: Final = "textgenerationwebui"
 DEFAULT_API: Final = "kobold"
-"""What is used where the settings name no API."""
+"""The API if the settings name none."""
 
 OWN_EXTENSIONS: Final = "extensions"
 STOCK_EXTENSIONS: Final = (
     "assets", "attachments", "caption", "connection-manager", "expressions", "gallery", "memory", "quick-reply", "regex",
     "stable-diffusion", "token-counter", "translate", "tts", "vectors",
 )  # fmt: skip
-"""What SillyTavern 1.19 comes with, by the names that macros ask for."""
+"""The extensions of SillyTavern 1.19, by the names that macros ask for."""
 
 _LORE_PREFIX: Final = "world_info_"
 
@@ -128,7 +128,7 @@ class Selected:
         return scripts | ({"disabled_extensions": sorted(self.disabled)} if self.disabled else {})
 
     def of_character(self, card: NamedCard | None) -> dict[str, Any]:
-        """The tavern's settings that belong to whoever speaks: the file's name, its tags, its note."""
+        """The tavern's settings for the speaker: the file's name, its tags, its note."""
         if card is None:
             return {}
         tags = filter(None, map(text_of, list_of(mapping_of(self.raw, "tag_map").get(card.avatar))))
@@ -153,7 +153,7 @@ class Selected:
         return settings
 
     def stock_extensions(self) -> dict[str, Any]:
-        """What the stock extensions that are on have stored. The summary's needs no settings to be on."""
+        """The settings of the active stock extensions. The summary's needs no settings to be on."""
         settings: dict[str, Any] = {"cfg": mapping_of(self.extensions, "cfg")}
         for name, kind in (("memory", MemorySettings), ("vectors", VectorSettings)):
             if name not in self.disabled:
@@ -172,7 +172,7 @@ class Selected:
         return text | {"textgen": self.text_settings}
 
     def tokenizer(self, folder: UserFolder) -> dict[str, str]:
-        """The setting that says what tokens are counted by; nothing, with a note, where that is not known or not here."""
+        """The setting for the tokenizer; nothing, with a note, if it is unknown or unavailable."""
         source = text_of(self.chat_settings.get("chat_completion_source"))
         chosen = self.power.get("tokenizer")
         name = text_tokenizer(chosen) if self.is_text else chat_tokenizer(source, self.model or "")

@@ -59,5 +59,5 @@ def chat_tokenizer(source: str, model: str) -> str:
 
 
 def text_tokenizer(number: object) -> str | None:
-    """The name of the tokenizer that text prompts are counted by; ``None`` where the backend is asked, or its best match."""
+    """The tokenizer for text prompts; ``None`` if the backend counts, or its best match."""
     return _BY_NUMBER.get(number) if isinstance(number, int) else None

@@ -1,1 +1,1 @@
-"""Lines: the messages of a chat, what is typed into it, their media, and who speaks next."""
+"""Lines: the messages of a chat, the text typed into it, their media, and the next speaker."""

@@ -28,7 +28,7 @@ BESIDE_CALLS: Final = ("signature", "reasoning_content", "reasoning_details")
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line of the chat. ``hidden`` lines are in no prompt; a ``narrator`` line is nobody's; ``index`` counts from 0."""
+    """One line of the chat. ``hidden`` lines are in no prompt; a ``narrator`` line has no speaker; ``index`` counts from 0."""
 
     index: int
     name: str
@@ -39,13 +39,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reasoning: str = ""
     bias: str = ""
     memory: str = ""
-    """The summary of the chat up to here, where one is kept with it."""
+    """The summary of the chat up to here, if one is stored with it."""
     force_avatar: str | None = None
     send_date: str | int | float | None = None
     swipes: int = 0
     swipe_id: int | None = None
     media: MessageMedia | None = None
-    """What the message has besides its text, as it is written."""
+    """The message's media, as written."""
     attachments: tuple[Attachment, ...] = ()
     """Those of the media that are sent."""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
@@ -53,17 +53,17 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_new: bool = False
     """Whether the user says it now."""
     pieces: tuple[Piece, ...] = ()
-    """Where the text came from, where macros were replaced in it already."""
+    """The text by origin, if macros were replaced in it already."""
     scripts: tuple[str, ...] = ()
     """The titles of the regex scripts that have rewritten the text."""
     beside: Mapping[str, Any] = EMPTY
-    """What its provider wants back beside tool calls, as it came."""
+    """The data that its provider wants back with tool calls, unchanged."""
     shown: str = ""
-    """What an application shows in the place of tool calls; sent only where the line is continued."""
+    """The text that an application shows for tool calls; sent only if the line is continued."""
 
     @property
     def origin(self) -> Origin:
-        """Where its text comes from."""
+        """The origin of its text."""
         return Origin(OriginAsset.MESSAGE) if self.is_new else Origin(OriginAsset.HISTORY, entry=str(self.index))
 
     @property
@@ -121,7 +121,7 @@ def lines_of(messages: tuple[Message, ...], *, user: str, char: str) -> tuple[Li
 
 
 def without_calls(line: Line) -> Line:
-    """A line of tool calls as one that only says something: its text, or what is shown for the calls."""
+    """A line of tool calls as a line of text: its text, or the one shown for the calls."""
     if not line.has_tools:
         return line
     return msgspec.structs.replace(line, text=line.text or line.shown, pieces=(), tool_calls=(), tool_results=())
@@ -137,7 +137,7 @@ def spoken_lines(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def note_calls(state: State, lines: Iterable[Line], why: str, hint: str | None = None) -> None:
-    """Say of the tool calls among the lines, where there are any, that they and their results are not sent."""
+    """Note that the tool calls among the lines, if any, and their results are not sent."""
     indices = tuple([line.index for line in lines if line.tool_calls])
     if indices:
         message = f"{len(indices)} of the chat's lines call tools; the calls and their results are left out: {why}"

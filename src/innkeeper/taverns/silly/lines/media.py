@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MAX_MEDIA: Final = 1_000
-"""Media, files and titles of one message that are looked at (a note; further ones are left out)."""
+"""Media, files and titles of one message that are used (a note; further ones are left out)."""
 
 
 class FileText(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class FileText(msgspec.Struct, frozen=True):
 
 
 class MessageMedia(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message has besides its text. Of a gallery only the item at ``index`` is sent.
+    """The media of a message. Of a gallery only the item at ``index`` is sent.
 
     An empty ``display`` is the setting's.
     """
@@ -132,7 +132,7 @@ def _titles(extra: Mapping[str, Any], listed: Iterable[Any]) -> Iterator[str]:
 
 
 def _item(item: Any) -> Attachment | None:
-    """A medium as it is written; ``None`` for what is none, which has its place in a gallery all the same."""
+    """A medium as written; ``None`` for an invalid one, which counts in a gallery all the same."""
     if not isinstance(item, Mapping) or not isinstance(item.get("url"), str) or not item["url"]:
         return None
     title = item.get("title")
@@ -141,7 +141,7 @@ def _item(item: Any) -> Attachment | None:
 
 
 class MediaRoom:
-    """The media of one build: which of them are sent, with their texts in the lines, and what each costs."""
+    """The media of one build: those that are sent, with their texts in the lines, and their costs."""
 
     def __init__(self, state: State, inputs: SillyInputs, shorten: Callable[[str], str] | None = None) -> None:
         preset = inputs.preset
@@ -175,7 +175,7 @@ class MediaRoom:
         return made
 
     def _read(self, url: str) -> bytes | None:
-        """What is behind an address, where there is a port that knows."""
+        """Read the content at an address, if there is a port for it."""
         port = self._state.inputs.ports.media
         data = None if port is None else port(url)
         if data is not None:

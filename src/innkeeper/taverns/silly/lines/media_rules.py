@@ -1,4 +1,4 @@
-"""What SillyTavern's sources take besides text, and what pictures, sounds and videos cost in tokens by its count.
+"""The media that SillyTavern's sources accept, and the tokens of pictures, sounds and videos by its count.
 
 Both are data measured on SillyTavern 1.19: a source takes a kind for models whose names hold one of these words.
 """
@@ -49,7 +49,7 @@ SOURCES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
 
 
 def accepted_kinds(source: str, model: str | None) -> frozenset[str]:
-    """The kinds of media that a source takes for a model (``None``: one nobody names). Without a source the dialect decides."""
+    """The kinds of media that a source accepts for a model (or ``None``). Without a source the dialect decides."""
     if not source:
         return frozenset(KINDS)
     words = SOURCES.get(source, {})
@@ -59,7 +59,7 @@ def accepted_kinds(source: str, model: str | None) -> frozenset[str]:
 
 
 LOW: Final = 85
-"""Tokens of a picture in low detail, of a small one, and of one whose size is not known."""
+"""Tokens of a picture in low detail, of a small one, and of one of unknown size."""
 TILE: Final = 170
 TILE_PIXELS: Final = 512
 SHORT_SIDE: Final = 768

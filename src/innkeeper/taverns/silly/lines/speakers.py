@@ -1,4 +1,4 @@
-"""Who speaks next in a group: the members that SillyTavern's activation strategies choose, in the order they reply.
+"""The next speakers of a group: the members that SillyTavern's activation strategies choose, in the order they reply.
 
 The rules are those of `tavernkit.md` 17.1. All chance comes from one stream, so the same request has the same speakers.
 """
@@ -25,19 +25,19 @@ class SpeakerStrategy(IntEnum):
     """How a group chooses, by SillyTavern's numbers. An unknown number chooses naturally."""
 
     NATURAL = 0
-    """Whoever is mentioned, then whoever feels like talking."""
+    """Mentioned members, then those whose roll is within their talkativeness."""
     LIST = 1
     """All, in the order of the list."""
     MANUAL = 2
-    """Nobody after the user; otherwise one by chance."""
+    """None after the user; otherwise a random one."""
     POOLED = 3
-    """One who has not spoken since the user did."""
+    """A member that has not spoken since the user did."""
 
 
 def choose_speakers(
     group: Group, lines: Sequence[Line], random: RandomStream, *, generation: str = "normal", text: str = ""
 ) -> tuple[int, ...]:
-    """Places of members in the group's list, in the order they reply; muted ones never. Empty when nobody does.
+    """Indexes of members in the group's list, in the order they reply; never muted ones. Empty if none does.
 
     ``lines`` is the chat, ``text`` what the user says now. Mentions are looked for in ``text``, or without one in the last line.
     """
@@ -71,14 +71,14 @@ def _one_of(indices: Sequence[int], random: RandomStream) -> int:
 
 
 def _speaker_of(group: Group, line: Line) -> int | None:
-    """The member who says a line; nobody says the user's and the narrator's."""
+    """The member that speaks a line; ``None`` for the user's and the narrator's."""
     if line.is_user or line.narrator or line.name not in group.names:
         return None
     return group.names.index(line.name)
 
 
 def _last(group: Group, lines: Sequence[Line]) -> int | None:
-    """Who spoke last, the user aside."""
+    """The last speaker, the user aside."""
     speakers = (_speaker_of(group, line) for line in reversed(lines))
     return next((index for index in speakers if index is not None), None)
 
@@ -92,7 +92,7 @@ def _same_again(group: Group, lines: Sequence[Line], free: list[int], random: Ra
 
 
 def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: RandomStream) -> int:
-    """One who is silent since the user's last line; when all have spoken, anyone but the last one."""
+    """A member that is silent since the user's last line; when all have spoken, any but the last one."""
     spoken: set[int | None] = set()
     for line in reversed(lines):
         if line.is_user:
@@ -106,7 +106,7 @@ def _pooled(group: Group, lines: Sequence[Line], free: list[int], random: Random
 def _natural(
     group: Group, lines: Sequence[Line], free: list[int], random: RandomStream, spoken: str, *, asked: bool
 ) -> list[int]:
-    """The mentioned ones in the order they are named, then those whose roll is within their talkativeness."""
+    """The mentioned members in the order they are named, then those whose roll is within their talkativeness."""
     banned = None if asked or group.settings.allow_self_responses else _last(group, lines)
     allowed = [index for index in free if index != banned]
     chosen = _mentioned(group, allowed, spoken)

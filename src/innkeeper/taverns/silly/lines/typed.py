@@ -1,4 +1,4 @@
-"""Typed: the chat as a generation finds it: what the user says now, how a reply is asked to begin, which lines are shown.
+"""Typed: the chat at the start of a generation: the user's message, the beginning of the reply, the visible lines.
 
 New input is appended, a reply to regenerate or to swipe is left out (`sillytavern.md` 2, 53), hidden lines are not shown.
 """
@@ -59,7 +59,7 @@ _HELPERS: Final = frozenset({"bias", "if", "unless", "each", "with", "lookup", "
 
 
 def typed_bias(text: str) -> str | None:
-    """The beginning of the reply that a typed text asks for, as ``{{bias "Well,"}}``; ``None`` where nobody asks.
+    """The beginning of the reply that a typed text sets, as ``{{bias "Well,"}}``; ``None`` without one.
 
     It is read as a Handlebars template: one that is none, or calls what does not exist, asks for nothing.
 
@@ -85,7 +85,7 @@ def typed_bias(text: str) -> str | None:
 
 
 def _shown(params: Sequence[object]) -> str:
-    """What a helper is called with first: without parameters, that is the object of its options."""
+    """The first argument of a helper: without parameters, that is the object of its options."""
     if not params:
         return "[object Object]"
     from innkeeper.macros.handlebars.tree import Literal
@@ -94,7 +94,7 @@ def _shown(params: Sequence[object]) -> str:
 
 
 def untagged(text: str) -> str:
-    """What is said beside the beginning of a reply: without anything in double braces."""
+    """The text besides the beginning of a reply: without anything in double braces."""
     closed, braces, rest = text.rpartition(
         "}}"
     )  # behind the last of them nothing is closed: nobody looks for it again and again

@@ -1,1 +1,1 @@
-"""Regex scripts: what one is asked to do, which sources may, and what lines and lore become."""
+"""Regex scripts: their options, their sources, and their effect on lines and lore."""

@@ -30,13 +30,13 @@ def lint_scripts(scripts: RegexScripts, path: str) -> Iterator[Finding]:
 
 
 MAX_SECONDS: Final = 0.75
-"""Seconds of the processor that scripts of one list may take on texts made to be hard (no error: others are not tried)."""
+"""Processor seconds that scripts of one list may take on texts made to be hard (no error: others are not tried)."""
 
 Remark = tuple[str, str, Level]
 
 
 def _never(script: RegexScript) -> Iterator[Remark]:
-    """What keeps a script from every text, whatever its pattern."""
+    """Return why a script can reach no text, whatever its pattern."""
     known = script.placement & frozenset(ScriptPlacement)
     low, high = script.min_depth, script.max_depth
     if not script.find:
@@ -52,7 +52,7 @@ def _never(script: RegexScript) -> Iterator[Remark]:
 
 
 def _pattern(script: RegexScript, until: float) -> Iterator[Remark]:
-    """What is wrong with a pattern that no macro decides; it is timed before ``until``."""
+    """Return the defects of a pattern without macros; it is timed before ``until``."""
     text = script.find
     if "{{" in text and script.pattern_macros is not PatternMacros.NONE:
         return
@@ -80,15 +80,14 @@ def _pattern(script: RegexScript, until: float) -> Iterator[Remark]:
 _ATTACKS: Final = ("a", "0", " ", "\n", "_", "ab", "a ", "x", "*", '"')
 _SHORT: Final = 40
 _LONG: Final = 200_000
-"""Characters of hard texts: on short ones only what grows beyond all bounds runs out of time, on long ones also what grows with
-the square."""
+"""Characters of hard texts: on short ones only exponential patterns run out of time, on long ones also quadratic ones."""
 
 _PREFIX: Final = re.compile(r"[^\\\[\](){}.*+?|^$]+")
 _LETTERS: Final = 6
 
 
 def _pace(find: Find, until: float) -> Remark | None:
-    """What to say of a pattern that takes very long on a text made to be hard for it; ``None`` also where the time is over."""
+    """Return a finding for a pattern that takes very long on a text made to be hard for it; ``None`` also without time left."""
     prefix = _PREFIX.match(find.pattern)
     letters = [char for char in dict.fromkeys(find.pattern) if char.isalnum()][:_LETTERS]
     pieces = list(dict.fromkeys((*_ATTACKS, *letters, *([prefix[0]] if prefix else []))))

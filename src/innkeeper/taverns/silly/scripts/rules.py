@@ -19,7 +19,7 @@ from innkeeper.text.jsregex_needs import needs_of
 
 
 class Find(msgspec.Struct, frozen=True):
-    """What a script looks for: a JavaScript pattern and its flags."""
+    """The pattern of a script: a JavaScript pattern and its flags."""
 
     pattern: str
     flags: str = ""
@@ -68,7 +68,7 @@ _LONGEST_NUMBER: Final = 9
 
 
 def _number(digits: str) -> int:
-    """A group's number; one that no pattern can have is as good as any other that none has."""
+    """A group's number, cut to one that no pattern can have."""
     digits = digits.lstrip("0")[: _LONGEST_NUMBER + 1]
     return int(digits[:_LONGEST_NUMBER] or "0")
 
@@ -78,7 +78,7 @@ _SPECIAL: Final = frozenset(".^$*+?{}[]\\/|()")
 
 
 def escaped(text: str, ranges: Sequence[MacroRange]) -> str:
-    """A pattern in which what macros made stands for itself (A11)."""
+    """Escape the output of macros in a pattern, so that it matches literally (A11)."""
     parts, position = [], 0
     for one in ranges:
         value = text[one.start : one.end]
@@ -88,12 +88,12 @@ def escaped(text: str, ranges: Sequence[MacroRange]) -> str:
 
 
 _NAMES: Final = re.compile(r"\{\{(?:user|char)\}\}", re.IGNORECASE)
-"""Macros that are the same text wherever they stand in one build."""
+"""Macros that are the same text everywhere in one build."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptExpander:
-    """How macros are replaced: ``text`` in a text, ``ranged`` with what each made. ``names`` are fixed for the build."""
+    """How macros are replaced: ``text`` in a text, ``ranged`` with the range of each. ``names`` are fixed for the build."""
 
     text: Callable[[str], str]
     ranged: Callable[[str], tuple[str, Sequence[MacroRange]]]
@@ -115,7 +115,7 @@ class ScriptExpander:
 
 
 class ScriptRule(msgspec.Struct, frozen=True):
-    """A script ready to run, and whose it is. ``find`` and ``trim`` are ``None`` where macros decide them anew each time.
+    """A script ready to run, and its owner. ``find`` and ``trim`` are ``None`` where macros decide them anew each time.
 
     ``constant`` is the replacement where it is the same text for each match, free of macros.
 

@@ -1,4 +1,4 @@
-"""Scripts: the regex scripts of a build at work: which of them a text concerns, and what they make of it, one after the other.
+"""Scripts: the regex scripts of a build at work: which of them apply to a text, one after the other.
 
 What they make of a text is kept for the next builds, unless a macro had a say in it.
 """
@@ -34,14 +34,14 @@ MAX_GROWTH: Final = 8 * 1024 * 1024
 """Characters that all scripts of one build may add (a note; a replacement that adds more is left out)."""
 
 MAX_SECONDS: Final = 2.0
-"""Seconds that one script's replacements in one text may take (a note; the text stays as it is)."""
+"""Seconds that one script's replacements in one text may take (a note; the text stays unchanged)."""
 
 
 class ScriptUse(StrEnum):
-    """What a text is rewritten for."""
+    """The purpose of a rewritten text."""
 
     STORED = "stored"
-    """To be kept in the chat."""
+    """To be stored in the chat."""
     PROMPT = "prompt"
     """To be sent."""
     DISPLAY = "display"
@@ -49,7 +49,7 @@ class ScriptUse(StrEnum):
 
 
 class _Trial(NamedTuple):
-    """A rule, and the text without which it cannot match, where there is just one; ``folded``: in lower case."""
+    """A rule, and the one text without which it cannot match, if any; ``folded``: in lower case."""
 
     rule: ScriptRule
     need: str
@@ -60,7 +60,7 @@ Selection = tuple[_Trial, ...]
 
 
 class _Program:
-    """The rules of a build, compiled; kept by the content of the scripts and the names in them."""
+    """The rules of a build, compiled; cached by the content of the scripts and the names in them."""
 
     __slots__ = ("_chosen", "_trials", "deepest", "rules")
 
@@ -102,7 +102,7 @@ _CHATS: Final[Memo[tuple[int, str, str], tuple[tuple[Line, ...], tuple[Line, ...
 """The beginnings of chats, and what scripts make of them: a chat that grows is not looked through line by line."""
 _NO_CHAT: Final[tuple[tuple[Line, ...], tuple[Line, ...]]] = ((), ())
 _GROWN: Final = 16
-"""By so many lines a chat grows before more of its beginning is kept."""
+"""The number of lines by which a chat grows before more of its beginning is cached."""
 _RULE_BYTES: Final = 2_048
 
 
@@ -138,13 +138,13 @@ class Scripts:
         return self._run(selection, text) if selection and text else text
 
     def typed(self, line: Line) -> Line:
-        """What the user says now, as it is stored; its macros are replaced afterwards."""
+        """The stored form of the user's message; its macros are replaced afterwards."""
         self._changed_by = []
         text = self.text(line.text, ScriptPlacement.USER_INPUT, ScriptUse.STORED)
         return _changed(line, text, self._changed_by)
 
     def show(self, line: Line, expand: Expander) -> None:
-        """Let the macros of scripts for display have their effects on what the user says now: it is shown before it is sent."""
+        """Run the macros of display scripts on the user's message for their effects: it is shown before it is sent."""
         self._expander = _expander(expand)
         self.text(line.text, ScriptPlacement.USER_INPUT, ScriptUse.DISPLAY, depth=0)
 
@@ -274,14 +274,14 @@ class Scripts:
         return text if new == text else new
 
     def _put_in(self, rule: ScriptRule, match: JsMatch, text: str) -> str:
-        """What takes the place of a match: the parts of the replacement, then their macros."""
+        """Return the replacement of a match: its parts, then their macros."""
         if not rule.template:
             return ""
         parts = [part if isinstance(part, str) else self._group(rule, part, match, text) for part in rule.template]
         return self._expanded("".join(parts))
 
     def _group(self, rule: ScriptRule, part: Part, match: JsMatch, text: str) -> str:
-        """What stands for a reference: a group, or, past the last one, the match's place and the whole text (A13)."""
+        """Return the text of a reference: a group, or, past the last one, the match's offset and the whole text (A13)."""
         groups = match.groups
         if isinstance(part, tuple):
             value = (match.named or {}).get(part[0])
@@ -293,7 +293,7 @@ class Scripts:
         return self._trimmed(rule, value) if value else ""
 
     def _trimmed(self, rule: ScriptRule, value: str) -> str:
-        """What is put in, without what the script trims (A14)."""
+        """Return a group's text without the parts that the script trims (A14)."""
         for cut in map(self._expanded, rule.script.trim) if rule.trim is None else rule.trim:
             value = value.replace(cut, "") if cut else value
         return value
@@ -303,7 +303,7 @@ class Scripts:
         return self._expander.text(text)
 
     def _stopped(self, rule: ScriptRule, text: str, why: str) -> str:
-        """The text as it was, which is said."""
+        """Return the text unchanged, with a note."""
         self._runner.trips += 1
         self._warn(rule, why)
         return text
@@ -331,7 +331,7 @@ def _changed(line: Line, text: str, scripts: Iterable[str]) -> Line:
 
 
 def scripts_of(state: State, inputs: SillyInputs, expand: Expander) -> Scripts | None:
-    """The scripts of a build; ``None`` where it has none that may run."""
+    """The scripts of a build; ``None`` if none may run."""
     sources = allowed_scripts(state, inputs)
     if not sources:
         return None

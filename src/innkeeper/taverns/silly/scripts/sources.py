@@ -31,7 +31,7 @@ class ScriptSource(msgspec.Struct, frozen=True):
 _API: Final = "openai"
 _TEXT_API: Final = "textgenerationwebui"
 _UNNAMED_PRESET: Final = "Default"
-"""What the original calls the preset that it starts with."""
+"""The original's name of the preset that it starts with."""
 
 
 def allowed_scripts(state: State, inputs: SillyInputs) -> tuple[ScriptSource, ...]:

@@ -1,4 +1,4 @@
-"""Texts as regex scripts leave them outside of a prompt: what is kept in the chat, and what is shown on a screen."""
+"""Texts after regex scripts outside of a prompt: as stored in the chat, and as shown on a screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Placement = ScriptPlacement | Literal["user_input", "ai_output", "slash_command"
 
 
 class ScriptedText(msgspec.Struct, frozen=True):
-    """A text after scripts. ``notes`` say what was not run and why; ``variables`` are the chat's afterwards, by scope."""
+    """A text after scripts. ``notes`` name scripts that did not run; ``variables`` are the chat's afterwards, by scope."""
 
     text: str
     notes: tuple[Note, ...] = ()
@@ -38,7 +38,7 @@ def stored_text(
     edited: bool = False,
     ports: Ports | None = None,
 ) -> ScriptedText:
-    """A text as SillyTavern keeps it in the chat: a reply before its name is trimmed, a greeting, what a user typed.
+    """A text as SillyTavern stores it in the chat: a reply before its name is trimmed, a greeting, a typed text.
 
     The scripts are those of the request, as far as it allows them; depths do not count. Of a text that was ``edited`` by hand
     only the scripts that run on edits change anything. Macros of the text itself stay. Raises what a build raises for its
@@ -55,7 +55,7 @@ def display_text(
     depth: int | None = None,
     ports: Ports | None = None,
 ) -> ScriptedText:
-    """A message as SillyTavern shows it, before its Markdown is read; nothing of it is kept.
+    """A message as SillyTavern shows it, before its Markdown is rendered; it is not stored.
 
     ``depth`` counts visible messages from the end, the newest is 0. What a narrator says has the placement ``slash_command``.
     Raises as `stored_text`.

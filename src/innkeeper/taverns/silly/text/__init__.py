@@ -1,1 +1,1 @@
-"""Text completion: one text from a story string, the chat and instruct sequences. Each module tells the steps it holds."""
+"""Text completion: one text from a story string, the chat and instruct sequences. Each module names its steps."""

@@ -44,7 +44,7 @@ from innkeeper.taverns.silly.text.story import (
 
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that stands in the chat: a line of it, a text put into it, what follows the history."""
+    """An element of the chat: a line, an inserted text, the text after the history."""
 
     role: str
     name: str
@@ -62,14 +62,14 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextLine(msgspec.Struct, frozen=True):
-    """What was said, written out."""
+    """An utterance as text."""
 
     utterance: Utterance
     text: str
 
 
 class TextHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """``lines`` newest first; ``continued`` is the one to go on with; ``alignment`` the user's, where one must be first."""
+    """``lines`` newest first; ``continued`` is the one to continue; ``alignment`` the user's, if one must be first."""
 
     lines: tuple[TextLine, ...]
     continued: TextLine | None = None
@@ -147,7 +147,7 @@ def _injected(scene: Scene, text: InjectedText) -> Utterance:
 
 
 def _put_tail(scene: Scene, chat: list[Utterance]) -> None:
-    """What stands behind the history: the user's, under no name (`sillytavern.md` 64)."""
+    """Put the text after the history: the user's, without a name (`sillytavern.md` 64)."""
     text = post_history(scene)
     if text:
         origin = Origin("preset", "post_history")
@@ -156,7 +156,7 @@ def _put_tail(scene: Scene, chat: list[Utterance]) -> None:
 
 
 def _written(scene: Scene, instruct: InstructMode | None, chat: list[Utterance]) -> list[TextLine]:
-    """The lines, newest first; the first of the chat, the user's last one and the one to continue have sequences of their own.
+    """The lines, newest first; the chat's first, the user's last and the one to continue have sequences of their own.
 
     They are written from the oldest on, each as any other line is first.
     """
@@ -218,14 +218,14 @@ class Guided(msgspec.Struct, frozen=True, kw_only=True):
         return self.depth == 0
 
     def position(self, lines: int) -> int | None:
-        """Before which of so many lines a text stands, the oldest being 0; ``None`` where it stands before none."""
+        """The index of the line that a text precedes, among so many, the oldest being 0; ``None`` if it precedes none."""
         if self.depth != self.depth or self.depth >= lines:
             return 0
         return lines - int(self.depth) if self.depth >= 1 and self.depth == int(self.depth) else None
 
 
 class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows the newest line: the quiet prompt, then the reply's opening, each as if on a line of its own.
+    """The texts after the newest line: the quiet prompt, then the reply's opening, each as if on a line of its own.
 
     ``breaks`` says whether a line break must stand before the opening; ``bias`` ends a plain prompt.
     """
@@ -237,7 +237,7 @@ class TextAssembly(msgspec.Struct, frozen=True, kw_only=True):
     bias: str = ""
     drops_break: bool = False
     start: str = ""
-    """What the chat begins with."""
+    """The text before the chat."""
     guided: Guided | None = None
 
     def after(self, line: str) -> str:
@@ -363,7 +363,7 @@ def _plain(scene: Scene, quiet: str, bias: str) -> TextAssembly:
 
 
 def _speaker(scene: Scene) -> str:
-    """Whose name opens a plain reply: none where the user's line is continued (`sillytavern.md` 65)."""
+    """The name that opens a plain reply: none if the user's line is continued (`sillytavern.md` 65)."""
     if scene.type == "impersonate":
         return scene.inputs.user
     newest = scene.all_lines[-1] if scene.all_lines else None
@@ -403,7 +403,7 @@ def _line(scene: Scene) -> Iterator[str]:
 
 
 def _names(scene: Scene, text: TextSettings) -> Iterator[str]:
-    """The names of those who must not speak; first of the one who is next by nature."""
+    """The names whose turn stops the reply; first the one that would speak next."""
     if not text.context.names_as_stop_strings:
         return
     user, char, group = scene.inputs.user, scene.inputs.char, scene.inputs.group

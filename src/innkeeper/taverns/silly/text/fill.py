@@ -34,7 +34,7 @@ from innkeeper.taverns.silly.text.story import TextCompiled
 
 
 class TextFill(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in: ``lines`` by their places (0 is the newest), the first ``examples``, and the alignment message or not."""
+    """The contents: ``lines`` by index (0 is the newest), the first ``examples``, and the alignment message or not."""
 
     lines: tuple[int, ...]
     examples: int
@@ -62,7 +62,7 @@ class TextParts(msgspec.Struct, frozen=True):
 
     @property
     def alignment(self) -> str:
-        """What the user says first, where nobody else's line may be first."""
+        """The user's message at the beginning, if no other line may be first."""
         return self.history.alignment.text if self.history.alignment else ""
 
     @property
@@ -75,7 +75,7 @@ class TextParts(msgspec.Struct, frozen=True):
         return "".join(item.text for item in self.compiled.examples[:number])
 
     def against(self, guided: Guided) -> TextParts:
-        """The same for the prompt with the negative text of guidance in the place of the positive one."""
+        """The same prompt with the negative text of guidance instead of the positive one."""
         other = msgspec.structs.replace(guided, text=guided.against)
         return msgspec.structs.replace(
             self, assembly=msgspec.structs.replace(self.assembly, guided=other, start=guided.start_against)
@@ -127,7 +127,7 @@ def _take(parts: TextParts, indices: Iterable[int], used: int, taken: list[int])
 
 
 def _examples(parts: TextParts, used: int) -> int:
-    """How many examples there is room for; pinned ones have theirs. The lines count as one text now."""
+    """The number of examples that fit; pinned ones have their room. The lines count as one text now."""
     if parts.pinned:
         return len(parts.compiled.examples)
     for index, example in enumerate(parts.compiled.examples):
@@ -189,7 +189,7 @@ def _parts(state: State) -> TextParts:
 
 
 def _check_message(state: State, config: SillyTrimmingConfig, parts: TextParts, filled: TextFill) -> None:
-    """Refuse to leave out what the user says now."""
+    """Refuse to leave out the user's current message."""
     lines = parts.history.lines
     newest = next((index for index, line in enumerate(lines) if line.utterance.source == "history"), None)
     if newest is not None and lines[newest].utterance.is_user and newest not in filled.lines:
@@ -198,7 +198,7 @@ def _check_message(state: State, config: SillyTrimmingConfig, parts: TextParts, 
 
 
 def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
-    """The prompt from top to bottom; what is not in it disabled, in its place."""
+    """The prompt from top to bottom; blocks that did not fit are disabled in their positions."""
     compiled, history = parts.compiled, parts.history
     yield _block(
         "system", compiled.story, "story_string", Origin(OriginAsset.PRESET, "story_string"), pieces=compiled.pieces
@@ -227,7 +227,7 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
 
 
 def _chat(parts: TextParts, filled: TextFill) -> Iterator[Block]:
-    """The lines, oldest first, and behind the newest what opens the reply. Without a line there is no opening."""
+    """The lines, oldest first, and after the newest the reply's opening. Without a line there is no opening."""
     lines, aligned = parts.history.lines, parts.history.alignment if filled.aligned else None
     newest, guided = min(filled.lines, default=None), _guided_line(parts, filled)
     if aligned is not None:
@@ -245,7 +245,7 @@ def _chat(parts: TextParts, filled: TextFill) -> Iterator[Block]:
 
 
 def _guided_line(parts: TextParts, filled: TextFill) -> int | None:
-    """The line that the text of guidance stands before, by its place; the message of alignment is behind the last."""
+    """The index of the line that guidance precedes; the message of alignment comes after the last."""
     guided = parts.assembly.guided
     if guided is None or not guided.text:
         return None
@@ -292,7 +292,7 @@ def _line(line: TextLine, text: str, *, enabled: bool = True, removable: bool = 
 
 
 def _block(role: str, content: str, slot: str, origin: Origin | None, **fields: Any) -> Block:
-    """A block that stays where it is; ``fields`` say what else it is."""
+    """A block at a fixed position; ``fields`` are its further fields."""
     facts = FrozenDict({"source": fields.pop("source", slot)})
     options = {"group": "system", "removable": False, **fields}
     return Block(role=role, content=content, slot=slot, origin=origin, metadata=facts, **options)
@@ -302,7 +302,7 @@ _BREAKS: Final = re.compile(r"\n+")
 
 
 def _cleaned(blocks: Iterable[Block], *, collapse: bool) -> list[Block]:
-    """Blocks as they are sent: without carriage returns, empty ones gone; with ``collapse`` line breaks in a row as one."""
+    """Blocks as sent: without carriage returns and empty blocks; with ``collapse`` consecutive line breaks are one."""
     cleaned: list[Block] = []
     end = ""
     for block in blocks:

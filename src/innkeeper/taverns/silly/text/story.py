@@ -1,4 +1,4 @@
-"""Steps ``entries``, ``pinned_groups`` and ``compilation`` of text prompts: what stands before the history.
+"""Steps ``entries``, ``pinned_groups`` and ``compilation`` of text prompts: the texts before the history.
 
 ``entries`` reads the context template, which stands in the place of a prompt order, and stops the build at one that
 cannot be read; ``pinned_groups`` collects the template's fields; ``compilation`` writes the examples (as blocks under
@@ -31,7 +31,7 @@ from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, STORY_TEXTS,
 
 
 def settings_of(scene: Scene) -> TextSettings:
-    """What text completion adds to the inputs. Raises `UsageError` in a chat build."""
+    """The text completion settings of the inputs. Raises `UsageError` in a chat build."""
     if scene.inputs.text is None:
         raise UsageError("text completion's steps need dialect 'text'", hint="set dialect='text' in the request")
     return scene.inputs.text
@@ -90,7 +90,7 @@ def _system(scene: Scene, text: TextSettings) -> str:
 
 
 def post_history(scene: Scene) -> str:
-    """What stands behind the history: the system prompt's text for that (without the card's fields), or the card's."""
+    """The text after the history: that of the system prompt (without the card's fields), or the card's."""
     prompt, card = settings_of(scene).sysprompt, scene.texts.jailbreak
     if prompt.enabled is False:
         return ""
@@ -176,7 +176,7 @@ def _plain(index: int, block: Piece, heading: str) -> Example:
 
 
 def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], heading: str) -> Iterator[Example]:
-    """A heading and its lines, for each block in which somebody speaks."""
+    """A heading and its lines, for each block with a speaker."""
     for index, block in enumerate(blocks):
         turns = turns_of(scene, block.text)
         if turns and heading:
@@ -187,7 +187,7 @@ def _instructed(scene: Scene, instruct: InstructMode, blocks: list[Piece], headi
 
 
 STORY_KEY: Final = "__STORY_STRING__"
-"""Where the story string sorts among the texts of a depth."""
+"""The key by which the story string is sorted among the texts of a depth."""
 
 
 class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +200,7 @@ class TextCompiled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _run_compilation(state: State, _config: NoConfig) -> None:
-    """Render what stands before the history."""
+    """Render the texts before the history."""
     scene, injections, lore = scene_of(state), state.scratch[INJECTIONS], state.scratch[LORE_TEXTS]
     texts = state.scratch[STORY_TEXTS]
     context, instruct = settings_of(scene).context, instruct_of(scene)
@@ -224,7 +224,7 @@ def _run_compilation(state: State, _config: NoConfig) -> None:
 
 
 def _by_origin(story: str, texts: Iterable[Pieces]) -> Pieces:
-    """The story by origin: a text that stands in it once is what it is, longer ones first; the rest is the template's."""
+    """The story by origin: a text that occurs in it once has its own, longer ones first; the rest is the template's."""
     template = Origin(OriginAsset.PRESET, "story_string")
     ranges: dict[int, tuple[int, Pieces]] = {}
     for text, pieces in sorted(
@@ -267,7 +267,7 @@ TEXT_COMPILATION: Final = Step("compilation", _run_compilation, NoConfig)
 
 _NAME: Final = re.compile(r"\{\{name\}\}", re.IGNORECASE)
 NOBODY: Final = "System"
-"""What ``{{name}}`` is where nobody speaks."""
+"""The value of ``{{name}}`` without a speaker."""
 
 
 class SequenceTurn(StrEnum):
@@ -307,7 +307,7 @@ class InstructMode(msgspec.Struct, frozen=True):
 
     @property
     def joint(self) -> str:
-        """What stands between a sequence and the text: a line break when the template wraps."""
+        """The text between a sequence and the message: a line break when the template wraps."""
         return "\n" if self.template.wrap else ""
 
     def line(
@@ -330,7 +330,7 @@ class InstructMode(msgspec.Struct, frozen=True):
         return f"{sequence}{self.joint if sequence else ''}{named}"
 
     def example(self, role: str, name: str, text: str) -> str:
-        """A line of an example: users are named unless names are off. To sequences, whoever else speaks is the character."""
+        """A line of an example: the user has a name unless names are off. For sequences, any other speaker is the character."""
         names = self.template.names_behavior
         named = names is InstructNames.ALWAYS or (names is InstructNames.FORCE and (self.group or role == "user"))
         line = f"{name}: {text}" if named else text
@@ -341,7 +341,7 @@ class InstructMode(msgspec.Struct, frozen=True):
         return self._around(self._sequence(role, SequenceTurn.MIDDLE), line, suffix, speaker)
 
     def reply(self, role: str, name: str, bias: str, *, quiet: bool) -> str:
-        """The opening of the reply. ``quiet`` is one that is nobody's."""
+        """The opening of the reply. ``quiet`` is one without a speaker."""
         form = self.template
         if role == "user":
             sequence = form.last_input_sequence or form.input_sequence
@@ -359,7 +359,7 @@ class InstructMode(msgspec.Struct, frozen=True):
         return text.rstrip() + ("" if named or not text.strip() else self.joint)
 
     def _blank_before(self, sequence: str) -> str:
-        """The blank at the end of other replies' sequence, before a name, where the one that opens this reply ends in none."""
+        """The blank before a name that other replies' sequence ends in, if the one that opens this reply has none."""
         blank = self.template.output_sequence[-1:]
         return blank if blank.isspace() and not sequence[-1:].isspace() else ""
 
