@@ -180,7 +180,6 @@ def _message(text: str) -> Iterator[Block]:
 
 
 PIPELINE: Final = Pipeline(Step("plan_assembly", _assemble, NoConfig)).append(TRIMMING, strategy="chat_window")
-"""The steps in order."""
 
 TAVERN: Final = Tavern(
     name="template",

@@ -10,4 +10,3 @@ from innkeeper.budget.strategies.stepped import Stepped
 from innkeeper.budget.strategies.strategy import Strategies
 
 STRATEGIES: Final = Strategies(GroupOrder, Priority, Stepped, Fill, ChatWindow)
-"""The strategies by name."""

@@ -75,7 +75,6 @@ class Evaluation:
     ranges: list[MacroRange] | None = None
     """The list that records the output range of each macro of the text; not of those inside another's arguments or block."""
     evaluated: MacroTag | None = None
-    """The last evaluated tag."""
     macro: str = ""
     """The canonical name of that tag's macro, whatever alias was written; a variable's shorthand is its own."""
 

@@ -150,4 +150,3 @@ def _tag(verb: str, kind: str) -> type[_WriteTag]:
 TAGS: Final[tuple[type[_WriteTag], ...]] = tuple(
     _tag(verb, kind) for kind in _SCOPES for verb in ("set", "setdefault", "add", "inc", "dec", "delete")
 )
-"""All write tags."""

@@ -83,7 +83,6 @@ SMARTTAVERN: Final = MacroCompat(
 """The original's behaviour, for ``--profile smarttavern`` and parity."""
 
 FIXED: Final = MacroCompat()
-"""The default."""
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -55,7 +55,6 @@ class Scene:
     guidance_tokens: int = 0
     """Tokens that guidance takes from the window."""
     recall: Recall = NOTHING
-    """The injections of extensions."""
     scripts: Scripts | None = None
     """The regex scripts, where there are any that may run."""
     media: MediaRoom | None = None

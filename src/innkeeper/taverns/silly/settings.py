@@ -290,7 +290,6 @@ PROFILES: Final = MappingProxyType(
         ),
     }
 )
-"""Every profile by name."""
 
 
 def compat_of(profile: str | None) -> Quirks:

@@ -67,7 +67,6 @@ PROFILES: Final = MappingProxyType(
         "smarttavern": Compat(wide_books=False, chat_python=True, macros=SMARTTAVERN, lossy_merges=True),
     }
 )
-"""Every profile by name."""
 
 
 def compat_of(profile: str | None) -> Compat:

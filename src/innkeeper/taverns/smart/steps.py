@@ -110,7 +110,6 @@ _ASKED: Final = {ConditionRule.KEYS: "keys", ConditionRule.DISABLED: "enabled"}
 
 
 FRAMING: Final = Step("framing", _run_framing, NoConfig)
-"""Makes the prompt's frame."""
 
 
 VIEW: Final = "assistant_view"
@@ -277,7 +276,6 @@ def _origin(asset: str, source: dict[str, Any]) -> Origin:
 
 
 PLAN_ASSEMBLY: Final = Step("plan_assembly", _run_plan_assembly, NoConfig)
-"""Makes the plan."""
 
 
 def _run_trimming(state: State, config: TrimmingConfig) -> None:
@@ -295,11 +293,9 @@ def _run_trimming(state: State, config: TrimmingConfig) -> None:
 
 
 TRIMMING: Final = Step("trimming", _run_trimming, TrimmingConfig)
-"""Trims the plan."""
 
 
 PIPELINE: Final = Pipeline(PREPARE, IN_CHAT_STEP, FRAMING, REGEX_BEFORE, MACROS, REGEX_AFTER, PLAN_ASSEMBLY, TRIMMING)
-"""The steps in order."""
 
 TAVERN: Final = Tavern(
     name="smart",
@@ -308,7 +304,6 @@ TAVERN: Final = Tavern(
     summary="SmartTavern's prompts: entries by depth and order, conditions as macros, relative prompts, regex rules.",
     profiles=tuple(PROFILES),
 )
-"""The tavern."""
 
 build = TAVERN.build
 builder = TAVERN.builder

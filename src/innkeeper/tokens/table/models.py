@@ -127,7 +127,6 @@ FAMILIES: Final = (
     ),
     Family("unknown", (Way("heuristic:generic", PROFILES["generic"].error),)),
 )
-"""The families Innkeeper knows."""
 
 
 _DATA: Final = msgspec.json.decode(Path(__file__).with_name("models.json").read_bytes())

@@ -292,7 +292,6 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "legacy_inc": _helper("legacy_inc", _stepped(1), "legacy_inc(path)"),
     "legacy_dec": _helper("legacy_dec", _stepped(-1), "legacy_dec(path)"),
 }
-"""By name."""
 
 _DATETIME: Final = _type("datetime.datetime", stdlib.make(stdlib.KINDS["datetime"]), "datetime.datetime(2024, 1, 31)")
 _DATE: Final = _type("datetime.date", stdlib.make(stdlib.KINDS["date"]), "datetime.date(2024, 1, 31)")
