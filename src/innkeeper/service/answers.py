@@ -68,8 +68,8 @@ class Surface(NamedTuple):
     number: str = "x-request-id"
 
 
-Kept = Callable[[GenerationRequest, ModelResponse], Awaitable[None]]
-"""What is told of an answer that is whole."""
+OnFinished = Callable[[GenerationRequest, ModelResponse], Awaitable[None]]
+"""What is called with an answer that is whole."""
 
 
 class ActiveCompletion(NamedTuple):
@@ -154,7 +154,7 @@ class CompletionHandler:
         surface: Surface,
         *,
         changed: Callable[[GenerationRequest], Awaitable[GenerationRequest]] | None = None,
-        kept: Kept | None = None,
+        finished: OnFinished | None = None,
     ) -> Response:
         """Answer a request.
 
@@ -162,7 +162,7 @@ class CompletionHandler:
             web: the request as it came.
             surface: how it is read and answered.
             changed: what becomes of it before a model is asked.
-            kept: told of the answer when it is whole.
+            finished: called with the answer when it is whole.
         """
         try:
             asked = await _asked(web, surface)
@@ -170,10 +170,10 @@ class CompletionHandler:
             stop = Stop()
             if asked.stream:
                 running = await unless_gone(web.receive, self._begin(asked, web, stop), stop)
-                return self._stream(running, surface, asked, kept)
+                return self._stream(running, surface, asked, finished)
             running, whole = await unless_gone(web.receive, self._whole(asked, web, stop), stop)
-            if kept is not None:
-                await kept(asked, whole)
+            if finished is not None:
+                await finished(asked, whole)
             body = _written(surface.view, running, whole)
             headers = running.headers(surface)
             reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
@@ -227,7 +227,7 @@ class CompletionHandler:
         return running, running.fold.response()
 
     def _stream(
-        self, running: ActiveCompletion, surface: Surface, asked: GenerationRequest, kept: Kept | None
+        self, running: ActiveCompletion, surface: Surface, asked: GenerationRequest, finished: OnFinished | None
     ) -> Response:
         writer = _writer(surface.view, running.fold, include_usage=asked.include_usage)
 
@@ -236,8 +236,8 @@ class CompletionHandler:
             await running.events.aclose()
 
         async def done() -> None:
-            if kept is not None:
-                await kept(asked, writer.fold.response())
+            if finished is not None:
+                await finished(asked, writer.fold.response())
 
         return EventStream(_pieces(running, writer, done), running.headers(surface), running.stop, over)
 
@@ -299,7 +299,7 @@ async def _pieces(
                 if sent:
                     yield _joined(sent)
         last = writer.end()
-        last = _told(last, running) if running.explain else last
+        last = _end_explained(last, running) if running.explain else last
         await done()
     except InnkeeperError as error:
         failed = facts_of(error)
@@ -408,20 +408,20 @@ def _header(notes: tuple[Note, ...]) -> str:
 
 def _explained(body: Mapping[str, Any], running: ActiveCompletion) -> dict[str, Any]:
     sent = running.answer.sent
-    told = {
+    facts = {
         "notes": [*body.get("innkeeper", {}).get("notes", ()), *(note.message for note in running.answer.notes)],
         "body": None if sent is None else sent.body,
         "body_sha256": None if sent is None else sent.sha256,
     }
-    return {**body, "innkeeper": told}
+    return {**body, "innkeeper": facts}
 
 
-def _told(events: list[ServerEvent], running: ActiveCompletion) -> list[ServerEvent]:
+def _end_explained(events: list[ServerEvent], running: ActiveCompletion) -> list[ServerEvent]:
     """The end of a stream, its last object explained: the response where it has one."""
     at = next((at for at in reversed(range(len(events))) if isinstance(events[at].data, Mapping)), None)
     last = {} if at is None else events[at].data
     if at is None or not isinstance(last, Mapping):
         return events
     inner = last.get("response")
-    told = {**last, "response": _explained(inner, running)} if isinstance(inner, Mapping) else _explained(last, running)
-    return [*events[:at], events[at]._replace(data=told), *events[at + 1 :]]
+    data = {**last, "response": _explained(inner, running)} if isinstance(inner, Mapping) else _explained(last, running)
+    return [*events[:at], events[at]._replace(data=data), *events[at + 1 :]]

@@ -115,7 +115,7 @@ def _stop(server: Any, app: Starlette) -> None:
 def listen(settings: Settings) -> socket.socket:
     """The socket at the settings' address, bound. Raises `ConfigError` where that cannot be."""
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(
+        family, kind, protocol, _, address = socket.getaddrinfo(
             settings.host.strip("[]"),
             settings.port,
             type=socket.SOCK_STREAM,
@@ -128,7 +128,7 @@ def listen(settings: Settings) -> socket.socket:
         raise _no_door(settings, error) from error
     try:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        door.bind(place)
+        door.bind(address)
         door.listen(MAX_CONNECTIONS)
     except OSError as error:
         door.close()
@@ -226,15 +226,15 @@ def create_app(
     metrics, readiness = ServiceMetrics(gate), Readiness()
     readiness.checks["workers"] = pool.is_ready
     prompts = PromptSurface(checked, pool, models, folders)
-    kept = LibrarySurfaces(checked, prompts.models, prompts.local)
-    model_routes = ModelRoutes(kept.models, response_store(checked))
+    surfaces = LibrarySurfaces(checked, prompts.models, prompts.local)
+    model_routes = ModelRoutes(surfaces.models, response_store(checked))
     runs = Runs(checked, prompts.local)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         pool.open()
         try:
-            async with prompts.followed(), kept.served(), grpc_served(runs, checked, gate, grpc_ready):
+            async with prompts.followed(), surfaces.served(), grpc_served(runs, checked, gate, grpc_ready):
                 yield
                 readiness.stopping = True
         finally:
@@ -247,12 +247,12 @@ def create_app(
 
     gate.observers = (log_call, metrics.observe, *spans())
     tables = [health_pages(readiness, metrics), gateway_pages(gateway, pool), *model_routes.tables(), prompts.pages()]
-    others = chain([gateway_description(gateway.state), RUN], kept.descriptions())
+    others = chain([gateway_description(gateway.state), RUN], surfaces.descriptions())
     app = guarded_application(
         [
             *described_routes(tables, others, keyed=bool(checked.keys)),
             gateway_socket(gateway, gate, pool),
-            *kept.routes(),
+            *surfaces.routes(),
             connect_mount(runs, checked),
             *(() if inspector is None else inspector.routes),
         ],

@@ -72,16 +72,16 @@ def call_api(  # noqa: PLR0913 - the original's signature
     sent = key_headers(headers or {}, os.environ)
     query: dict[str, Any] = {"params": payload} if method.upper() == "GET" else {"json": payload or {}}
     if files:
-        query = {"data": payload or {}, "files": _kept(files)}
-    for place in NAMESPACES if namespace is None else (namespace,):
-        url = f"{base}/api/{quote(place)}/{quote(path)}"
+        query = {"data": payload or {}, "files": _read_files(files)}
+    for namespace_name in NAMESPACES if namespace is None else (namespace,):
+        url = f"{base}/api/{quote(namespace_name)}/{quote(path)}"
         status, body = exchange(method.upper(), url, sent, timeout=timeout, **query)
         if status != _NOT_FOUND:
             break
     return _filled(status, body)
 
 
-def _kept(files: Mapping[str, Any]) -> dict[str, Any]:
+def _read_files(files: Mapping[str, Any]) -> dict[str, Any]:
     """The files as they can be sent to one namespace after the other: open ones are read."""
     return {name: file.read() if hasattr(file, "read") else file for name, file in files.items()}
 

@@ -11,18 +11,18 @@ import pytest
 
 from innkeeper.cli.app.root import main
 from innkeeper.service.inspector import server
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[Desk]:
+def served(monkeypatch: pytest.MonkeyPatch) -> list[WorkspaceSession]:
     """The workspaces that would be served, and nothing is."""
-    desks: list[Desk] = []
+    desks: list[WorkspaceSession] = []
 
-    def serve(desk: Desk, ready: Callable[[str], None], **_: Any) -> None:
+    def serve(desk: WorkspaceSession, ready: Callable[[str], None], **_: Any) -> None:
         desks.append(desk)
         ready("http://here/inspector/?token=1")
 
@@ -30,7 +30,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Desk]:
     return desks
 
 
-def test_without_words_it_opens_the_example(served: list[Desk], capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_words_it_opens_the_example(served: list[WorkspaceSession], capsys: pytest.CaptureFixture[str]) -> None:
     """Which nobody can write to, and in which there is something to see."""
     assert main(["inspect", "--no-browser"]) == 0
     assert "http://here/inspector/?token=1" in capsys.readouterr().out
@@ -40,7 +40,7 @@ def test_without_words_it_opens_the_example(served: list[Desk], capsys: pytest.C
     assert (desk.folder, bool(desk.settings["message"])) == (None, True)
 
 
-def test_files_are_used_all_of_them(served: list[Desk], capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_are_used_all_of_them(served: list[WorkspaceSession], capsys: pytest.CaptureFixture[str]) -> None:
     """Each is saved where it lies; programs are told the address as JSON."""
     names = [str(EXAMPLES / name) for name in ("wenna.png", "larks.lorebook.json")]
     assert main(["inspect", "--no-browser", "--json", *names]) == 0
@@ -51,7 +51,9 @@ def test_files_are_used_all_of_them(served: list[Desk], capsys: pytest.CaptureFi
     assert desk.folder == EXAMPLES.resolve()
 
 
-def test_a_folder_goes_alone(served: list[Desk], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_goes_alone(
+    served: list[WorkspaceSession], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its files are saved in it; beside files it is refused, as is one that is not there."""
     (tmp_path / "card.json").write_bytes((EXAMPLES / "tobin.json").read_bytes())
     assert main(["inspect", "--no-browser", str(tmp_path)]) == 0
@@ -61,7 +63,9 @@ def test_a_folder_goes_alone(served: list[Desk], tmp_path: Path, capsys: pytest.
     assert main(["inspect", "--no-browser", str(tmp_path / "none.json")]) == 69
 
 
-def test_a_browser_is_opened_unless_told_otherwise(served: list[Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_is_opened_unless_told_otherwise(
+    served: list[WorkspaceSession], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At the address that opens once."""
     opened: list[str] = []
     monkeypatch.setattr("innkeeper.cli.app.inspect._show", opened.append)

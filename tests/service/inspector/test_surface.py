@@ -8,16 +8,16 @@ from collections.abc import Iterator
 import pytest
 from starlette.routing import Route
 
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
-from innkeeper.service.inspector.library.room import LibraryRoom
+from innkeeper.service.inspector.library.library_access import LibraryAccess
 from tests.service.inspector.opened import EXAMPLES, Browser, answer_of, browser_of, desk_of, example_desk
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser at the packaged example, with what comes with Innkeeper for a library."""
-    room = LibraryRoom(str(tmp_path_factory.mktemp("library") / "none.db"))
+    room = LibraryAccess(str(tmp_path_factory.mktemp("library") / "none.db"))
     with browser_of(example_desk(), room) as browser:
         yield browser
 
@@ -146,6 +146,6 @@ def test_the_prompt_is_built_before_anybody_asks() -> None:
 
         async def close(self) -> None: ...
 
-    with browser_of(Desk("test", (), engines=lambda _: Recording())) as browser:
+    with browser_of(WorkspaceSession("test", (), engines=lambda _: Recording())) as browser:
         browser.get("/health")
     assert asked == ["inspection"]

@@ -11,7 +11,7 @@ from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.desk.desk import Desk
+    from innkeeper.service.inspector.desk.desk import WorkspaceSession
     from innkeeper.service.inspector.talking import InspectorTalk
 
 
@@ -33,7 +33,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
     """
     import json
 
-    from innkeeper.service.inspector.library.room import LibraryRoom
+    from innkeeper.service.inspector.library.library_access import LibraryAccess
     from innkeeper.service.inspector.server import serve_inspector
 
     def ready(address: str) -> None:
@@ -45,7 +45,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
             _show(address)
 
     talk = _talk()
-    serve_inspector(open_desk(files, talk), ready, port=port, talk=talk, library_room=LibraryRoom())
+    serve_inspector(open_desk(files, talk), ready, port=port, talk=talk, library_room=LibraryAccess())
 
 
 def _show(address: str) -> None:
@@ -56,12 +56,12 @@ def _show(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def open_desk(files: tuple[Path, ...], talk: InspectorTalk | None) -> Desk:
+def open_desk(files: tuple[Path, ...], talk: InspectorTalk | None) -> WorkspaceSession:
     """The workspace of files, of a folder, or of the packaged example. Raises `UsageError`, `UnavailableError`, `LimitError`."""
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
-    from innkeeper.service.inspector.desk.desk import Desk, WorkspaceOptions
+    from innkeeper.service.inspector.desk.desk import WorkspaceOptions, WorkspaceSession
     from innkeeper.service.inspector.workspace.opening import read_files, read_folder
 
     routes = () if talk is None else talk.routes
@@ -69,15 +69,15 @@ def open_desk(files: tuple[Path, ...], talk: InspectorTalk | None) -> Desk:
     options = WorkspaceOptions(now=now, talk=talk is not None, routes=routes, library=True)
     if not files:
         options = options._replace(now=TIME, settings={"message": QUESTION})
-        return Desk("Skerrow", read_folder(examples_dir(), writable=False), options)
+        return WorkspaceSession("Skerrow", read_folder(examples_dir(), writable=False), options)
     folders = [path for path in files if path.is_dir()]
     if folders and len(files) > 1:
         raise UsageError("a folder goes alone", hint="name one folder, or files")
     if folders:
         folder = folders[0].resolve()
-        return Desk(folder.name, read_folder(folder), options._replace(folder=folder))
+        return WorkspaceSession(folder.name, read_folder(folder), options._replace(folder=folder))
     read = read_files(files)
-    return Desk(files[0].stem, read, options._replace(every=True, folder=files[0].resolve().parent))
+    return WorkspaceSession(files[0].stem, read, options._replace(every=True, folder=files[0].resolve().parent))
 
 
 def _talk() -> InspectorTalk | None:

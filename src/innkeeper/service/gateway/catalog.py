@@ -142,9 +142,14 @@ def _plain_address(text: str) -> str:
 def _files(folder: Path, main: str) -> Iterator[Path]:
     if folder.is_symlink() or not folder.is_dir():
         return
-    for place in sorted(folder.iterdir(), key=lambda path: path.name):
-        path = place / main
-        if not place.name.startswith(".") and not place.is_symlink() and not path.is_symlink() and path.is_file():
+    for subfolder in sorted(folder.iterdir(), key=lambda path: path.name):
+        path = subfolder / main
+        if (
+            not subfolder.name.startswith(".")
+            and not subfolder.is_symlink()
+            and not path.is_symlink()
+            and path.is_file()
+        ):
             yield path
 
 

@@ -63,7 +63,9 @@ def _call(gateway: Gateway, function: Any, params: Any, most: BuildLimits | None
         if not isinstance(function, str) or "." in function or "\\" in function:
             return _result(function, b"false", b"error", b'"FUNCTION_PATH_FORMAT"')
         name = function.strip("/")
-        path = next((place + name for place in _NAMESPACES if place + name in gateway.state.operations), None)
+        path = next(
+            (namespace + name for namespace in _NAMESPACES if namespace + name in gateway.state.operations), None
+        )
         if path is None:
             return _result(function, b"false", b"error", b'"NOT_FOUND"')
     except UnwritableError as error:

@@ -111,9 +111,9 @@ def _problem(name: str, value: Any, kind: Any) -> Problem | None:
     text, path = (parts["text"], name + (parts["path"] or "")) if parts else ("", name)
     quoted = re.findall(r"`([^`]*)`", text)
     if text.startswith("Expected"):
-        wanted = " or ".join(_WORDS.get(word, word) for word in quoted[0].split(" | ") if word != "null")
-        hint = f"give {wanted}" + (", or leave it out" if "null" in quoted[0] else "")
-        return Problem(path, f"{path} must be {wanted}, not {_WORDS.get(quoted[1], quoted[1])}", hint)
+        expected = " or ".join(_WORDS.get(word, word) for word in quoted[0].split(" | ") if word != "null")
+        hint = f"give {expected}" + (", or leave it out" if "null" in quoted[0] else "")
+        return Problem(path, f"{path} must be {expected}, not {_WORDS.get(quoted[1], quoted[1])}", hint)
     if text.startswith("Object missing"):
         return Problem(f"{path}.{quoted[0]}", f"{path}.{quoted[0]} is missing", f"add {quoted[0]!r}")
     values = ", ".join(_values(kind, path.rpartition(".")[2]))

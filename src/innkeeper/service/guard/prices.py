@@ -33,14 +33,14 @@ def read_prices(texts: Iterable[str]) -> tuple[RoutePrice, ...]:
 def _read(text: str) -> RoutePrice:
     pattern, _, numbers = text.rpartition("=")
     try:
-        given, made = (float(number) for number in numbers.split(","))
+        read, written = (float(number) for number in numbers.split(","))
     except ValueError:
-        given = made = -1.0
-    if not pattern or not (isfinite(given) and isfinite(made)) or min(given, made) < 0:
+        read = written = -1.0
+    if not pattern or not (isfinite(read) and isfinite(written)) or min(read, written) < 0:
         raise ConfigError(
             f"{text!r:.80} is no price", hint="write it like NAME=1.25,10: for a million tokens in and out"
         )
-    return RoutePrice(pattern, given, made)
+    return RoutePrice(pattern, read, written)
 
 
 def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice]) -> float:

@@ -20,7 +20,7 @@ API: Final = "/v1/inspector/"
 
 BYTES: Final = "application/octet-stream"
 
-_PLACES: Final = {"id": "the id of a file", "name": "the name of a template"}
+_PATH_WORDS: Final = {"id": "the id of a file", "name": "the name of a template"}
 _REF: Final = "#/components/schemas/{name}"
 
 
@@ -54,7 +54,7 @@ def _described(path: str, summary: str, reply: Any, body: Any, query: Mapping[st
         "responses": {"200": {"description": "What was asked for.", "content": _content(reply)}, **errors("Failure")},
     }
     names = re.findall(r"{(\w+)", path)
-    parameters = [parameter(name, _PLACES[name]) for name in names]
+    parameters = [parameter(name, _PATH_WORDS[name]) for name in names]
     parameters += [parameter(name, words, "query") for name, words in query.items()]
     if parameters:
         described["parameters"] = parameters

@@ -19,7 +19,7 @@ from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.once import decode
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from innkeeper.service.inspector.desk.frames import EngineCall
 from innkeeper.service.inspector.views.exchanges import LiveFailure
 from innkeeper.service.inspector.views.workspace import problem_of
@@ -46,7 +46,7 @@ class _Incoming(msgspec.Struct, frozen=True):
 class Live:
     """One connection, which was accepted."""
 
-    def __init__(self, socket: WebSocket, desk: Desk) -> None:
+    def __init__(self, socket: WebSocket, desk: WorkspaceSession) -> None:
         self._socket, self._desk = socket, desk
         self._name = random_bytes(8).hex()
         self._edits: list[bytes] = []

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.app import address, library, listen, server_config
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from innkeeper.service.inspector.surface import PAGE, Inspector
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.library.room import LibraryRoom
+    from innkeeper.service.inspector.library.library_access import LibraryAccess
     from innkeeper.service.inspector.talking import InspectorTalk
 
 
@@ -23,12 +23,12 @@ _HOST: Final = "127.0.0.1"
 
 
 def serve_inspector(
-    desk: Desk,
+    desk: WorkspaceSession,
     ready: Callable[[str], None],
     *,
     port: int = 0,
     talk: InspectorTalk | None = None,
-    library_room: LibraryRoom | None = None,
+    library_room: LibraryAccess | None = None,
 ) -> None:
     """Serve one workspace on this machine until told to stop (SIGTERM, Ctrl-C).
 

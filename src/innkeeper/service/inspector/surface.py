@@ -25,8 +25,8 @@ from innkeeper.service.guard.guard import HEADERS, response
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.inspector.access import Access, Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, BYTES, REPLAY, api_page, document_bytes
-from innkeeper.service.inspector.desk.desk import Desk
-from innkeeper.service.inspector.desk.desks import Desks
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
+from innkeeper.service.inspector.desk.desks import WorkspaceSessions
 from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.library.routes import LibraryPages
 from innkeeper.service.inspector.live import Live
@@ -38,7 +38,7 @@ from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.library.room import LibraryRoom
+    from innkeeper.service.inspector.library.library_access import LibraryAccess
     from innkeeper.service.inspector.talking import InspectorTalk
 
 
@@ -59,22 +59,22 @@ class Inspector:
         desk: the workspace.
         access: who may look at it.
         talk: what answers prompts; None: nothing does.
-        library: the library; None: that room is not there.
+        library: the library; None: its pages are not there.
         another: opens the workspace anew, for one more key; None: all who may look share one.
         settings: the limits and keys of an application of its own; those of a service count where it is among its pages.
     """
 
     def __init__(
         self,
-        desk: Desk,
+        desk: WorkspaceSession,
         access: Access,
         talk: InspectorTalk | None = None,
-        library: LibraryRoom | None = None,
+        library: LibraryAccess | None = None,
         *,
-        another: Callable[[], Desk] | None = None,
+        another: Callable[[], WorkspaceSession] | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self.desks, self.access, self._talk = Desks(desk, another), access, talk
+        self.desks, self.access, self._talk = WorkspaceSessions(desk, another), access, talk
         self._library = None if library is None else LibraryPages(library)
         self.table = self._table()
         self.routes = [*self.table.routes(), WebSocketRoute(API + "live", self._socket)]
@@ -221,7 +221,7 @@ class Inspector:
 
     # --------------------------------------------------------------------------------------------------------------- API
 
-    async def _desk(self, web: Request) -> Desk:
+    async def _desk(self, web: Request) -> WorkspaceSession:
         """The workspace of whoever asks. Raises `LimitError` where there is no room for it."""
         return await self.desks.of(web.state.visitor.name)
 

@@ -18,7 +18,7 @@ from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from innkeeper.service.inspector.desk.frames import EngineCall
 from innkeeper.service.inspector.inspection.planning import AnswerText, Sending
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
@@ -48,7 +48,7 @@ class InspectorTalk:
         """Let all connections and models go."""
         await self._models.close()
 
-    async def answer(self, desk: Desk, body: bytes, _: Any = None) -> Response:
+    async def answer(self, desk: WorkspaceSession, body: bytes, _: Any = None) -> Response:
         """The answer as server-sent events: deltas of text, then the whole with its plan, or an error.
 
         Raises what building and asking raise, before anything is sent.
@@ -76,7 +76,7 @@ def _request(prompt: Sending, route: str) -> GenerationRequest:
     )
 
 
-async def _events(made: ModelAnswer, prompt: Sending, desk: Desk) -> AsyncIterator[bytes]:
+async def _events(made: ModelAnswer, prompt: Sending, desk: WorkspaceSession) -> AsyncIterator[bytes]:
     """The events of an answer, trimmed as the tavern keeps it.
 
     The model is stopped where somebody else begins to speak, and when nobody takes the events any more.
@@ -105,7 +105,7 @@ def _delta(text: str) -> bytes:
     return ServerEvent(msgspec.to_builtins(TalkDelta(text)), "delta").encode()
 
 
-async def _finished(reply: ReplyStream, prompt: Sending, desk: Desk) -> str | ProblemView | None:
+async def _finished(reply: ReplyStream, prompt: Sending, desk: WorkspaceSession) -> str | ProblemView | None:
     """Return the answer after the workspace's scripts, which its process runs: None without scripts, else what went wrong."""
     if not (prompt.rules.scripts and reply.raw):
         return None

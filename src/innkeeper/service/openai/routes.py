@@ -154,17 +154,17 @@ class _Stored:
             echo = FrozenDict({**asked.echo, "store": asked.store is not False})
             return msgspec.structs.replace(asked, messages=(*top, *before, *mine), echo=echo)
 
-        async def kept(asked: GenerationRequest, response: ModelResponse) -> None:
+        async def store(asked: GenerationRequest, response: ModelResponse) -> None:
             if asked.store is not False:  # a raw one is the provider's to keep
                 conversation = (*before, *mine, *response_messages(response))
-                given = tuple([message.to_dict() for message in mine])
+                sent = tuple([message.to_dict() for message in mine])
                 await self._store.put(
                     owner,
                     response.id,
-                    StoredResponse(response=response.to_dict(), input=given, conversation=conversation),
+                    StoredResponse(response=response.to_dict(), input=sent, conversation=conversation),
                 )
 
-        return await self._answering.reply(web, _RESPONSES, changed=changed, kept=kept)
+        return await self._answering.reply(web, _RESPONSES, changed=changed, finished=store)
 
     async def _before(self, owner: str, response_id: str) -> tuple[Any, ...]:
         try:
@@ -174,15 +174,15 @@ class _Stored:
             raise missing from error
 
     async def get(self, web: WebRequest) -> Response:
-        return json_response((await self._store.get(*_place(web))).response)
+        return json_response((await self._store.get(*_key(web))).response)
 
     async def delete(self, web: WebRequest) -> Response:
-        owner, response_id = _place(web)
+        owner, response_id = _key(web)
         await self._store.delete(owner, response_id)
         return json_response({"id": response_id, "object": "response", "deleted": True})
 
     async def cancel(self, web: WebRequest) -> Response:
-        owner, response_id = _place(web)
+        owner, response_id = _key(web)
         cancelled = self._answering.cancel(owner, response_id)
         if cancelled is not None:
             return json_response(cancelled.to_dict())
@@ -192,12 +192,12 @@ class _Stored:
         )
 
     async def items(self, web: WebRequest) -> Response:
-        owner, response_id = _place(web)
-        found = (await self._store.get(owner, response_id)).input
-        items = [{"type": "message", "id": f"{response_id}_in_{at}", **thaw(item)} for at, item in enumerate(found)]
+        owner, response_id = _key(web)
+        messages = (await self._store.get(owner, response_id)).input
+        items = [{"type": "message", "id": f"{response_id}_in_{at}", **thaw(item)} for at, item in enumerate(messages)]
         ends = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else EMPTY
         return json_response({"object": "list", "data": items, "has_more": False, **ends})
 
 
-def _place(web: WebRequest) -> tuple[str, str]:
+def _key(web: WebRequest) -> tuple[str, str]:
     return ticket_of(web).owner, web.path_params["response_id"]

@@ -81,29 +81,29 @@ class MemoryResponses:
 
     def __init__(self, most: int = MAX_STORED, volume: int = MAX_STORED_BYTES) -> None:
         self._most, self._volume = most, volume
-        self._kept: OrderedDict[tuple[str, str], tuple[StoredResponse, int]] = OrderedDict()
+        self._stored: OrderedDict[tuple[str, str], tuple[StoredResponse, int]] = OrderedDict()
         self._size = 0
 
     async def put(self, owner: str, response_id: str, stored: StoredResponse) -> None:
         """Keep a response."""
         size = stored.size
-        self._kept[owner, response_id] = stored, size
+        self._stored[owner, response_id] = stored, size
         self._size += size
-        while len(self._kept) > self._most or (self._size > self._volume and self._kept):
-            _, (_, gone) = self._kept.popitem(last=False)
+        while len(self._stored) > self._most or (self._size > self._volume and self._stored):
+            _, (_, gone) = self._stored.popitem(last=False)
             self._size -= gone
 
     async def get(self, owner: str, response_id: str) -> StoredResponse:
         """A response. Raises `ResponseMissingError`."""
-        found = self._kept.get((owner, response_id))
-        if found is None:
+        stored = self._stored.get((owner, response_id))
+        if stored is None:
             raise ResponseMissingError(response_id)
-        return found[0]
+        return stored[0]
 
     async def delete(self, owner: str, response_id: str) -> None:
         """Forget a response. Raises `ResponseMissingError`."""
         await self.get(owner, response_id)
-        _, size = self._kept.pop((owner, response_id))
+        _, size = self._stored.pop((owner, response_id))
         self._size -= size
 
     async def close(self) -> None:
@@ -126,10 +126,10 @@ class DatabaseResponses:
 
     async def get(self, owner: str, response_id: str) -> StoredResponse:
         """A response. Raises `ResponseMissingError`, `DatabaseError`."""
-        found = await asyncio.to_thread(self._rows.get, owner, response_id)
-        if found is None:
+        stored = await asyncio.to_thread(self._rows.get, owner, response_id)
+        if stored is None:
             raise ResponseMissingError(response_id)
-        facts = parse_json(found, asset="stored_responses")
+        facts = parse_json(stored, asset="stored_responses")
         return StoredResponse(
             response=facts["response"],
             input=tuple(facts["input"]),

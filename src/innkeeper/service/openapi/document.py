@@ -111,8 +111,8 @@ def errors(name: str | None) -> dict[str, Any]:
     if name is None:
         return {}
     content = {"application/json": {"schema": named(name)}}
-    told = {status: {"description": words, "content": content} for status, words in _WORDS.items()}
-    return {**told, "default": {"description": "any other error", "content": content}}
+    replies = {status: {"description": words, "content": content} for status, words in _WORDS.items()}
+    return {**replies, "default": {"description": "any other error", "content": content}}
 
 
 def named(name: str) -> dict[str, Any]:

@@ -80,14 +80,14 @@ def count(state: AppState, asked: Mapping[str, Any], ports: Ports) -> dict[str, 
     from innkeeper.tokens import default_counter
 
     counter, model = default_counter(), _text(asked, "model")
-    told = counter.describe(model)
+    facts = counter.describe(model)
     if isinstance(asked.get("text"), str):
-        return {**told, "tokens": counter.count(asked["text"], model)}
+        return {**facts, "tokens": counter.count(asked["text"], model)}
     if not isinstance(asked.get("messages"), list):
         raise UsageError("there is nothing to count", hint="send text, messages, a request, or a profile and messages")
     messages, framing = messages_of(asked["messages"]), framing_of(_text(asked, "dialect"))
     each = [framing.count_message(message, counter, model) for message in messages]
-    return {**told, "tokens": framing.count_messages(messages, counter, model), "each": each}
+    return {**facts, "tokens": framing.count_messages(messages, counter, model), "each": each}
 
 
 Operation = Callable[["AppState", Mapping[str, Any], "Ports"], dict[str, Any]]
@@ -238,8 +238,8 @@ def _changes(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> list[
     one, other = ([to_json(message) for message in messages] for messages in (first, second))
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     return [
-        {"change": change, "at": [start, place], "a": first[start:end], "b": second[place:stop]}
-        for change, start, end, place, stop in matcher.get_opcodes()
+        {"change": change, "at": [start, other_start], "a": first[start:end], "b": second[other_start:stop]}
+        for change, start, end, other_start, stop in matcher.get_opcodes()
         if change != "equal"
     ]
 

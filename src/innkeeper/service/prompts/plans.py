@@ -22,7 +22,7 @@ class PlanNotFoundError(UnknownNameError):
         super().__init__("plan", number, hint="plans are kept for a while, for who asked")
 
 
-class KeptTurn(NamedTuple):
+class StoredTurn(NamedTuple):
     """A turn as a worker takes it, and the digest of its profile."""
 
     task: bytes
@@ -33,15 +33,15 @@ class PlanStore:
     """Turns by caller and number, bounded in bytes: those that nobody asks for are forgotten first."""
 
     def __init__(self, size: int = MAX_PLANS) -> None:
-        self._turns: Memo[tuple[str, str], KeptTurn] = Memo(items=1_000_000, size=size)
+        self._turns: Memo[tuple[str, str], StoredTurn] = Memo(items=1_000_000, size=size)
 
-    def put(self, caller: str, turn: KeptTurn) -> str:
+    def put(self, caller: str, turn: StoredTurn) -> str:
         """Keep a turn; its number is made of it, so that the same turn has the same one."""
         number = hashlib.sha256(b"\n".join((caller.encode(), turn.digest.encode(), turn.task))).hexdigest()[:32]
         self._turns.put((caller, number), turn, len(turn.task))
         return number
 
-    def get(self, caller: str, number: str) -> KeptTurn:
+    def get(self, caller: str, number: str) -> StoredTurn:
         """A turn of this caller. Raises `PlanNotFoundError`."""
         turn = self._turns.get((caller, number))
         if turn is None:

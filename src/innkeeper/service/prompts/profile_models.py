@@ -38,7 +38,7 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
 from innkeeper.prompt.once import convert, unpack
 from innkeeper.service.exchange import Request
 from innkeeper.service.processes.pool import Pool
-from innkeeper.service.prompts.plans import KeptTurn, PlanStore
+from innkeeper.service.prompts.plans import PlanStore, StoredTurn
 from innkeeper.service.prompts.stored_profiles import StoredFolders
 from innkeeper.service.prompts.tasks import (
     REPLIES,
@@ -150,7 +150,7 @@ class ProfileModels:
                 await self._kept(lambda: self._states.put(scope, StoredState(keys[-1], state, before)))
 
         await keep(made.state)
-        number = self.plans.put(caller, KeptTurn(packed, made.digest))
+        number = self.plans.put(caller, StoredTurn(packed, made.digest))
         sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
         answer = await self._routes.ask(route, sent, profile=request.model)
         headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}

@@ -31,7 +31,7 @@ class Spans:
         from opentelemetry import trace
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-        self._trace, self._propagator, self._is_given = trace, TraceContextTextMapPropagator(), provider is not None
+        self._trace, self._propagator, self._has_provider = trace, TraceContextTextMapPropagator(), provider is not None
         self._tracer = trace.get_tracer("innkeeper", __version__, tracer_provider=provider)
 
     def observe(self, record: CallRecord) -> None:
@@ -59,7 +59,7 @@ class Spans:
 
     def _is_heard(self) -> bool:
         """Whether an SDK is set up, so that spans go anywhere."""
-        return self._is_given or not isinstance(self._trace.get_tracer_provider(), self._trace.ProxyTracerProvider)
+        return self._has_provider or not isinstance(self._trace.get_tracer_provider(), self._trace.ProxyTracerProvider)
 
 
 def server_attributes(record: CallRecord) -> dict[str, Any]:

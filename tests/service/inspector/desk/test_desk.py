@@ -12,7 +12,7 @@ import pytest
 
 from innkeeper.service.errors import WorkerLostError
 from innkeeper.service.inspector.desk import desk as module
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.desk.process import EngineHere, EngineProcess
 from innkeeper.service.inspector.workspace.opening import read_folder
@@ -31,7 +31,7 @@ class Losing(EngineHere):
         self._opened = False
 
 
-def losing_desk(files: dict[str, Any]) -> tuple[Desk, Losing]:
+def losing_desk(files: dict[str, Any]) -> tuple[WorkspaceSession, Losing]:
     """A workspace and its engine."""
     engines: list[Losing] = []
 
@@ -40,7 +40,7 @@ def losing_desk(files: dict[str, Any]) -> tuple[Desk, Losing]:
         return engines[-1]
 
     given = [(name, json.dumps(data).encode(), None) for name, data in files.items()]
-    return Desk("t", given, module.WorkspaceOptions(every=True), engine), engines[0]
+    return WorkspaceSession("t", given, module.WorkspaceOptions(every=True), engine), engines[0]
 
 
 def edit(path: list[Any], value: Any = None, **more: Any) -> bytes:
@@ -48,7 +48,7 @@ def edit(path: list[Any], value: Any = None, **more: Any) -> bytes:
     return json.dumps({"file": "f1", "path": path, "value": value, **more}).encode()
 
 
-def document(desk: Desk) -> Any:
+def document(desk: WorkspaceSession) -> Any:
     """The first file as it is edited."""
     answer, body = asyncio.run(desk.ask(EngineCall("file", "f1")))
     assert answer.status == 200
@@ -134,7 +134,7 @@ def test_a_process_that_is_lost_is_started_again() -> None:
     """With its workspace; the call that it was lost with is told."""
 
     async def lose() -> None:
-        desk = Desk("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
+        desk = WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
         try:
             answer, body = await desk.ask(EngineCall("view"))
             assert answer.status == 200

@@ -11,8 +11,8 @@ import pytest
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.desk import desks as module
-from innkeeper.service.inspector.desk.desk import Desk
-from innkeeper.service.inspector.desk.desks import IDLE_SECONDS, Desks
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
+from innkeeper.service.inspector.desk.desks import IDLE_SECONDS, WorkspaceSessions
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import Browser, answer_of, desk_of
@@ -31,7 +31,7 @@ class Clock:
         return self.now
 
 
-class Ended(Desk):
+class Ended(WorkspaceSession):
     """A desk that knows how often it was ended."""
 
     ends = 0
@@ -41,7 +41,7 @@ class Ended(Desk):
         self.ends += 1
 
 
-def _another() -> Desk:
+def _another() -> WorkspaceSession:
     return Ended("test", [("card.json", CARD, None)], engines=lambda _: None)  # type: ignore[arg-type,return-value]
 
 
@@ -54,12 +54,12 @@ def test_each_key_has_its_own() -> None:
 
     async def work() -> None:
         own = _another()
-        desks = Desks(own, _another)
+        desks = WorkspaceSessions(own, _another)
         first, second = await desks.of("k1"), await desks.of("k2")
         assert len({id(own), id(first), id(second)}) == 3
         assert await desks.of("k1") is first
         assert await desks.of("") is own
-        assert await Desks(own).of("k1") is own
+        assert await WorkspaceSessions(own).of("k1") is own
         await desks.close()
         assert [desk.ends for desk in (own, first, second) if isinstance(desk, Ended)] == [1, 1, 1]
 
@@ -70,7 +70,7 @@ def test_who_comes_twice_at_once_has_one() -> None:
     """Two calls of one key while its workspace is opened."""
 
     async def work() -> None:
-        desks = Desks(_another(), _another)
+        desks = WorkspaceSessions(_another(), _another)
         first, second = await asyncio.gather(desks.of("k1"), desks.of("k1"))
         assert first is second
         await desks.close()
@@ -84,7 +84,7 @@ def test_there_are_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def work() -> None:
         clock = Clock()
-        desks = Desks(_another(), _another, clock)
+        desks = WorkspaceSessions(_another(), _another, clock)
         first, second = await desks.of("k1"), await desks.of("k2")
         with pytest.raises(LimitError, match="MAX_WORKSPACES"):
             await desks.of("k3")
@@ -106,7 +106,7 @@ def test_they_are_not_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WORKSPACE_BYTES", 2 * len(CARD) + 10)
 
     async def work() -> None:
-        desks = Desks(_another(), _another)
+        desks = WorkspaceSessions(_another(), _another)
         first = await desks.of("k1")
         with pytest.raises(LimitError, match="MAX_WORKSPACE_BYTES"):
             await first.add("b.json", b"{}" * 10)
@@ -124,7 +124,7 @@ def test_an_idle_one_rests() -> None:
 
     async def work() -> None:
         clock = Clock()
-        desks = Desks(_another(), _another, clock)
+        desks = WorkspaceSessions(_another(), _another, clock)
         idle, watched, left = [await desks.of(name) for name in ("idle", "watched", "left")]
         idle.note([b'{"file":"f1","path":["a"],"value":1}'], None)
         watched.live = 1

@@ -16,7 +16,7 @@ from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.once import once
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.library.room import LibraryRoom
+from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.settings import Keys, Settings
 from tests.service.inspector.opened import Browser, desk_of
@@ -100,7 +100,7 @@ KEY = "k1"
 def rooms(path: Path | str, grant: Grant | None = None) -> Iterator[Browser]:
     """A browser in the library's rooms; with a grant, as whoever brings the key `KEY`, which has it."""
     settings = Settings() if grant is None else Settings(keys=Keys(KEY, grants={KEY: grant}))
-    with Browser(Inspector(desk_of({}), Access(), None, LibraryRoom(str(path)), settings=settings)) as browser:
+    with Browser(Inspector(desk_of({}), Access(), None, LibraryAccess(str(path)), settings=settings)) as browser:
         if grant is not None:
             browser.headers["x-api-key"] = KEY
         yield browser

@@ -14,7 +14,7 @@ from innkeeper.library.library import Library
 from innkeeper.library.log.logs import LogStore
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.inspector.library import records
-from innkeeper.service.inspector.library.room import LibraryRoom
+from innkeeper.service.inspector.library.library_access import LibraryAccess
 from tests.service.inspector.library.stocked import GREETER, KEY, SECRET, rooms, stocked
 from tests.service.inspector.opened import Browser
 
@@ -46,8 +46,8 @@ def test_the_newest_calls(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_figures_by_time(path: Path) -> None:
     """Every stretch of time is there, with exact percentiles; nothing where nobody called."""
-    room = LibraryRoom(str(path))
-    view = room.look(lambda shelf: records.metrics(shelf, 24, NOW))
+    room = LibraryAccess(str(path))
+    view = room.look(lambda contents: records.metrics(contents, 24, NOW))
     room.close()
     assert (view.seconds, len(view.buckets)) == (1800, 48)
     assert view.buckets[-1].start == "2026-10-06T13:00:00.000000Z"
@@ -61,8 +61,8 @@ def test_figures_by_time(path: Path) -> None:
 def test_more_calls_than_are_looked_at(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest are, and the reply says so."""
     monkeypatch.setattr(records, "MAX_METRIC_CALLS", 2)
-    room = LibraryRoom(str(path))
-    view = room.look(lambda shelf: records.metrics(shelf, 24, NOW))
+    room = LibraryAccess(str(path))
+    view = room.look(lambda contents: records.metrics(contents, 24, NOW))
     room.close()
     assert (view.truncated, view.all.calls, view.all.p50) == (True, 2, 12)
 
@@ -70,8 +70,8 @@ def test_more_calls_than_are_looked_at(path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("hours", [0, 1, 5, 24, 168, 720, 10**9])
 def test_charts_are_of_a_size_that_can_be_seen(hours: int, tmp_path: Path) -> None:
     """However many hours: no more stretches of time than fit a chart."""
-    room = LibraryRoom(str(tmp_path / "none.db"))
-    view = room.look(lambda shelf: records.metrics(shelf, hours, NOW))
+    room = LibraryAccess(str(tmp_path / "none.db"))
+    view = room.look(lambda contents: records.metrics(contents, hours, NOW))
     assert 1 <= len(view.buckets) <= 60
     assert view.hours <= records.MAX_HOURS
 

@@ -33,7 +33,7 @@ class DeskFile:
         self.copy: bytes | None = None
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _EditPath(msgspec.Struct, frozen=True):
     """What of an edit the server looks at: where it is."""
 
     file: str
@@ -59,7 +59,7 @@ class WorkspaceOptions(NamedTuple):
     library: bool = False
 
 
-class Desk:
+class WorkspaceSession:
     """One workspace of the server.
 
     Args:
@@ -79,7 +79,7 @@ class Desk:
         self.title, self.options, self.folder = title, options, options.folder
         self.files: dict[str, DeskFile] = {}
         self.settings: dict[str, Any] = dict(options.settings)
-        self._edits: list[tuple[_Place, bytes]] = []
+        self._edits: list[tuple[_EditPath, bytes]] = []
         self._count = 0
         for name, data, path in files:
             self._add(name, data, path)
@@ -143,14 +143,14 @@ class Desk:
         """Keep edits and settings for a process that is started later; what is no edit was refused by the one there is."""
         for raw in edits:
             try:
-                place = decode(raw, _Place)
+                path = decode(raw, _EditPath)
             except msgspec.DecodeError:
                 continue
             last = self._edits[-1][0] if self._edits else None
-            if last == place and not place.insert and not place.remove:
-                self._edits[-1] = (place, raw)
+            if last == path and not path.insert and not path.remove:
+                self._edits[-1] = (path, raw)
             else:
-                self._edits.append((place, raw))
+                self._edits.append((path, raw))
         self.settings |= settings or {}
 
     async def settle(self) -> None:
@@ -168,7 +168,7 @@ class Desk:
     def _forget(self, name: str) -> None:
         """What was edited in a file is saved, or taken back."""
         self.file(name).copy = None
-        self._edits = [(place, raw) for place, raw in self._edits if place.file != name]
+        self._edits = [(path, raw) for path, raw in self._edits if path.file != name]
 
     # ------------------------------------------------------------------------------------------------------------ files
 

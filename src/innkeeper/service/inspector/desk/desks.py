@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final
 
 from innkeeper.prompt.errors import LimitError
-from innkeeper.service.inspector.desk.desk import Desk
+from innkeeper.service.inspector.desk.desk import WorkspaceSession
 
 MAX_WORKSPACES: Final = 16
 """Workspaces of keys in one service, beside that of whoever started it (`LimitError`)."""
@@ -24,7 +24,7 @@ IDLE_SECONDS: Final = 1_800.0
 """Seconds without a call and without an open page after which the process of a key's workspace is ended."""
 
 
-class Desks:
+class WorkspaceSessions:
     """The desks by the names of their visitors.
 
     Args:
@@ -34,16 +34,19 @@ class Desks:
     """
 
     def __init__(
-        self, own: Desk, another: Callable[[], Desk] | None = None, clock: Callable[[], float] = monotonic
+        self,
+        own: WorkspaceSession,
+        another: Callable[[], WorkspaceSession] | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self.own, self._another, self._clock = own, another, clock
-        self._desks: dict[str, Desk] = {}
+        self._desks: dict[str, WorkspaceSession] = {}
         self._used: dict[str, float] = {}
         self._opening = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._sweeping: asyncio.Task[None] | None = None
 
-    async def of(self, name: str) -> Desk:
+    async def of(self, name: str) -> WorkspaceSession:
         """The desk of a visitor; without a name, or where there is no other, the own one.
 
         Raises `LimitError` where there is no room for one more. Raises what opening it raises.
@@ -61,7 +64,7 @@ class Desks:
         """Somebody has closed a page."""
         self._used[name] = self._clock()
 
-    async def _open(self, name: str, another: Callable[[], Desk]) -> None:
+    async def _open(self, name: str, another: Callable[[], WorkspaceSession]) -> None:
         await self._make_room()
         desk = await asyncio.to_thread(another)
         self._check(desk.size)
@@ -75,9 +78,9 @@ class Desks:
             return
         idle = self._idle()
         if not idle:
-            what, found = "the workspaces of keys in the inspector", len(self._desks) + 1
+            what, count = "the workspaces of keys in the inspector", len(self._desks) + 1
             hint = "wait until somebody has left"
-            raise LimitError(what, limit="MAX_WORKSPACES", allowed=MAX_WORKSPACES, found=found, hint=hint)
+            raise LimitError(what, limit="MAX_WORKSPACES", allowed=MAX_WORKSPACES, found=count, hint=hint)
         await self._desks.pop(idle[0]).close()
         self._used.pop(idle[0], None)
 

@@ -173,10 +173,10 @@ class Engine:
 
     def _others(self, connection: str) -> tuple[FileView, ...]:
         """The files that are others than a connection was told last."""
-        told = self._connection(connection).files
+        files = self._connection(connection).files
         views = [self.workspace.file_view(file) for file in self.workspace.files.values()]
-        others = tuple(view for view in views if told.get(view.id) != view)
-        told |= {view.id: view for view in others}
+        others = tuple(view for view in views if files.get(view.id) != view)
+        files |= {view.id: view for view in others}
         return others
 
     def _plan(self, variation: Variation | None = None) -> Plan:

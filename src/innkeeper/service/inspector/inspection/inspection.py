@@ -43,7 +43,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
     figures = accounting(plan)
     messages = tuple(_messages(plan, figures, origins, known))
     verdicts = verdict_views(workspace, plan, origins, known, variation)
-    lore, told = plan.lore, () if workspace.carried.note is None else (workspace.carried.note,)
+    lore, extra = plan.lore, () if workspace.carried.note is None else (workspace.carried.note,)
     return InspectionView(
         fingerprint=plan.fingerprint(),
         tavern=plan.tavern,
@@ -58,7 +58,7 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         ),
         verdicts=verdicts,
         trims=tuple(_trims(plan)),
-        notes=(*told, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
+        notes=(*extra, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
     )
 
@@ -146,8 +146,8 @@ def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:
     asset = note.where.asset if note.where is not None else None
     file = next((one for one in workspace.used_files() if asset and asset in _names(one.name, one.asset)), None)
     path = text_path(note.where.path) if note.where is not None and note.where.path else ()
-    place = () if file is None else file.place(path)
-    return FindingView(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, place)
+    path_shown = () if file is None else file.place(path)
+    return FindingView(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, path_shown)
 
 
 _WARNINGS: Final = frozenset(

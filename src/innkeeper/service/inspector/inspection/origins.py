@@ -96,7 +96,7 @@ class Origins:
         return known
 
     def _view(self, origin: BlockOrigin) -> OriginView:
-        file, path = self._place(origin)
+        file, path = self._source(origin)
         shown = f" {show_path(path)}" if path else ""
         label = f"{file.name}{shown}" if file is not None else str(origin)
         if origin.macro:
@@ -104,7 +104,7 @@ class Origins:
         colour = _PALETTE.get(origin.asset, zlib.crc32(origin.asset.encode()) % COLOURS)  # type: ignore[call-overload]
         return OriginView(None if file is None else file.id, str(origin.asset), path, label, colour)
 
-    def _place(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
+    def _source(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         """The file and the place in its document, as far as they are known."""
         if origin.asset == OriginAsset.MESSAGE:
             return None, ("message",)
@@ -150,10 +150,10 @@ class Origins:
         return file, file.place(path)
 
     def _of_entry(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
-        found = self.entry(origin.name or "", origin.entry or "")
-        if found is None:
+        entry = self.entry(origin.name or "", origin.entry or "")
+        if entry is None:
             return self._elsewhere
-        return found[0], found[0].place((*found[1], origin.field or "content"))
+        return entry[0], entry[0].place((*entry[1], origin.field or "content"))
 
     def entry(self, book: str, uid: int | str, number: int = 0) -> tuple[WorkingFile, Path] | None:
         """Where an entry stands, by the name of its book and its id, and which it is of several."""
@@ -162,7 +162,7 @@ class Origins:
             those = self.entries.get((book, int(uid)))
         return None if those is None else those[min(number, len(those) - 1)]
 
-    def verdict_place(self, verdict: Verdict, number: int) -> tuple[WorkingFile, Path] | None:
+    def verdict_source(self, verdict: Verdict, number: int) -> tuple[WorkingFile, Path] | None:
         """Where what a verdict is about stands: an entry, or a prompt of the preset that goes into the chat."""
         if verdict.facts.get("asset") != _PROMPTS:
             return self.entry(verdict.book, verdict.uid, number)

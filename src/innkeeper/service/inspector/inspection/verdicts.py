@@ -39,22 +39,22 @@ def verdict_views(
     texts = {(item.book, item.uid): item.content for item in getattr(lore, "activated", ())}
     matches = _Matches(workspace, plan, origins, variation)
     counter, seen = default_counter(), dict[tuple[str, int | str], int]()
-    kept: list[_Made] = []
+    views: list[_Made] = []
     moved = known.entries is not origins.entries
     for index, (verdict, entry) in enumerate(zip_longest(verdicts, entries)):
         key = (verdict.book, verdict.uid)
         number = seen[key] = seen.get(key, -1) + 1
         before = known.verdicts[index] if index < len(known.verdicts) else None
         if moved or before is None or not before.is_still(verdict):
-            place = origins.verdict_place(verdict, number)
+            source = origins.verdict_source(verdict, number)
             own = None if entry is None else entry.entry
             text = texts.get(key) if verdict.fired else None
             tokens = None if text is None else counter.count(text, plan.model)
-            if before is None or not before.is_of(verdict, own, place, tokens):
-                before = _Made(verdict, own, place, _view(index, verdict, entry, number, place, tokens, matches))
-        kept.append(before)
-    known.verdicts, known.entries = kept, origins.entries
-    return tuple([made.view for made in kept])
+            if before is None or not before.is_of(verdict, own, source, tokens):
+                before = _Made(verdict, own, source, _view(index, verdict, entry, number, source, tokens, matches))
+        views.append(before)
+    known.verdicts, known.entries = views, origins.entries
+    return tuple([made.view for made in views])
 
 
 class _Made(NamedTuple):
@@ -62,20 +62,20 @@ class _Made(NamedTuple):
 
     verdict: LoreVerdict
     entry: LorebookEntry | None
-    place: Any
+    source: Any
     view: VerdictView
 
     def is_still(self, verdict: LoreVerdict) -> bool:
         """Whether the view is the same, where the entry is where it was: for verdicts that are kept from scan to scan."""
         return self.verdict is verdict and not verdict.fired and "span" not in verdict.facts
 
-    def is_of(self, verdict: LoreVerdict, entry: LorebookEntry | None, place: Any, tokens: int | None) -> bool:
+    def is_of(self, verdict: LoreVerdict, entry: LorebookEntry | None, source: Any, tokens: int | None) -> bool:
         """Whether the view would be the same."""
         if self.entry is not entry or "span" in verdict.facts or self.view.tokens != tokens:
             return False
-        same = (self.place is None) is (place is None)
-        if same and place is not None:
-            same = self.place[0] is place[0] and self.place[1] == place[1]
+        same = (self.source is None) is (source is None)
+        if same and source is not None:
+            same = self.source[0] is source[0] and self.source[1] == source[1]
         return bool(same and self.verdict == verdict)
 
 
@@ -84,12 +84,12 @@ def _view(
     verdict: LoreVerdict,
     entry: CompiledEntry | None,
     number: int,
-    place: Any,
+    source: Any,
     tokens: int | None,
     matches: _Matches,
 ) -> VerdictView:
     facts, reason = verdict.facts, verdict.reason.value
-    file, path = (None, ()) if place is None else (place[0].id, place[1])
+    file, path = (None, ()) if source is None else (source[0].id, source[1])
     own = None if entry is None else entry.entry
     name = f"{file or verdict.book}:{'/'.join(map(str, path)) or verdict.uid}"
     effect: Any = reason if reason in _TIMED else None

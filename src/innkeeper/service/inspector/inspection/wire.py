@@ -27,9 +27,9 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
     payload = plan.to_request(name)
     body = payload.body
     mapped = plan.source_map(name, request=True)
-    pretty, places = _pretty(body)
+    pretty, texts = _pretty(body)
     origins = Origins(workspace)
-    ranges = tuple(_ranges(mapped.ranges, places, origins))
+    ranges = tuple(_ranges(mapped.ranges, texts, origins))
     text = body.get("prompt") if isinstance(body, Mapping) else None
     address = ADDRESSES.get(name, "http://localhost:8000/v1/chat/completions")
     return Wire(
@@ -62,12 +62,12 @@ class _Text(NamedTuple):
 def _pretty(value: Any) -> tuple[str, dict[str, _Text]]:
     """A value as indented JSON, and where each of its strings is in it, by JSON Pointer."""
     parts: list[str] = []
-    places: dict[str, _Text] = {}
-    _write(value, "", 0, parts, places, 0)
-    return "".join(parts), places
+    texts: dict[str, _Text] = {}
+    _write(value, "", 0, parts, texts, 0)
+    return "".join(parts), texts
 
 
-def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[str, _Text], at: int) -> int:
+def _write(value: Any, pointer: str, level: int, parts: list[str], texts: dict[str, _Text], at: int) -> int:
     """Write a value that begins ``at`` so many characters; where it ends."""
 
     def put(text: str) -> None:
@@ -78,7 +78,7 @@ def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[
     if isinstance(value, str):
         written = _quoted(value)
         plain = len(written) == len(value) + 2
-        places[pointer] = _Text(at + 1, len(value), None if plain else _starts(value, at + 1))
+        texts[pointer] = _Text(at + 1, len(value), None if plain else _starts(value, at + 1))
         put(written)
     elif isinstance(value, (Mapping, list, tuple)) and value:
         is_object = isinstance(value, Mapping)
@@ -88,8 +88,8 @@ def _write(value: Any, pointer: str, level: int, parts: list[str], places: dict[
             put(("," if index else "") + "\n" + " " * (INDENT * (level + 1)))
             if is_object:
                 put(_quoted(str(key)) + ": ")
-            place = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
-            at = _write(item, place, level + 1, parts, places, at)
+            child = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+            at = _write(item, child, level + 1, parts, texts, at)
         put("\n" + " " * (INDENT * level) + ("}" if is_object else "]"))
     else:
         put(json.dumps(value, ensure_ascii=False, default=str))
@@ -114,15 +114,15 @@ def _escaped(char: str) -> str:
     return _quoted(char)[1:-1]
 
 
-def _ranges(mapped: tuple[SourceRange, ...], places: dict[str, _Text], origins: Origins) -> Iterator[WireRange]:
+def _ranges(mapped: tuple[SourceRange, ...], texts: dict[str, _Text], origins: Origins) -> Iterator[WireRange]:
     """The ranges over the pretty text; neighbours of one origin in one string are one."""
     last: WireRange | None = None
     for each in mapped:
         number = origins.number(each.origin)
-        place = places.get(each.pointer)
-        if number is None or place is None or each.end > place.length:
+        text = texts.get(each.pointer)
+        if number is None or text is None or each.end > text.length:
             continue
-        start, end = place.at(each.start), place.at(each.end)
+        start, end = text.at(each.start), text.at(each.end)
         if last is not None and last.origin == number and last.end == start:
             last = WireRange(last.start, end, number)
             continue

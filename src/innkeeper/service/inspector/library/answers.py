@@ -12,7 +12,7 @@ from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.evidence import ABSOLUTE
 from innkeeper.library.tiers.gate import TextKind, TierPolicy, character_ceiling
 from innkeeper.prompt.errors import LimitError, UnknownNameError
-from innkeeper.service.inspector.library.shelf import Shelf
+from innkeeper.service.inspector.library.contents import LibraryContents
 from innkeeper.service.inspector.views.answers import (
     CategoryScore,
     PolicyRow,
@@ -30,15 +30,15 @@ MAX_TIER_TEXT: Final = 200_000
 """Characters of a text whose tier is asked for in the inspector (`LimitError`)."""
 
 
-def resolution(shelf: Shelf, allowed: Ceilings, asked: ResolutionRequest) -> ResolutionView:
+def resolution(contents: LibraryContents, allowed: Ceilings, asked: ResolutionRequest) -> ResolutionView:
     """Which template answers, in the tier that is granted, with every level that was tried.
 
     ``allowed`` is what is known of whoever asks, never what they say of themselves. Raises `FieldError`.
     """
-    catalogue = shelf.catalogue()
+    catalogue = contents.catalogue()
     keys = (asked.target_model, asked.target_family, asked.enhancer_model, asked.enhancer_family)
-    tier = effective_tier(asked.tier, ceilings_of(catalogue, allowed, keys), policy=shelf.rules.policy)
-    wanted = Wanted(
+    tier = effective_tier(asked.tier, ceilings_of(catalogue, allowed, keys), policy=contents.rules.policy)
+    request = Wanted(
         use_case=asked.use_case,
         job_type=asked.job_type,
         target_model=asked.target_model,
@@ -49,7 +49,7 @@ def resolution(shelf: Shelf, allowed: Ceilings, asked: ResolutionRequest) -> Res
         label=asked.label,
         lower_tier=asked.lower_tier,
     )
-    found = resolve(wanted, catalogue)
+    resolution = resolve(request, catalogue)
     return ResolutionView(
         steps=tuple(
             ResolutionStepView(
@@ -60,22 +60,22 @@ def resolution(shelf: Shelf, allowed: Ceilings, asked: ResolutionRequest) -> Res
                 matched=step.outcome.value == "found",
                 why=step.reason,
             )
-            for step in found.trace
+            for step in resolution.trace
         ),
-        name=None if found.template is None else found.template.name,
-        version=None if found.template is None else found.template.version,
-        level=found.level.value,
-        source=found.source.value,
-        execution=found.execution.value,
+        name=None if resolution.template is None else resolution.template.name,
+        version=None if resolution.template is None else resolution.template.version,
+        level=resolution.level.value,
+        source=resolution.source.value,
+        execution=resolution.execution.value,
         requested=tier.requested.value,
         granted=tier.effective.value,
         tier_reasons=_reasons(tier),
-        degraded=found.degraded,
-        reasons=found.reasons,
+        degraded=resolution.degraded,
+        reasons=resolution.reasons,
     )
 
 
-def tier_of(shelf: Shelf, allowed: Ceilings, asked: TierRequest) -> TierView:
+def tier_of(contents: LibraryContents, allowed: Ceilings, asked: TierRequest) -> TierView:
     """The tier of a text, with what was found where, and the policy that it was judged by.
 
     Raises:
@@ -88,7 +88,7 @@ def tier_of(shelf: Shelf, allowed: Ceilings, asked: TierRequest) -> TierView:
         raise LimitError("the text", limit="MAX_TIER_TEXT", allowed=MAX_TIER_TEXT, found=len(asked.text))
     if asked.rating is not None:
         allowed = Ceilings(account=allowed.account, character=character_ceiling(asked.rating, asked.declared_age))
-    rules = shelf.rules
+    rules = contents.rules
     decision, event = rules.gate.check({asked.entry: asked.text}, asked.tier, allowed)
     return TierView(
         requested=decision.requested.value,

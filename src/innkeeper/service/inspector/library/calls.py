@@ -13,7 +13,7 @@ from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library import answers, records, rows, templates
-from innkeeper.service.inspector.library.room import LibraryRoom
+from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.inspector.views.answers import ResolutionRequest, ResolutionView, TierRequest, TierView
 from innkeeper.service.inspector.views.library import (
     BudgetRow,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class LibraryScope(NamedTuple):
     """The library, who asks, and the template that the path names."""
 
-    room: LibraryRoom
+    library: LibraryAccess
     visitor: Visitor
     name: str = ""
 
@@ -104,32 +104,34 @@ def who_is(visitor: Visitor) -> str:
 
 def see_library(_: EmptyRequest, scope: LibraryScope) -> LibraryView:
     """Where the library is, and how much is in it."""
-    return scope.room.look(lambda shelf: rows.overview(shelf, admin=scope.visitor.is_admin))
+    return scope.library.look(lambda contents: rows.overview(contents, admin=scope.visitor.is_admin))
 
 
 def see_templates(request: TemplateSearch, scope: LibraryScope) -> tuple[TemplateSummary, ...]:
     """The templates by name."""
     tier = ceiling_of(scope.visitor)
-    return scope.room.look(lambda shelf: templates.summaries(shelf, tier, search=request.search, after=request.after))
+    return scope.library.look(
+        lambda contents: templates.summaries(contents, tier, search=request.search, after=request.after)
+    )
 
 
 def see_template(request: VersionQuery, scope: LibraryScope) -> TemplateView:
     """A template with one version."""
     tier = ceiling_of(scope.visitor)
-    return scope.room.look(lambda shelf: templates.template_view(shelf, tier, scope.name, request.version))
+    return scope.library.look(lambda contents: templates.template_view(contents, tier, scope.name, request.version))
 
 
 def see_changes(request: VersionPair, scope: LibraryScope) -> Changes:
     """Two versions of a template."""
     tier = ceiling_of(scope.visitor)
-    return scope.room.look(lambda shelf: templates.changes(shelf, tier, scope.name, request.a, request.b))
+    return scope.library.look(lambda contents: templates.changes(contents, tier, scope.name, request.a, request.b))
 
 
 def draft(request: DraftRequest, scope: LibraryScope) -> TemplateView:
     """A new version, or what would be wrong with it."""
     tier, name = ceiling_of(scope.visitor), scope.name
     if request.check:
-        return scope.room.look(lambda shelf: templates.checked_draft(shelf, tier, name, request))
+        return scope.library.look(lambda contents: templates.checked_draft(contents, tier, name, request))
     scope.visitor.require_admin("change templates")
     return _changed(scope, lambda library: templates.draft_version(library, tier, name, request, who_is(scope.visitor)))
 
@@ -148,7 +150,7 @@ def roll_back(request: RollbackRequest, scope: LibraryScope) -> TemplateView:
 
 def _changed(scope: LibraryScope, change: Callable[[Library], int]) -> TemplateView:
     """The template after a change."""
-    with scope.room.changing() as library:
+    with scope.library.changing() as library:
         version = change(library)
     return see_template(VersionQuery(version), scope)
 
@@ -163,12 +165,12 @@ def _allowed(visitor: Visitor) -> Ceilings:
 
 def resolve(request: ResolutionRequest, scope: LibraryScope) -> ResolutionView:
     """Which template answers a request."""
-    return scope.room.look(lambda shelf: answers.resolution(shelf, _allowed(scope.visitor), request))
+    return scope.library.look(lambda contents: answers.resolution(contents, _allowed(scope.visitor), request))
 
 
 def judge(request: TierRequest, scope: LibraryScope) -> TierView:
     """The tier of a text, and why."""
-    return scope.room.look(lambda shelf: answers.tier_of(shelf, _allowed(scope.visitor), request))
+    return scope.library.look(lambda contents: answers.tier_of(contents, _allowed(scope.visitor), request))
 
 
 # --------------------------------------------------------------------------------------------------------------- catalogue
@@ -176,27 +178,27 @@ def judge(request: TierRequest, scope: LibraryScope) -> TierView:
 
 def see_models(_: EmptyRequest, scope: LibraryScope) -> tuple[ModelRow, ...]:
     """The models of the catalogue."""
-    return scope.room.look(lambda shelf: rows.models(shelf, ceiling_of(scope.visitor)))
+    return scope.library.look(lambda contents: rows.models(contents, ceiling_of(scope.visitor)))
 
 
 def see_providers(_: EmptyRequest, scope: LibraryScope) -> tuple[ProviderRow, ...]:
     """The providers of models."""
-    return scope.room.look(lambda shelf: rows.providers(shelf, admin=scope.visitor.is_admin))
+    return scope.library.look(lambda contents: rows.providers(contents, admin=scope.visitor.is_admin))
 
 
 def see_tools(_: EmptyRequest, scope: LibraryScope) -> tuple[ToolRow, ...]:
     """The tools that models may call."""
-    return scope.room.look(rows.tools)
+    return scope.library.look(rows.tools)
 
 
 def see_negatives(_: EmptyRequest, scope: LibraryScope) -> tuple[NegativeRow, ...]:
     """The fragments of negative prompts."""
-    return scope.room.look(lambda shelf: rows.negatives(shelf, ceiling_of(scope.visitor)))
+    return scope.library.look(lambda contents: rows.negatives(contents, ceiling_of(scope.visitor)))
 
 
 def see_budgets(_: EmptyRequest, scope: LibraryScope) -> tuple[BudgetRow, ...]:
-    """The room of each published template."""
-    return scope.room.look(lambda shelf: rows.budgets(shelf, ceiling_of(scope.visitor)))
+    """The tokens that each published template leaves."""
+    return scope.library.look(lambda contents: rows.budgets(contents, ceiling_of(scope.visitor)))
 
 
 # ----------------------------------------------------------------------------------------------------------------- records
@@ -207,14 +209,14 @@ _COLUMNS: Final = {"template": "template_name", "status": "status", "request": "
 def see_log(request: LogQuery, scope: LibraryScope) -> LogPage:
     """The newest calls."""
     where = {column: getattr(request, name) for name, column in _COLUMNS.items() if getattr(request, name)}
-    return scope.room.look(lambda shelf: records.log_page(shelf, request.before, where))
+    return scope.library.look(lambda contents: records.log_page(contents, request.before, where))
 
 
 def see_metrics(request: MetricsQuery, scope: LibraryScope) -> MetricsView:
     """The calls of the last hours by time."""
-    return scope.room.look(lambda shelf: records.metrics(shelf, request.hours, utc_now()))
+    return scope.library.look(lambda contents: records.metrics(contents, request.hours, utc_now()))
 
 
 def see_vault(_: EmptyRequest, scope: LibraryScope) -> VaultNames:
     """The names in the vault."""
-    return scope.room.look(records.vault_names)
+    return scope.library.look(records.vault_names)

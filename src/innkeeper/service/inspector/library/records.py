@@ -11,7 +11,7 @@ from innkeeper.library.log.logs import LogStore
 from innkeeper.library.log.metrics import nearest_rank
 from innkeeper.library.models.stores import SecretStore
 from innkeeper.library.rows import EnhancementRow
-from innkeeper.service.inspector.library.shelf import Shelf, StoredShelf
+from innkeeper.service.inspector.library.contents import DatabaseContents, LibraryContents
 from innkeeper.service.inspector.views.records import (
     LogPage,
     LogRow,
@@ -35,11 +35,11 @@ _BUCKETS: Final = 60
 _LENGTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800)
 
 
-def log_page(shelf: Shelf, before: int | None, where: Mapping[str, str]) -> LogPage:
+def log_page(contents: LibraryContents, before: int | None, where: Mapping[str, str]) -> LogPage:
     """The newest calls before one by its id, those whose columns have the values of ``where``."""
-    if not isinstance(shelf, StoredShelf):
+    if not isinstance(contents, DatabaseContents):
         return LogPage((), None)
-    rows = LogStore(shelf.library.db).newest(LOG_PAGE + 1, before=before, **where)
+    rows = LogStore(contents.library.db).newest(LOG_PAGE + 1, before=before, **where)
     shown = tuple(map(_row, rows[:LOG_PAGE]))
     return LogPage(shown, shown[-1].id if len(rows) > LOG_PAGE else None)
 
@@ -69,7 +69,7 @@ def _row(row: EnhancementRow) -> LogRow:
 # ----------------------------------------------------------------------------------------------------------------- figures
 
 
-def metrics(shelf: Shelf, hours: int, now: datetime) -> MetricsView:
+def metrics(contents: LibraryContents, hours: int, now: datetime) -> MetricsView:
     """The calls of the last hours, by time and by template."""
     hours = min(max(hours, 1), MAX_HOURS)
     seconds = next((one for one in _LENGTHS if hours * 3_600 / one <= _BUCKETS), _LENGTHS[-1])
@@ -78,8 +78,8 @@ def metrics(shelf: Shelf, hours: int, now: datetime) -> MetricsView:
     start = last - (count - 1) * seconds
     since = moment_text(datetime.fromtimestamp(start, UTC) - timedelta(microseconds=1))
     calls: Sequence[Any] = ()
-    if isinstance(shelf, StoredShelf):
-        calls = LogStore(shelf.library.db).timed(MAX_METRIC_CALLS + 1, since=since)
+    if isinstance(contents, DatabaseContents):
+        calls = LogStore(contents.library.db).timed(MAX_METRIC_CALLS + 1, since=since)
     truncated, calls = len(calls) > MAX_METRIC_CALLS, calls[:MAX_METRIC_CALLS]
     buckets: list[list[Any]] = [[] for _ in range(count)]
     templates: dict[str, list[Any]] = {}
@@ -88,16 +88,14 @@ def metrics(shelf: Shelf, hours: int, now: datetime) -> MetricsView:
         buckets[min(max((at - start) // seconds, 0), count - 1)].append(call)
         if call.template_name is not None:
             templates.setdefault(call.template_name, []).append(call)
-    each = (
-        TemplateFigures(template=name, hit_rate=_hits(found), **_figures(found)) for name, found in templates.items()
-    )
+    each = (TemplateFigures(template=name, hit_rate=_hits(rows), **_figures(rows)) for name, rows in templates.items())
     return MetricsView(
         hours=hours,
         seconds=seconds,
         since=_moment(start),
         buckets=tuple(
-            MetricsBucket(start=_moment(start + index * seconds), **_figures(found))
-            for index, found in enumerate(buckets)
+            MetricsBucket(start=_moment(start + index * seconds), **_figures(bucket))
+            for index, bucket in enumerate(buckets)
         ),
         all=TemplateFigures(template=None, hit_rate=_hits(calls), **_figures(calls)),
         templates=tuple(sorted(each, key=lambda one: (-one.calls, one.template or ""))),
@@ -133,11 +131,11 @@ def _hits(calls: Iterable[Any]) -> float | None:
 # ------------------------------------------------------------------------------------------------------------------- vault
 
 
-def vault_names(shelf: Shelf) -> VaultNames:
+def vault_names(contents: LibraryContents) -> VaultNames:
     """The names in the vault, and when each was set and used. No value is read, nor what it is sealed as."""
-    if not isinstance(shelf, StoredShelf):
+    if not isinstance(contents, DatabaseContents):
         return VaultNames(())
-    vault, db = shelf.library.vault, shelf.library.db
+    vault, db = contents.library.vault, contents.library.db
     created, uses = {row.name: row.created_at for row in SecretStore(db).list()}, vault.last_uses()
     return VaultNames(
         tuple(

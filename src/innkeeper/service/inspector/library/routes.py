@@ -1,6 +1,6 @@
 """Pages of the library. What is read or written is worked on beside the event loop, a few calls at a time.
 
-What they do is in `innkeeper.service.inspector.library.calls`, which is not loaded before somebody comes into the room.
+What they do is in `innkeeper.service.inspector.library.calls`, which is not loaded before somebody looks at the library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from innkeeper.prompt.once import convert, decode
 from innkeeper.service.exchange import JSON
 from innkeeper.service.inspector.access import json_bytes_of
 from innkeeper.service.inspector.description import API, operation_description
-from innkeeper.service.inspector.library.room import LibraryRoom
+from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.pages import Endpoint, Page
 
 MAX_LIBRARY_CALLS: Final = 4
@@ -60,8 +60,8 @@ _CALLED: Final = (
 class LibraryPages:
     """What answers below ``library``."""
 
-    def __init__(self, room: LibraryRoom) -> None:
-        self.room = room
+    def __init__(self, library: LibraryAccess) -> None:
+        self.library = library
         self._running = asyncio.Semaphore(MAX_LIBRARY_CALLS)
 
     def pages(self) -> list[Page]:
@@ -73,7 +73,7 @@ class LibraryPages:
 
     async def close(self) -> None:
         """Give the database back."""
-        await asyncio.to_thread(self.room.close)
+        await asyncio.to_thread(self.library.close)
 
     def _answer(self, name: str, right: str) -> Endpoint:
         """What answers one call; with a ``right`` only to an administrator."""
@@ -89,7 +89,7 @@ class LibraryPages:
                 query = {key: value for key, value in web.query_params.items() if value}
                 kind = operation.request
                 request = decode(body, kind) if body else convert(query, kind, strict=False)
-                scope = calls.LibraryScope(self.room, visitor, web.path_params.get("name", ""))
+                scope = calls.LibraryScope(self.library, visitor, web.path_params.get("name", ""))
                 with allowed(BuildLimits(seconds=MAX_LIBRARY_SECONDS)):
                     return msgspec.json.encode(operation.run(request, scope))
 

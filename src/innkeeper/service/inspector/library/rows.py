@@ -14,7 +14,7 @@ from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.inspector.library.shelf import Shelf, StoredShelf
+from innkeeper.service.inspector.library.contents import DatabaseContents, LibraryContents
 from innkeeper.service.inspector.library.templates import reader_of
 from innkeeper.service.inspector.views.library import (
     BudgetRow,
@@ -30,19 +30,19 @@ from innkeeper.service.inspector.views.workspace import problem_of
 from innkeeper.tokens import default_counter
 
 
-def overview(shelf: Shelf, *, admin: bool) -> LibraryView:
+def overview(contents: LibraryContents, *, admin: bool) -> LibraryView:
     """The library at a glance; only an administrator is told where it is, and how much others did."""
-    there = isinstance(shelf, StoredShelf)
-    policy, rows = shelf.rules.policy, shelf.counts()
-    problem = None if shelf.problem is None else problem_of(shelf.problem)
+    there = isinstance(contents, DatabaseContents)
+    policy, rows = contents.rules.policy, contents.counts()
+    problem = None if contents.problem is None else problem_of(contents.problem)
     if problem is not None and not admin:
         problem = msgspec.structs.replace(problem, where=None)
     return LibraryView(
-        source=shelf.source,
-        place=shelf.library.db.place if admin and isinstance(shelf, StoredShelf) else "",
+        source=contents.source,
+        place=contents.library.db.place if admin and isinstance(contents, DatabaseContents) else "",
         writable=there and admin,
         rights=LibraryRights(write=admin, oversee=admin),
-        revision=shelf.revision,
+        revision=contents.revision,
         ceiling=policy.ceiling.value,
         policy=policy.version,
         counts=LibraryCounts(
@@ -58,27 +58,27 @@ def overview(shelf: Shelf, *, admin: bool) -> LibraryView:
     )
 
 
-def _published(shelf: Shelf, ceiling: Tier) -> tuple[TemplateVersion, ...]:
+def _published(contents: LibraryContents, ceiling: Tier) -> tuple[TemplateVersion, ...]:
     """The versions in production of which a visitor may know."""
-    rows = (row for row in shelf.catalogue().labelled if row.label == PRODUCTION)
+    rows = (row for row in contents.catalogue().labelled if row.label == PRODUCTION)
     return tuple(row.version for row in rows if row.version.key.content_mode.rank <= ceiling.rank)
 
 
-def models(shelf: Shelf, ceiling: Tier) -> tuple[ModelRow, ...]:
+def models(contents: LibraryContents, ceiling: Tier) -> tuple[ModelRow, ...]:
     """The models in their order."""
-    tables = shelf.tables()
+    tables = contents.tables()
     providers = {row.id: row.name for row in tables.providers}
-    defaults = _defaults(shelf)
-    published = _published(shelf, ceiling)
+    defaults = _defaults(contents)
+    published = _published(contents, ceiling)
     return tuple(_model(row, providers.get(row.provider_id), defaults, published) for row in tables.models)
 
 
-def _defaults(shelf: Shelf) -> Mapping[str, str]:
-    if not isinstance(shelf, StoredShelf):
+def _defaults(contents: LibraryContents) -> Mapping[str, str]:
+    if not isinstance(contents, DatabaseContents):
         return {}
     from innkeeper.library.models.stores import ModelStore
 
-    return ModelStore(shelf.library.db).defaults()
+    return ModelStore(contents.library.db).defaults()
 
 
 def _model(
@@ -102,10 +102,10 @@ def _model(
     )
 
 
-def providers(shelf: Shelf, *, admin: bool) -> tuple[ProviderRow, ...]:
+def providers(contents: LibraryContents, *, admin: bool) -> tuple[ProviderRow, ...]:
     """The providers by name; their addresses and the names of their secrets are for an administrator."""
     users: dict[str, list[str]] = {}
-    tables = shelf.tables()
+    tables = contents.tables()
     for row in tables.models:
         users.setdefault(row.provider_id, []).append(row.model_key)
     return tuple(
@@ -123,7 +123,7 @@ def providers(shelf: Shelf, *, admin: bool) -> tuple[ProviderRow, ...]:
     )
 
 
-def tools(shelf: Shelf) -> tuple[ToolRow, ...]:
+def tools(contents: LibraryContents) -> tuple[ToolRow, ...]:
     """The tools by name."""
     return tuple(
         ToolRow(
@@ -135,14 +135,14 @@ def tools(shelf: Shelf) -> tuple[ToolRow, ...]:
             changed=row.updated_at,
             definition=thaw(row.definition),
         )
-        for row in shelf.tables().tools
+        for row in contents.tables().tools
     )
 
 
-def negatives(shelf: Shelf, ceiling: Tier) -> tuple[NegativeRow, ...]:
+def negatives(contents: LibraryContents, ceiling: Tier) -> tuple[NegativeRow, ...]:
     """The fragments of negative prompts in their order."""
     users: dict[str, list[str]] = {}
-    tables = shelf.tables()
+    tables = contents.tables()
     for row in tables.models:
         users.setdefault(row.model_family or "", []).append(row.model_key)
     return tuple(
@@ -161,18 +161,18 @@ def negatives(shelf: Shelf, ceiling: Tier) -> tuple[NegativeRow, ...]:
     )
 
 
-def budgets(shelf: Shelf, ceiling: Tier) -> tuple[BudgetRow, ...]:
+def budgets(contents: LibraryContents, ceiling: Tier) -> tuple[BudgetRow, ...]:
     """The room of each published template, by name."""
-    published = sorted(_published(shelf, ceiling), key=lambda one: one.name)
-    return tuple(row for version in published for row in _budget(shelf, version))
+    published = sorted(_published(contents, ceiling), key=lambda one: one.name)
+    return tuple(row for version in published for row in _budget(contents, version))
 
 
-def _budget(shelf: Shelf, version: TemplateVersion) -> Iterator[BudgetRow]:
+def _budget(contents: LibraryContents, version: TemplateVersion) -> Iterator[BudgetRow]:
     """Its room; none of one whose parts cannot be read."""
     reader = reader_of(version)
-    window, written = shelf.window(reader), version.max_output_tokens or version.token_limit
+    window, written = contents.window(reader), version.max_output_tokens or version.token_limit
     with suppress(InnkeeperError):
-        estimate = worst_case(compose(version, shelf.part), default_counter(), reader)
+        estimate = worst_case(compose(version, contents.part), default_counter(), reader)
         yield BudgetRow(
             template=version.name,
             version=version.version,

@@ -19,7 +19,7 @@ from innkeeper.library.tier import Tier
 from innkeeper.library.transfer.format import DraftFile, draft_text
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.once import convert
-from innkeeper.service.inspector.library.shelf import Shelf, ShelfEntry, StoredShelf
+from innkeeper.service.inspector.library.contents import DatabaseContents, LibraryContents, ShelfEntry
 from innkeeper.service.inspector.views.templates import (
     DraftRequest,
     LabelMove,
@@ -42,15 +42,17 @@ MAX_LISTED: Final = 2_000
 """Templates in one reply (no error: those after the last are asked for by its name)."""
 
 
-def summaries(shelf: Shelf, ceiling: Tier, *, search: str = "", after: str = "") -> tuple[TemplateSummary, ...]:
+def summaries(
+    contents: LibraryContents, ceiling: Tier, *, search: str = "", after: str = ""
+) -> tuple[TemplateSummary, ...]:
     """The templates by name, at most `MAX_LISTED` of them: those with ``search`` in name or text, after that name."""
-    found = shelf.entries(search, after, MAX_LISTED)
-    return tuple(_summary(one) for one in found if _allowed(one.shown, ceiling))
+    entries = contents.entries(search, after, MAX_LISTED)
+    return tuple(_summary(one) for one in entries if _allowed(one.shown, ceiling))
 
 
-def template_view(shelf: Shelf, ceiling: Tier, name: str, version: int | None = None) -> TemplateView:
+def template_view(contents: LibraryContents, ceiling: Tier, name: str, version: int | None = None) -> TemplateView:
     """A template with one version, the one that its summary is of where none is named. Raises `NotFoundError`."""
-    entry, versions = _versions(shelf, ceiling, name)
+    entry, versions = _versions(contents, ceiling, name)
     number = entry.shown.version if version is None else version
     chosen = _chosen(name, versions, number)
     held: dict[int, list[str]] = {}
@@ -61,32 +63,32 @@ def template_view(shelf: Shelf, ceiling: Tier, name: str, version: int | None = 
         versions=tuple(_version_view(one, tuple(held.get(one.version, ())), max(held, default=0)) for one in versions),
         moves=tuple(
             LabelMove(one.label, one.from_version, one.to_version, one.who, one.why, one.at)
-            for one in shelf.moves(name)
+            for one in contents.moves(name)
         ),
         version=number,
         content=content_of(chosen),
         sha256=chosen.content_sha256,
-        findings=tuple(map(_finding, shelf.problems(chosen))),
-        tokens=longest(shelf, chosen),
-        window=shelf.window(reader_of(chosen)),
+        findings=tuple(map(_finding, contents.problems(chosen))),
+        tokens=longest(contents, chosen),
+        window=contents.window(reader_of(chosen)),
     )
 
 
-def changes(shelf: Shelf, ceiling: Tier, name: str, before: int | None, after: int | None) -> Changes:
+def changes(contents: LibraryContents, ceiling: Tier, name: str, before: int | None, after: int | None) -> Changes:
     """Two versions as people write them. Left out, ``after`` is the latest and ``before`` the one in production.
 
     Raises `NotFoundError`.
     """
-    entry, versions = _versions(shelf, ceiling, name)
+    entry, versions = _versions(contents, ceiling, name)
     later = _chosen(name, versions, entry.latest if after is None else after)
     number = entry.labels.get(PRODUCTION, max(later.version - 1, 1)) if before is None else before
     return Changes(_text(_chosen(name, versions, number)), _text(later))
 
 
-def _versions(shelf: Shelf, ceiling: Tier, name: str) -> tuple[ShelfEntry, tuple[TemplateVersion, ...]]:
+def _versions(contents: LibraryContents, ceiling: Tier, name: str) -> tuple[ShelfEntry, tuple[TemplateVersion, ...]]:
     """A template and its versions, oldest first; one of which a visitor may see nothing is not there."""
-    entry = shelf.entry(name)
-    versions = tuple(one for one in shelf.versions(name) if _allowed(one, ceiling))
+    entry = contents.entry(name)
+    versions = tuple(one for one in contents.versions(name) if _allowed(one, ceiling))
     if not _allowed(entry.shown, ceiling):
         raise NotFoundError(f"there is no template {name!r}")
     return entry, versions
@@ -147,10 +149,10 @@ def reader_of(version: TemplateVersion) -> str | None:
     return version.key.enhancer_model or version.key.target_model
 
 
-def longest(shelf: Shelf, version: TemplateVersion) -> int | None:
+def longest(contents: LibraryContents, version: TemplateVersion) -> int | None:
     """The tokens that it can become at most; None where it cannot be read."""
     with suppress(InnkeeperError):
-        return worst_case(compose(version, shelf.part), default_counter(), reader_of(version)).total
+        return worst_case(compose(version, contents.part), default_counter(), reader_of(version)).total
     return None
 
 
@@ -163,16 +165,20 @@ def _finding(problem: TemplateProblem) -> TemplateFinding:
 # ---------------------------------------------------------------------------------------------------------------- changing
 
 
-def checked_draft(shelf: Shelf, ceiling: Tier, name: str, asked: DraftRequest) -> TemplateView:
+def checked_draft(contents: LibraryContents, ceiling: Tier, name: str, asked: DraftRequest) -> TemplateView:
     """What a draft would be, with what is wrong with it; nothing is kept. Raises `FieldError`, `TierBlockedError`."""
     draft = _draft(name, asked, "", ceiling)
     try:
-        before: TemplateView | None = template_view(shelf, ceiling, name)
-        latest = shelf.versions(name)[-1]
+        before: TemplateView | None = template_view(contents, ceiling, name)
+        latest = contents.versions(name)[-1]
         version = draft.numbered(latest.template_id, latest.version + 1, "")
     except NotFoundError:
         before, version = None, draft.numbered("draft", 1, "")
-    found = shelf.problems(version) if isinstance(shelf, StoredShelf) else problems_of(version, lookup=shelf.part)
+    problems = (
+        contents.problems(version)
+        if isinstance(contents, DatabaseContents)
+        else problems_of(version, lookup=contents.part)
+    )
     entry = ShelfEntry(name, asked.title, version.version, {} if before is None else before.summary.labels, version)
     return TemplateView(
         summary=_summary(entry),
@@ -181,9 +187,9 @@ def checked_draft(shelf: Shelf, ceiling: Tier, name: str, asked: DraftRequest) -
         version=version.version,
         content=asked.content,
         sha256=version.content_sha256,
-        findings=tuple(map(_finding, found)),
-        tokens=longest(shelf, version),
-        window=shelf.window(reader_of(version)),
+        findings=tuple(map(_finding, problems)),
+        tokens=longest(contents, version),
+        window=contents.window(reader_of(version)),
     )
 
 

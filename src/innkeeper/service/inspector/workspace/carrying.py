@@ -63,11 +63,11 @@ class Carried:
         if len(turns) > MAX_CARRIED:
             text = f"only the last {MAX_CARRIED} turns were built again for what they left"
             self.note = FindingView("note", "turns", text)
-        wanted, first = set(turns[-MAX_CARRIED:]), turns[-MAX_CARRIED] if len(turns) > MAX_CARRIED else 0
+        carried, first = set(turns[-MAX_CARRIED:]), turns[-MAX_CARRIED] if len(turns) > MAX_CARRIED else 0
         key, state = first, (None, request.variables)
         for index, message in enumerate(chat.messages):
             key = hash((key, id(message)))
-            if index in wanted:
+            if index in carried:
                 if key not in self._states:
                     self._states[key] = (chat.messages, self._after(request, chat, index, state))
                 state = self._states[key][1]

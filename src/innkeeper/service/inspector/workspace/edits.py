@@ -78,22 +78,22 @@ def differences(before: Any, after: Any, path: Path = ()) -> dict[Path, Any]:
     if before is after:
         return {}
     if isinstance(before, dict) and isinstance(after, dict) and _same_order(before, after):
-        found: dict[Path, Any] = {(*path, key): ABSENT for key in before if key not in after}
+        changes: dict[Path, Any] = {(*path, key): ABSENT for key in before if key not in after}
         for key, item in after.items():
-            found |= differences(before[key], item, (*path, key)) if key in before else {(*path, key): item}
-        return found
+            changes |= differences(before[key], item, (*path, key)) if key in before else {(*path, key): item}
+        return changes
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        found = {}
+        changes = {}
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
-            found |= differences(old, new, (*path, index))
-        return found
+            changes |= differences(old, new, (*path, index))
+        return changes
     return {} if _equal(before, after) else {path: after}
 
 
 def _same_order(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether the keys of both come in one order, the new ones last."""
-    kept = [key for key in before if key in after]
-    return kept == [*after][: len(kept)]
+    common = [key for key in before if key in after]
+    return common == [*after][: len(common)]
 
 
 def _equal(before: Any, after: Any) -> bool:

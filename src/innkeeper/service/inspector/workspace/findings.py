@@ -53,44 +53,44 @@ def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[F
     fields = AssetFields()
     try:
         fields.put(file.asset, file.name)
-        found = lint_fields(fields.fields, preset, model)
+        findings = lint_fields(fields.fields, preset, model)
     except InnkeeperError as error:
         return [FindingView("note", error.kind, error.message, error.hint, file.id)]
-    return [finding_view(file, one) for one in found if one.rule not in RESTATED]
+    return [finding_view(file, one) for one in findings if one.rule not in RESTATED]
 
 
 def finding_view(file: WorkingFile, finding: ContentFinding) -> FindingView:
     """A finding as the page shows it beside its field."""
     severity: Any = _SEVERITIES[finding.level]
-    path = _place(file, finding.path)
+    path = _path_of(file, finding.path)
     return FindingView(
         severity, finding.rule, finding.message, finding.hint, file.id, path, _mend_of(file, finding, path)
     )
 
 
-def _place(file: WorkingFile, text: str) -> Path:
+def _path_of(file: WorkingFile, text: str) -> Path:
     """Where in its document a finding is: entries of lorebooks are named by their ids in some."""
     path = text_path(text)
-    place, value = existing(file.tree, path)
-    if len(place) == len(path) or value is not None:
-        return place
+    existing_path, value = existing(file.tree, path)
+    if len(existing_path) == len(path) or value is not None:
+        return existing_path
     book = file.asset if isinstance(file.asset, Lorebook) else getattr(file.asset, "book", None)
     if "entries" in path and isinstance(book, Lorebook):
         at = path.index("entries")
         if at + 1 < len(path):
             entry = next((one for one in book.entries if str(one.id) == str(path[at + 1])), None)
-            found = None if entry is None else file.entry_paths().get(id(entry.raw))
-            if found is not None:
-                return file.place((*found, *path[at + 2 :]))
-    return place
+            entry_path = None if entry is None else file.entry_paths().get(id(entry.raw))
+            if entry_path is not None:
+                return file.place((*entry_path, *path[at + 2 :]))
+    return existing_path
 
 
 def _mend_of(file: WorkingFile, finding: ContentFinding, path: Path) -> Edit | None:
     """The mend of a finding that is at ``path``; None where there is no one value that it is read as."""
     if finding.rule not in {"wrong-type", "unknown-role"} or not path or path != text_path(finding.path):
         return None
-    value, wanted = existing(file.tree, path)[1], finding.message.rpartition(" is not ")[2]
-    read = _READ_AS.get(wanted) if "entries" not in path else _ENTRY_FIELDS.get(str(path[-1]))
+    value, expected = existing(file.tree, path)[1], finding.message.rpartition(" is not ")[2]
+    read = _READ_AS.get(expected) if "entries" not in path else _ENTRY_FIELDS.get(str(path[-1]))
     mended = "system" if finding.rule == "unknown-role" else None if read is None else read(value)
     if mended is None or mended == value:
         return None

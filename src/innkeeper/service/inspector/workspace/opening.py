@@ -58,10 +58,10 @@ def read_folder(folder: Path, *, writable: bool = True) -> list[Read]:
 
 
 def _names(root: Path) -> Iterator[str]:
-    for place, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         for name in sorted(names):
-            path = Path(place, name)
+            path = Path(folder, name)
             if (
                 not name.startswith(".")
                 and path.suffix.lower() in SUFFIXES
@@ -71,7 +71,7 @@ def _names(root: Path) -> Iterator[str]:
                 yield path.relative_to(root).as_posix()
 
 
-def _check(limit: str, allowed: int, found: int) -> None:
-    if found > allowed:
+def _check(limit: str, allowed: int, actual: int) -> None:
+    if actual > allowed:
         hint = "open fewer files, or a smaller folder"
-        raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=found, hint=hint)
+        raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=actual, hint=hint)

@@ -81,9 +81,9 @@ def _card_reread(before: Character, tree: Any, path: Path, findings: tuple[Findi
         return msgspec.structs.replace(before, book=again, document=document, findings=(*own, *again.findings))
     without = {**tree, "data": {key: item for key, item in tree["data"].items() if key != _BOOK[1]}}
     card = read_character(Document(without, None, findings))
-    kept = msgspec.structs.replace(book, document=document)
-    vars(kept).update(vars(book))  # with its digest: nothing of it is another
-    return msgspec.structs.replace(card, book=kept, document=document, findings=(*card.findings, *book.findings))
+    reread = msgspec.structs.replace(book, document=document)
+    vars(reread).update(vars(book))  # with its digest: nothing of it is another
+    return msgspec.structs.replace(card, book=reread, document=document, findings=(*card.findings, *book.findings))
 
 
 def _entry_reread(book: Lorebook, document: Document, path: Path, base: Path) -> Lorebook | None:
@@ -102,7 +102,7 @@ def _entry_reread(book: Lorebook, document: Document, path: Path, base: Path) ->
     if (entry.spelling, entry.id) != (before.spelling, before.id) or _is_remarkable(entry):
         return None
     shown = show_path(place)
-    kept = tuple(
+    entries = tuple(
         one for one in book.findings if one.path != shown and not one.path.startswith((f"{shown}.", f"{shown}["))
     )
     return msgspec.structs.replace(
@@ -110,7 +110,7 @@ def _entry_reread(book: Lorebook, document: Document, path: Path, base: Path) ->
         entries=(*book.entries[:index], entry, *book.entries[index + 1 :]),
         raw=document.at(base),
         document=document,
-        findings=(*kept, *collector.done()),
+        findings=(*entries, *collector.done()),
     )
 
 

@@ -38,12 +38,12 @@ def save_over(path: Path, opened: bytes, data: bytes) -> str | None:
         raise ChangedFileError("another program has changed the file", where=Where(asset=path.name))
     if there == data:
         return None
-    backup = None if there is None else _kept(path, there)
+    backup = None if there is None else _backup(path, there)
     save_bytes(path, data, force=True)
     return backup
 
 
-def _kept(path: Path, data: bytes) -> str:
+def _backup(path: Path, data: bytes) -> str:
     """Write what is there beside it; a name that nobody has."""
     for number in count(1):
         name = f"{path.name}.bak" if number == 1 else f"{path.name}.{number}.bak"

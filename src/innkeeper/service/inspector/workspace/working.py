@@ -117,9 +117,9 @@ class WorkingFile:
         own: tuple[Finding, ...] = getattr(self.asset, "findings", ())
         if self.problem is None:
             return own
-        place = self.problem.where.path if self.problem.where is not None else None
-        told = Finding(self.problem.kind, self.problem.message, place or "", Level.ERROR, hint=self.problem.hint)
-        return (told, *own)
+        path = self.problem.where.path if self.problem.where is not None else None
+        finding = Finding(self.problem.kind, self.problem.message, path or "", Level.ERROR, hint=self.problem.hint)
+        return (finding, *own)
 
     # ---------------------------------------------------------------------------------------------------------- edits
 

@@ -72,7 +72,7 @@ class OpenWorkspace:
         self._linted = Linted()
         self._cut: tuple[Chat, int, Chat] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
-        self._places: tuple[list[_Book], _Places] | None = None
+        self._book_paths: tuple[list[_Book], _Places] | None = None
         self.carried = Carried()
         self.known = Known()
         if settings is not None:
@@ -80,12 +80,12 @@ class OpenWorkspace:
 
     def _check(self) -> None:
         size = sum(len(file.data) for file in self.files.values())
-        for limit, allowed, found in (
+        for limit, allowed, actual in (
             ("MAX_FILES", MAX_FILES, len(self.files)),
             ("MAX_FILE_BYTES", MAX_FILE_BYTES, size),
         ):
-            if found > allowed:
-                raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=found)
+            if actual > allowed:
+                raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=actual)
 
     # ----------------------------------------------------------------------------------------------------------- views
 
@@ -168,8 +168,8 @@ class OpenWorkspace:
         if file.kind == "persona":
             self.settings = msgspec.structs.replace(self.settings, persona=file.id)
         elif file.kind not in {"other", "profile"}:
-            kept = (key for key in self.settings.used if file.kind == "lorebook" or self.files[key].kind != file.kind)
-            self.settings = msgspec.structs.replace(self.settings, used=(*kept, file.id))
+            others = (key for key in self.settings.used if file.kind == "lorebook" or self.files[key].kind != file.kind)
+            self.settings = msgspec.structs.replace(self.settings, used=(*others, file.id))
 
     def use_alone(self, file: WorkingFile) -> None:
         """Build of this file alone, with the settings that it has itself."""
@@ -232,8 +232,8 @@ class OpenWorkspace:
         if self._cut is None or self._cut[0] is not chat or self._cut[1] != turn:
             header = chat.header
             if header is not None and isinstance(header.get("chat_metadata"), dict):
-                kept = {key: value for key, value in header["chat_metadata"].items() if key not in _LEFT}
-                header = {**header, "chat_metadata": kept}
+                metadata = {key: value for key, value in header["chat_metadata"].items() if key not in _LEFT}
+                header = {**header, "chat_metadata": metadata}
             cut = msgspec.structs.replace(chat, messages=chat.messages[: max(turn, 0)], header=header, data=None)
             self._cut = (chat, turn, cut)
         return self._cut[2]
@@ -254,9 +254,9 @@ class OpenWorkspace:
     def entries(self, variation: Variation | None = None) -> _Places:
         """Where the entries of all books stand, by the name of the book and their id."""
         books = self.books(variation)
-        if self._places is not None and _are_same(self._places[0], books):
-            return self._places[1]
-        places: _Places = {}
+        if self._book_paths is not None and _are_same(self._book_paths[0], books):
+            return self._book_paths[1]
+        paths: _Places = {}
         for name, book, file in books:
             raw = book.raw if isinstance(book.raw, dict) else {"entries": book.raw}
             inner, base = raw.get("entries"), (*book.path, "entries") if isinstance(book.raw, dict) else book.path
@@ -265,9 +265,9 @@ class OpenWorkspace:
             for entry in book.entries:
                 key = keys.get(id(entry.raw))
                 path = base if key is None else (*base, key)
-                places.setdefault((name, entry.id), []).append((file, path))
-        self._places = (books, places)
-        return places
+                paths.setdefault((name, entry.id), []).append((file, path))
+        self._book_paths = (books, paths)
+        return paths
 
 
 def _known_profile(settings: SettingsView) -> str | None:

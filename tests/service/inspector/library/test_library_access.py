@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.tables import metadata
-from innkeeper.service.inspector.library.room import LibraryRoom
+from innkeeper.service.inspector.library.library_access import LibraryAccess
 from tests.library.conftest import Fresh
 from tests.service.inspector.library.stocked import ADULT, GREETER, KEY, rooms, stock
 from tests.service.inspector.opened import Browser
@@ -71,7 +71,7 @@ def test_a_change_is_seen_by_who_looks(browser: Browser) -> None:
 def test_what_others_write_is_seen(stocked_url: str, browser: Browser) -> None:
     """Another program at the same database: the next look shows what it wrote."""
     assert browser.json(f"library/templates/{GREETER}")["summary"]["published"] == 2
-    with LibraryRoom(stocked_url).changing() as library:
+    with LibraryAccess(stocked_url).changing() as library:
         library.authoring.publish(GREETER, 1, who="Ben")
     assert browser.json(f"library/templates/{GREETER}")["summary"]["published"] == 1
 

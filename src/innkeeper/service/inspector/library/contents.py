@@ -1,4 +1,4 @@
-"""Shelf: the templates that are looked at: those of a database, with all versions, or those of a snapshot, which hold labels."""
+"""Contents of the library as the inspector shows them: of a database, with all versions, or of a snapshot, with labels alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ShelfTables(NamedTuple):
     tools: tuple[StoredTool, ...] = ()
 
 
-class Shelf(Protocol):
+class LibraryContents(Protocol):
     """What all of them tell."""
 
     @property
@@ -107,7 +107,7 @@ class Shelf(Protocol):
         ...
 
 
-class StoredShelf:
+class DatabaseContents:
     """The templates of a database that is open to be read."""
 
     source: Source = "database"
@@ -129,10 +129,10 @@ class StoredShelf:
 
     def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
         """Templates by name."""
-        found = self._store.list(limit=limit, after=after, search=search or None)
+        listed = self._store.list(limit=limit, after=after, search=search or None)
         return tuple(
             ShelfEntry(one.name, _title(one.description, one.shown), one.latest_version, one.labels, one.shown)
-            for one in found
+            for one in listed
         )
 
     def entry(self, name: str) -> ShelfEntry:
@@ -185,7 +185,7 @@ class StoredShelf:
         )
 
 
-class KeptShelf:
+class SnapshotContents:
     """The templates of a catalogue that was kept, or that comes with Innkeeper."""
 
     def __init__(self, catalogue: Catalogue, source: Source, problem: InnkeeperError) -> None:
@@ -215,9 +215,9 @@ class KeptShelf:
     def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
         """Templates by name."""
         names = sorted(name for name in self._versions if name > after)
-        found = (self.entry(name) for name in names)
-        wanted = search.casefold()
-        return tuple(one for one in found if wanted in f"{one.name}\n{one.shown.system_prompt}".casefold())[:limit]
+        entries = (self.entry(name) for name in names)
+        needle = search.casefold()
+        return tuple(one for one in entries if needle in f"{one.name}\n{one.shown.system_prompt}".casefold())[:limit]
 
     def entry(self, name: str) -> ShelfEntry:
         """One of them. Raises `NotFoundError`, with near names."""
@@ -260,8 +260,12 @@ class KeptShelf:
 
     def counts(self) -> Mapping[str, int]:
         """Those of its tables, by the tables' names."""
-        kept = self._catalogue
-        facts = {"api_models": kept.models, "api_providers": kept.providers, "negative_prompts": kept.negatives}
+        catalogue = self._catalogue
+        facts = {
+            "api_models": catalogue.models,
+            "api_providers": catalogue.providers,
+            "negative_prompts": catalogue.negatives,
+        }
         return {"templates": len(self._versions), **{name: len(rows) for name, rows in facts.items()}}
 
     def tables(self) -> ShelfTables:

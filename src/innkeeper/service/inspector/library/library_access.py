@@ -1,4 +1,4 @@
-"""LibraryRoom: the library as the inspector opens it: to look without leaving a trace, and, for one change at a time, to write.
+"""LibraryAccess: the library as the inspector opens it: to read without leaving a trace, and for one change at a time to write.
 
 Where there is no database, or it cannot be read, its last snapshot is shown, or else what comes with Innkeeper.
 """
@@ -16,7 +16,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue
     from innkeeper.library.library import Library
-    from innkeeper.service.inspector.library.shelf import Shelf
+    from innkeeper.service.inspector.library.contents import LibraryContents
 
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ _TRIES: Final = 3
 _MAKE: Final = "`innkeeper library db upgrade` makes one, `innkeeper library template import --builtin` fills it"
 
 
-class LibraryRoom:
+class LibraryAccess:
     """One library. Threads may share it.
 
     Args:
@@ -38,7 +38,7 @@ class LibraryRoom:
         self._library: Library | None = None
         self._catalogue: Catalogue | None = None
 
-    def look(self, work: Callable[[Shelf], T]) -> T:
+    def look(self, work: Callable[[LibraryContents], T]) -> T:
         """What ``work`` makes of the library as it is now; once more where the file was written to meanwhile.
 
         Raises `ConfigError` for a URL that is not understood.
@@ -46,14 +46,14 @@ class LibraryRoom:
         for _ in range(_TRIES):
             before = self._written()
             try:
-                found = work(self.shelf())
+                result = work(self.contents())
             except InnkeeperError:
                 if before == self._written():
                     raise
             else:
                 if before == self._written():
-                    return found
-        return work(self.shelf())
+                    return result
+        return work(self.contents())
 
     def _written(self) -> tuple[int, int, int] | None:
         """Which file the database is and when it was written to, where it is one."""
@@ -66,16 +66,16 @@ class LibraryRoom:
             return None
         return None if facts is None else (facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
-    def shelf(self) -> Shelf:
+    def contents(self) -> LibraryContents:
         """What is looked at now. Raises `ConfigError` for a URL that is not understood."""
-        from innkeeper.service.inspector.library.shelf import StoredShelf
+        from innkeeper.service.inspector.library.contents import DatabaseContents
 
         try:
             library = self._reading()
             library.db.revision()
         except InnkeeperError as error:
-            return self._kept(error)
-        return StoredShelf(library, lambda: self._read(library))
+            return self._fallback(error)
+        return DatabaseContents(library, lambda: self._read(library))
 
     def _reading(self) -> Library:
         from innkeeper.library.library import Library
@@ -89,14 +89,14 @@ class LibraryRoom:
         """What requests are answered from, of which only what has changed is read again."""
         with self._lock:
             before, database = self._catalogue, library.database
-            self._catalogue = found = database.load() if before is None else database.update(before)
-        return found
+            self._catalogue = catalogue = database.load() if before is None else database.update(before)
+        return catalogue
 
-    def _kept(self, problem: InnkeeperError) -> Shelf:
+    def _fallback(self, problem: InnkeeperError) -> LibraryContents:
         """The last snapshot, up to the tier that the rules allow, or what comes with Innkeeper."""
         from innkeeper.library.builtins import packaged
         from innkeeper.library.catalogue.snapshot import SnapshotFile
-        from innkeeper.service.inspector.library.shelf import KeptShelf
+        from innkeeper.service.inspector.library.contents import SnapshotContents
 
         if isinstance(problem, DatabaseMissingError):
             problem.hint = _MAKE
@@ -104,10 +104,10 @@ class LibraryRoom:
         if library is not None:
             ceiling = library.database.last_rules.policy.ceiling
             try:
-                return KeptShelf(SnapshotFile(library.snapshot, ceiling=ceiling).load(), "snapshot", problem)
+                return SnapshotContents(SnapshotFile(library.snapshot, ceiling=ceiling).load(), "snapshot", problem)
             except FormatError:
                 pass
-        return KeptShelf(packaged(), "builtin", problem)
+        return SnapshotContents(packaged(), "builtin", problem)
 
     @contextmanager
     def changing(self) -> Iterator[Library]:
