@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import UNSET
 
 from innkeeper.operations.scope import Scope
 from innkeeper.prompt.data import EMPTY
@@ -137,7 +138,9 @@ def read_body(
             value = body.get(key)
             if value is None and field.name in inner:
                 value = nested.get(key)
-            if value is None or (value == "" and (lax or _is_text(field.type))):
+            if field.default is UNSET and key in body:
+                value = value or ""  # a field that may be unset is taken away so
+            elif value is None or (value == "" and (lax or _is_text(field.type))):
                 continue
             try:
                 values[field.name] = convert(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from innkeeper.library.db.owner import Owner
     from innkeeper.library.tier import Ceilings
     from innkeeper.operations.tasks.execution import TextTasks
-    from innkeeper.operations.workers import Registry
+    from innkeeper.operations.workers import WorkerRegistry
 
 
 class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class Scope(Protocol):
     async def jobs(self) -> MediaJobs:
         """The jobs that make pictures and videos. Raises `UnavailableError`."""
 
-    async def workers(self) -> Registry:
+    async def workers(self) -> WorkerRegistry:
         """The workers of the library. Raises `UnavailableError`."""
 
     def terms(self, request: TaskTerms) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _State = Annotated[str, Meta(extra_json_schema={"enum": [*WorkerState]})]
 _Kind = Annotated[str, Meta(extra_json_schema={"enum": [*KINDS]})]
 
 
-class Registry(NamedTuple):
+class WorkerRegistry(NamedTuple):
     """The workers of a library, and the hosts that the operator allows beside the open internet."""
 
     store: WorkerStore
@@ -148,7 +148,7 @@ async def register(request: WorkerRegistration, scope: Scope) -> WorkerRegistere
     return {"success": True, "worker_url": request.worker_url, "auto_registered": request.auto_registered, **made}
 
 
-def _enrolled(registry: Registry, request: WorkerEnrolment) -> WorkerEnrolled:
+def _enrolled(registry: WorkerRegistry, request: WorkerEnrolment) -> WorkerEnrolled:
     from innkeeper.library.workers.store import BEAT_SECONDS, LEASE_SECONDS
 
     invited = registry.store.invitation(request.token)

@@ -78,13 +78,12 @@ def _endpoint(path: HttpPath, resources: Resources) -> Endpoint:
 
 
 async def _values(path: HttpPath, web: WebRequest) -> Mapping[str, Any]:
-    """The fields of a request by their names. An empty body is an empty object where the path says what is meant."""
+    """The fields of a request by their names. An empty body is an empty object."""
     if path.method != "POST":
         return {**web.query_params, **web.path_params}
     if path.signed:
         return {"content": await web.body(), "headers": lower_headers(web.scope), **web.path_params}
-    is_empty = bool(path.fields) and not await web.body()
-    return {**(EMPTY if is_empty else await json_body(web)), **web.path_params}
+    return {**(await json_body(web) if await web.body() else EMPTY), **web.path_params}
 
 
 def _reply(path: HttpPath, answer: Any) -> Response:

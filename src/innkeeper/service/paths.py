@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from innkeeper.operations import workers
+from innkeeper.operations import stored, workers
 from innkeeper.operations.jobs import functions, jobs
 from innkeeper.operations.library.decisions import EVALUATE, RENDER, RESOLVE
 from innkeeper.operations.scenes import operations as scenes
@@ -78,3 +78,27 @@ SCENES: Final = (
     HttpPath(scenes.PICTURE, "/v1/scenes/{scene_id}/image", "GET", tag="scenes"),
 )
 """Scenes, their states and templates."""
+
+_CONVERSATION: Final = "/v1/conversations/{conversation_id}"
+_MESSAGE: Final = f"{_CONVERSATION}/messages/{{message_id}}"
+
+STORED: Final = (
+    HttpPath(stored.BEGIN, "/v1/conversations", tag="conversations", status=201),
+    HttpPath(stored.CONVERSATIONS, "/v1/conversations", "GET", tag="conversations"),
+    HttpPath(stored.CONVERSATION, _CONVERSATION, "GET", tag="conversations"),
+    HttpPath(stored.CHANGE, _CONVERSATION, tag="conversations"),
+    HttpPath(stored.REMOVE, _CONVERSATION, "DELETE", tag="conversations"),
+    HttpPath(stored.MESSAGES, f"{_CONVERSATION}/messages", "GET", tag="conversations"),
+    HttpPath(stored.PIN_MESSAGE, _MESSAGE, tag="conversations"),
+    HttpPath(stored.DELETE_MESSAGE, _MESSAGE, "DELETE", tag="conversations"),
+    HttpPath(stored.REMEMBER, "/v1/memories", tag="conversations", status=201),
+    HttpPath(stored.MEMORIES, "/v1/memories", "GET", tag="conversations"),
+    HttpPath(stored.PIN_MEMORY, "/v1/memories/{memory_id}", tag="conversations"),
+    HttpPath(stored.FORGET, "/v1/memories/{memory_id}", "DELETE", tag="conversations"),
+    HttpPath(stored.ADD_CHARACTER, "/v1/characters", tag="conversations", status=201),
+    HttpPath(stored.CHARACTERS, "/v1/characters", "GET", tag="conversations"),
+    HttpPath(stored.CHARACTER, "/v1/characters/{character_id}", "GET", tag="conversations"),
+    HttpPath(stored.CHANGE_CHARACTER, "/v1/characters/{character_id}", tag="conversations"),
+    HttpPath(stored.REMOVE_CHARACTER, "/v1/characters/{character_id}", "DELETE", tag="conversations"),
+)
+"""What a caller has stored."""

@@ -19,7 +19,7 @@ from innkeeper.prompt.errors import UnavailableError
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.operations.tasks.execution import TextTasks
-    from innkeeper.operations.workers import Registry
+    from innkeeper.operations.workers import WorkerRegistry
     from innkeeper.service.guard.work import Ticket
 
 
@@ -28,7 +28,7 @@ class Resources(NamedTuple):
 
     tasks: Callable[[], Awaitable[TextTasks]] | None = None
     jobs: Callable[[], MediaJobs] | None = None
-    workers: Callable[[], Registry] | None = None
+    workers: Callable[[], WorkerRegistry] | None = None
 
 
 class CallScope(NamedTuple):
@@ -89,7 +89,7 @@ class CallScope(NamedTuple):
             raise UnavailableError("nothing here makes pictures")
         return await asyncio.to_thread(self.resources.jobs)
 
-    async def workers(self) -> Registry:
+    async def workers(self) -> WorkerRegistry:
         """The workers of the library. Raises `UnavailableError` where there are none."""
         if self.resources.workers is None:
             raise UnavailableError("nothing here knows of workers")

@@ -127,7 +127,7 @@ class MadeSceneFacts(TypedDict, total=False):
     figures: list[dict[str, Any]]
 
 
-class SceneState(TypedDict):
+class SceneStateFacts(TypedDict):
     """What the scene of a conversation is like."""
 
     object: Literal["scene_state"]
@@ -209,18 +209,18 @@ async def picture(request: SceneId, scope: Scope) -> Blob:
     return Blob(data, media_type_of(data)[0])
 
 
-async def show_state(request: StateId, scope: Scope) -> SceneState:
+async def show_state(request: StateId, scope: Scope) -> SceneStateFacts:
     """Show what the scene of a conversation is like."""
     stored = await asyncio.to_thread((await _store(scope)).state, request.conversation_id)
     return _state_facts(stored)
 
 
-async def change_state(request: ChangeState, scope: Scope) -> SceneState:
+async def change_state(request: ChangeState, scope: Scope) -> SceneStateFacts:
     """Change or pin what the scene of a conversation is like."""
     return await asyncio.to_thread(_changed, await _store(scope), request)
 
 
-def _changed(store: SceneStore, request: ChangeState) -> SceneState:
+def _changed(store: SceneStore, request: ChangeState) -> SceneStateFacts:
     seen = store.state(request.conversation_id)
     if request.version is not None:
         seen = msgspec.structs.replace(seen, version=min(max(request.version, 0), _LARGEST))
@@ -234,7 +234,7 @@ def _changed(store: SceneStore, request: ChangeState) -> SceneState:
 _LARGEST: Final = 2**31 - 2
 
 
-def _state_facts(stored: Any) -> SceneState:
+def _state_facts(stored: Any) -> SceneStateFacts:
     state = read_state(stored.state).to_dict() if stored.state else {}
     return {"object": "scene_state", "state": state, "version": stored.version}
 

@@ -13,12 +13,11 @@ from innkeeper.inference.routing.models import Models
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.http import described, routes
 from innkeeper.service.openapi.document import Description
-from innkeeper.service.paths import SCENES, TASKS
+from innkeeper.service.paths import SCENES, STORED, TASKS
 from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 from innkeeper.service.tasks.calls import Media
-from innkeeper.service.tasks.stored import stored_routes
 from innkeeper.service.tasks.talk_description import TALK
 from innkeeper.service.tasks.turns import turn_routes
 
@@ -66,14 +65,13 @@ class TaskSurface:
 
     def descriptions(self) -> Iterator[Description]:
         """What the OpenAPI document says of it."""
-        yield described((*TASKS, *SCENES))
+        yield described((*TASKS, *STORED, *SCENES))
         yield TALK
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""
         return [
-            *routes((*TASKS, *SCENES), Resources(self.tasks, self.media)),
-            *stored_routes(self.tasks),
+            *routes((*TASKS, *STORED, *SCENES), Resources(self.tasks, self.media)),
             *turn_routes(self.tasks, self.models, self.media),
         ]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 from innkeeper.library.memory import SCOPES
-from innkeeper.service.openapi.document import Description, listed, named, operation, parameter, record
+from innkeeper.service.openapi.document import Description, named, record
 from innkeeper.service.tasks.description import OUTCOME, function_path, service_path
 
 _TAG: Final = "conversations"
@@ -66,92 +66,12 @@ def _turn(path: Callable[..., dict[str, Any]], summary: str, reply: str) -> dict
     return made
 
 
-def _stored(summary: str, reply: dict[str, Any], body: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    made = operation(summary, _TAG, reply=reply, error="OpenAIError", body=body, **more)
-    made["responses"]["404"]["description"] = "there is no such thing, or it is somebody else's"
-    return made
-
-
-def _made(summary: str, body: dict[str, Any], more: Iterable[dict[str, Any]] = ()) -> dict[str, Any]:
-    made = _stored(summary, _OBJECT, body, parameters=more)
-    made["responses"]["201"] = made["responses"].pop("200")
-    return made
-
-
-def _id(name: str) -> list[dict[str, Any]]:
-    return [parameter(f"{name}_id", f"the id of the {name}")]
-
-
-_LIST: Final = record(("object", "data"), object={"const": "list"}, data=listed(_OBJECT))
-_LIMIT: Final = [parameter("limit", "how many at most", "query")]
-_GONE: Final = record(("id",), id=_TEXT)
-_PIN: Final = record(pinned=_FLAG)
-_OPENING: Final = record(
-    character_id=_MAYBE, user_character_id=_MAYBE, conversation_type=_MAYBE, memory_tier=_MAYBE, title=_MAYBE
-)
-_KEY: Final = [parameter("idempotency-key", "the same key is the same conversation", "header")]
-_REMEMBER: Final = record(
-    ("conversation_id", "content"), conversation_id=_TEXT, content=_TEXT, scope=_TIER, kind=_TEXT, pinned=_FLAG
-)
-_CARD: Final = record(("name",), name=_TEXT, description=_MAYBE)
-_TALK: Final = "/v1/conversations/{conversation_id}"
-
 TALK: Final = Description(
     {
         "/functions/v1/playground-chat": _turn(function_path, "Take a turn of a conversation.", "PlaygroundTurn"),
         "/functions/v1/roleplay-chat": _turn(function_path, "Take a turn with a character.", "RoleplayTurn"),
         "/v1/chat": _turn(service_path, "Take a turn of a conversation.", "PlaygroundTurn"),
         "/v1/roleplay": _turn(service_path, "Take a turn with a character.", "RoleplayTurn"),
-        "/v1/conversations": {
-            "get": _stored("List your conversations, the one used last first.", _LIST, parameters=_LIMIT),
-            "post": _made("Begin a conversation.", _OPENING, _KEY),
-        },
-        _TALK: {
-            "get": _stored("Show a conversation.", _OBJECT, parameters=_id("conversation")),
-            "post": _stored("Change a conversation.", _OBJECT, record(), parameters=_id("conversation")),
-            "delete": _stored("Take a conversation out, for good.", _GONE, parameters=_id("conversation")),
-        },
-        f"{_TALK}/messages": {
-            "get": _stored(
-                "List its newest messages.",
-                _LIST,
-                parameters=[*_id("conversation"), *_LIMIT, parameter("before", "only earlier numbers", "query")],
-            )
-        },
-        f"{_TALK}/messages/{{message_id}}": {
-            "post": _stored(
-                "Keep a message in every prompt, or no more.",
-                _OBJECT,
-                _PIN,
-                parameters=[*_id("conversation"), *_id("message")],
-            ),
-            "delete": _stored("Delete a message.", _GONE, parameters=[*_id("conversation"), *_id("message")]),
-        },
-        "/v1/memories": {
-            "get": _stored(
-                "List what is remembered.",
-                _LIST,
-                parameters=[
-                    *_LIMIT,
-                    parameter("scope", f"one of {', '.join(SCOPES)}", "query"),
-                    parameter("scope_id", "the conversation or the character", "query"),
-                ],
-            ),
-            "post": _made("Remember something.", _REMEMBER),
-        },
-        "/v1/memories/{memory_id}": {
-            "post": _stored("Keep a memory before others, or no more.", _OBJECT, _PIN, parameters=_id("memory")),
-            "delete": _stored("Forget something.", _GONE, parameters=_id("memory")),
-        },
-        "/v1/characters": {
-            "get": _stored("List your characters.", _LIST, parameters=_LIMIT),
-            "post": _made("Store a character.", _CARD),
-        },
-        "/v1/characters/{character_id}": {
-            "get": _stored("Show a character.", _OBJECT, parameters=_id("character")),
-            "post": _stored("Change a character.", _OBJECT, record(), parameters=_id("character")),
-            "delete": _stored("Take a character out.", _GONE, parameters=_id("character")),
-        },
     },
     {
         "PlaygroundTurn": record(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from innkeeper.operations.workers import Registry
+from innkeeper.operations.workers import WorkerRegistry
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.once import once
 from innkeeper.service.settings import Settings
@@ -31,7 +31,7 @@ class WorkerRegister:
         if self._library is not None:
             self._library.close()
 
-    def _open(self) -> Registry:
+    def _open(self) -> WorkerRegistry:
         if find_spec("sqlalchemy") is None or self._settings.database is None:
             hint = "start the service with --database"
             raise UnavailableError("workers are kept in a library's database, and this service has none", hint=hint)
@@ -39,4 +39,4 @@ class WorkerRegister:
         from innkeeper.library.workers.store import WorkerStore
 
         self._library = Library.open(self._settings.database, watch=False)
-        return Registry(WorkerStore(self._library.db), self._settings.egress.allowed)
+        return WorkerRegistry(WorkerStore(self._library.db), self._settings.egress.allowed)
