@@ -190,18 +190,18 @@ async def follow(request: JobNumber, scope: Scope) -> AsyncGenerator[ServerEvent
 
 async def _events(jobs: MediaJobs, job: Job, after: int) -> AsyncGenerator[ServerEvent | None]:
     """The events of a job as they come, until it has ended; None now and then, so that the connection is kept."""
-    told = monotonic()
+    sent_at = monotonic()
     while True:
         job = await asyncio.to_thread(jobs.get, job.id)
         events = await asyncio.to_thread(jobs.events, job, after)
         for event in events:
-            after, told = event.id, monotonic()
+            after, sent_at = event.id, monotonic()
             yield ServerEvent({**msgspec.to_builtins(event), "progress": job.progress}, event.event, event.id)
         if job.ended and not events:
             yield ServerEvent(job.to_dict(), "job")
             return
-        if monotonic() - told > _BEAT:
-            told = monotonic()
+        if monotonic() - sent_at > _BEAT:
+            sent_at = monotonic()
             yield None
         await asyncio.sleep(_LOOK if not events else 0)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class GenerateScene(SceneRequest, frozen=True, kw_only=True):
-    """A scene that is wanted, and how far its job may go."""
+    """A scene that is scene_request, and how far its job may go."""
 
     callback_url: str | None = None
     max_cost: Annotated[float, Meta(ge=0)] | None = None
@@ -137,8 +137,8 @@ class SceneStateFacts(TypedDict):
 
 async def generate(request: GenerateScene, scope: Scope) -> MadeSceneFacts:
     """Have a scene's picture made."""
-    wanted, scenes = checked_request(request), await _scenes(scope)
-    scene = await scenes.generate(wanted, _terms(request, scope))
+    scene_request, scenes = checked_request(request), await _scenes(scope)
+    scene = await scenes.generate(scene_request, _terms(request, scope))
     cost = None if scene.composed is None else scene.job.cost_estimate  # one that was asked for before is paid
     scope.charge("scene", model=scene.job.model_key, provider=scene.job.backend, cost=cost)
     job = await finished(await scope.jobs(), scene.job, scope.wait_seconds)
@@ -150,8 +150,8 @@ async def generate(request: GenerateScene, scope: Scope) -> MadeSceneFacts:
 
 async def compose(request: GenerateScene, scope: Scope) -> ComposedSceneFacts:
     """Compose a scene's prompt with its figures."""
-    wanted, scenes = checked_request(request), await _scenes(scope)
-    return cast("ComposedSceneFacts", composed_reply(await scenes.compose(wanted, _terms(request, scope))))
+    scene_request, scenes = checked_request(request), await _scenes(scope)
+    return cast("ComposedSceneFacts", composed_reply(await scenes.compose(scene_request, _terms(request, scope))))
 
 
 async def _scenes(scope: Scope) -> Scenes:

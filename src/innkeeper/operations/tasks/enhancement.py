@@ -75,7 +75,7 @@ class Enhancement(msgspec.Struct, frozen=True, kw_only=True):
         return self.format == "video" or "video" in self.job_type or "wan" in self.job_type
 
 
-async def enhance(tasks: TextTasks, wanted: Enhancement, **terms: Any) -> TaskAnswer:
+async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskAnswer:
     """Enhance a prompt. ``terms`` are further fields of the `TextTask`.
 
     Raises:
@@ -84,57 +84,57 @@ async def enhance(tasks: TextTasks, wanted: Enhancement, **terms: Any) -> TaskAn
         OverBudgetError: not even one word of each part that must stay fits.
         InnkeeperError: what `TextTasks.write` and `TextTasks.finish` raise.
     """
-    if not (wanted.text.strip() or (wanted.reference and wanted.base.strip())):
+    if not (request.text.strip() or (request.reference and request.base.strip())):
         raise UsageError("there is no prompt to enhance", where=Where(path="prompt"), hint="send prompt: TEXT")
     task = TextTask(
-        prompt=_prompt(tasks, wanted), task=ENHANCEMENT, options=_SAMPLING, **{**_enhancer(tasks, wanted), **terms}
+        prompt=_prompt(tasks, request), task=ENHANCEMENT, options=_SAMPLING, **{**_enhancer(tasks, request), **terms}
     )
-    if wanted.reference:
-        return await _by_rule(tasks, wanted, task)
+    if request.reference:
+        return await _by_rule(tasks, request, task)
     try:
         written = await tasks.write(task)
     except UnavailableError as error:
         if task.strict or not _lacks_embedded(error):
             raise
-        return await _untouched(tasks, wanted, task)
+        return await _untouched(tasks, request, task)
     if written.refused or written.response is None:
         strategy = "refused" if written.refused else "no_template_available"
         return await tasks.finish(task, written, details={"strategy": strategy})
-    return await _fitted(tasks, wanted, task, written)
+    return await _fitted(tasks, request, task, written)
 
 
 # ------------------------------------------------------------------------------------------------------------- what is asked
 
 
-def _prompt(tasks: TextTasks, wanted: Enhancement) -> PrepareRequest:
+def _prompt(tasks: TextTasks, request: Enhancement) -> PrepareRequest:
     return PrepareRequest(
         use_case=ENHANCEMENT,
-        text=wanted.text,
-        job_type="video" if wanted.is_video else "image",
-        target_model=_target(tasks, wanted),
-        enhancer_family=_kind_of_enhancer(tasks, wanted.enhancer),
-        content_mode=wanted.content_mode,
-        ceilings=wanted.ceilings,
-        negative=wanted.negative,
-        overlays=FrozenDict(wanted.overlays),
-        generation_mode=wanted.generation_mode,
-        user_id=wanted.user_id,
-        request_id=wanted.request_id,
+        text=request.text,
+        job_type="video" if request.is_video else "image",
+        target_model=_target(tasks, request),
+        enhancer_family=_kind_of_enhancer(tasks, request.enhancer),
+        content_mode=request.content_mode,
+        ceilings=request.ceilings,
+        negative=request.negative,
+        overlays=FrozenDict(request.overlays),
+        generation_mode=request.generation_mode,
+        user_id=request.user_id,
+        request_id=request.request_id,
     )
 
 
-def _target(tasks: TextTasks, wanted: Enhancement) -> str:
+def _target(tasks: TextTasks, request: Enhancement) -> str:
     """The model that the prompt is for: its key, or its family."""
-    if wanted.target is None:
-        return "wan" if wanted.is_video else "sdxl"
+    if request.target is None:
+        return "wan" if request.is_video else "sdxl"
     models = tasks.library.catalogue.models
-    row = next((row for row in models if wanted.target in (row.model_key, row.id)), None)
+    row = next((row for row in models if request.target in (row.model_key, row.id)), None)
     if row is not None:
         return row.model_key
     known = {name for row in models for name in (row.model_key, row.model_family) if name}
-    if models and wanted.target not in known | {"sdxl", "wan"}:
-        raise UnknownNameError("model", wanted.target, known, where=Where(path="model_id"))
-    return wanted.target
+    if models and request.target not in known | {"sdxl", "wan"}:
+        raise UnknownNameError("model", request.target, known, where=Where(path="model_id"))
+    return request.target
 
 
 _KINDS: Final = frozenset({"qwen_instruct", "qwen_base"})
@@ -148,33 +148,33 @@ def _kind_of_enhancer(tasks: TextTasks, name: str | None) -> str | None:
     return name if any(row.version.key.enhancer_model == name for row in tasks.library.catalogue.labelled) else None
 
 
-def _enhancer(tasks: TextTasks, wanted: Enhancement) -> dict[str, Any]:
+def _enhancer(tasks: TextTasks, request: Enhancement) -> dict[str, Any]:
     """The model that is asked for, where it is one that can be asked."""
-    if wanted.enhancer is None:
+    if request.enhancer is None:
         return {}
-    known = any(one.route.model == wanted.enhancer for one in tasks.models.router.deployments)
-    return {"model": wanted.enhancer} if known else {}
+    known = any(one.route.model == request.enhancer for one in tasks.models.router.deployments)
+    return {"model": request.enhancer} if known else {}
 
 
-def _other_enhancer(wanted: Enhancement, task: TextTask) -> tuple[str, ...]:
+def _other_enhancer(request: Enhancement, task: TextTask) -> tuple[str, ...]:
     """The reason why an answer is a makeshift that another model wrote than the one that was named."""
-    named = wanted.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
+    named = request.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
     return ("enhancer_unknown",) if named else ()
 
 
 # ------------------------------------------------------------------------------------------------------------- what is made
 
 
-async def _by_rule(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> TaskAnswer:
+async def _by_rule(tasks: TextTasks, request: Enhancement, task: TextTask) -> TaskAnswer:
     """What is copied, or put together in a fixed form: judged and recorded as everything else, and within the budget."""
-    text, strategy = _composed(wanted)
-    execution = Execution.NONE if wanted.reference == COPY else Execution.RULES
-    return await _without_model(tasks, wanted, task, text, strategy, execution=execution)
+    text, strategy = _composed(request)
+    execution = Execution.NONE if request.reference == COPY else Execution.RULES
+    return await _without_model(tasks, request, task, text, strategy, execution=execution)
 
 
 async def _without_model(
     tasks: TextTasks,
-    wanted: Enhancement,
+    request: Enhancement,
     task: TextTask,
     text: str,
     strategy: str,
@@ -184,10 +184,10 @@ async def _without_model(
 ) -> TaskAnswer:
     prepared = await tasks.prepare(msgspec.structs.replace(task.prompt, text=text))
     resolution = msgspec.structs.replace(prepared.resolution, template=None, execution=execution, reasons=())
-    copied = wanted.reference == COPY
+    copied = request.reference == COPY
     negative = None if copied else prepared.negative
     prepared = msgspec.structs.replace(prepared, resolution=resolution, rendered=None, negative=negative)
-    fitted = Compressed(text, 0) if copied else _within(tasks, prepared, text, wanted, None)
+    fitted = Compressed(text, 0) if copied else _within(tasks, prepared, text, request, None)
     return await tasks.finish(
         task,
         Written(prepared=prepared),
@@ -204,24 +204,24 @@ def _lacks_embedded(error: UnavailableError) -> bool:
     return len(steps) == 1 and (steps[0]["deployment"], steps[0]["error"]) == (EMBEDDED.name, "unavailable")
 
 
-async def _untouched(tasks: TextTasks, wanted: Enhancement, task: TextTask) -> TaskAnswer:
+async def _untouched(tasks: TextTasks, request: Enhancement, task: TextTask) -> TaskAnswer:
     """The text as it is, where no model is there at all: within the budget, and flagged."""
     return await _without_model(
-        tasks, wanted, task, wanted.text, "no_model_available", execution=Execution.NONE, reasons=("no_model",)
+        tasks, request, task, request.text, "no_model_available", execution=Execution.NONE, reasons=("no_model",)
     )
 
 
-def _composed(wanted: Enhancement) -> tuple[str, str]:
+def _composed(request: Enhancement) -> tuple[str, str]:
     """The text and the strategy of what no model is asked for."""
-    text, base = wanted.text.strip(), wanted.base.strip()
-    if wanted.reference == COPY:
+    text, base = request.text.strip(), request.base.strip()
+    if request.reference == COPY:
         return base or text, "skip_for_exact_copy"
     if text:
         return f"{_KEEP}; {text}", "reference_modify_with_prompt"
     return base, "reference_modify_base_only"
 
 
-async def _fitted(tasks: TextTasks, wanted: Enhancement, task: TextTask, written: Written) -> TaskAnswer:
+async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, written: Written) -> TaskAnswer:
     """What a model wrote, made to fit."""
     all_of_it, began = [written], perf_counter()
     text = normalised(written.text)
@@ -234,7 +234,7 @@ async def _fitted(tasks: TextTasks, wanted: Enhancement, task: TextTask, written
         if isinstance(again, Written):
             all_of_it.insert(0 if again.refused else 1, again)
     try:
-        fitted = _within(tasks, written.prepared, text, wanted, again)
+        fitted = _within(tasks, written.prepared, text, request, again)
     except OverBudgetError as error:
         raise _unusable(tasks, written, error) from None
     source = written.prepared.resolution.source
@@ -245,7 +245,7 @@ async def _fitted(tasks: TextTasks, wanted: Enhancement, task: TextTask, written
         *all_of_it,
         text=fitted.text,
         dropped=[_row(one) for one in fitted.dropped],
-        reasons=(*_other_enhancer(wanted, task), *_shortened(fitted)),
+        reasons=(*_other_enhancer(request, task), *_shortened(fitted)),
         latency_ms={"post": round((perf_counter() - began) * 1000 - spent, 3)},
         details=_facts(strategy, fitted, written.text),
     )
@@ -265,9 +265,9 @@ async def _again(
     """What the model writes when it is told how much too long its answer is; what it failed with, where it did."""
     budget, measure = room
     await tasks.check(written, text)
-    said = f"That takes {measure.count(text)} {budget.unit}, and no more than {budget.target} are read. "
+    complaint = f"That takes {measure.count(text)} {budget.unit}, and no more than {budget.target} are read. "
     asked = (
-        said
+        complaint
         + "Write it again, shorter: keep the subject and what it does, leave out the rest. Answer with the prompt alone."
     )
     history = (Message("user", written.prepared.request.text), Message("assistant", text))
@@ -284,7 +284,7 @@ async def _again(
 
 
 def _within(
-    tasks: TextTasks, prepared: PreparedPrompt, text: str, wanted: Enhancement, again: Written | InnkeeperError | None
+    tasks: TextTasks, prepared: PreparedPrompt, text: str, request: Enhancement, again: Written | InnkeeperError | None
 ) -> Compressed:
     room = tasks.library.output_room(prepared)
     if room is None:
@@ -296,7 +296,7 @@ def _within(
         return "" if again is None or again.refused else normalised(again.text)
 
     asked = None if again is None else repaired
-    return fit_segments(text, *room, segments_of=lambda said: segments_of(said, wanted.text), ask=asked)
+    return fit_segments(text, *room, segments_of=lambda part: segments_of(part, request.text), ask=asked)
 
 
 def _shortened(fitted: Compressed) -> tuple[str, ...]:
@@ -326,9 +326,9 @@ def _facts(strategy: str, fitted: Compressed, before: str) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------- what is told
 
 
-def enhancement_reply(wanted: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
+def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
     """An answer in the shape of the document's ``enhance-prompt``, and what the reference adds to it."""
-    facts, original = answer.to_dict(), wanted.text or wanted.base
+    facts, original = answer.to_dict(), request.text or request.base
     text, details, template = answer.text, answer.details, answer.prepared.resolution.template
     resolution = facts["resolution"]
     refused = answer.refused
@@ -342,9 +342,9 @@ def enhancement_reply(wanted: Enhancement, answer: TaskAnswer) -> dict[str, Any]
             "original_length": len(original),
             "enhanced_length": 0 if refused else len(text),
             "expansion_percentage": _expansion(original, "" if refused else text),
-            "job_type": wanted.job_type,
-            "format": wanted.format or ("video" if wanted.is_video else "image"),
-            "quality": wanted.quality or None,
+            "job_type": request.job_type,
+            "format": request.format or ("video" if request.is_video else "image"),
+            "quality": request.quality or None,
             "content_mode": answer.tier.value,
             "template_name": "none" if template is None else template.name,
             "model_used": answer.model or answer.execution,

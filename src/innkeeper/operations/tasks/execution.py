@@ -154,10 +154,10 @@ class TextTasks:
             StrictModeError: with ``strict``, for a makeshift.
         """
         last = written[-1]
-        said = last.text if text is None else text
-        answer = answer_of(self.library, written, said, reasons=reasons, latency_ms=latency_ms, details=details)
+        final = last.text if text is None else text
+        answer = answer_of(self.library, written, final, reasons=reasons, latency_ms=latency_ms, details=details)
         done = done_of(answer, written, dropped)
-        size = _size(last.prepared.request) + len(said)
+        size = _size(last.prepared.request) + len(final)
         with _traced(*written):
             prepared = await _beside(size, lambda: self.library.record(last.prepared, done))
         notes = [note for note in prepared.notes if note not in last.prepared.notes]
@@ -329,11 +329,11 @@ class _Errand:
 
         Raises `BudgetError` in place of an error that only money led to.
         """
-        told: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
-        error.details["route_trace"] = told
+        trace: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
+        error.details["route_trace"] = trace
         if not isinstance(error, TierBlockedError):
             took = round((perf_counter() - self.began) * 1000, 3)
-            done = Done(attempts=(told or {}).get("steps", ()), error=error, latency_ms={"model": took})
+            done = Done(attempts=(trace or {}).get("steps", ()), error=error, latency_ms={"model": took})
             with suppress(InnkeeperError):  # a request that cannot be prepared has a row of its own
                 prepared = self.prepared or self.library.prepare(self.prompt, log=False)
                 self.library.record(prepared, done, strict=False)

@@ -63,19 +63,19 @@ def opened(library: Library, owner: Owner, opening: Opening) -> ConversationRow:
     if kind is not None:
         use_case_for(kind, has_character=False)
     names = ("character_id", "user_character_id", "memory_tier", "project_id", "title")
-    said = {name: value for name in names if (value := getattr(opening, name)) is not None}
+    columns = {name: value for name in names if (value := getattr(opening, name)) is not None}
     if opening.character is not None and opening.character_id is None:
-        said["character_id"] = _stored(library, owner, opening.character)
+        columns["character_id"] = _stored(library, owner, opening.character)
     if opening.conversation_id is None:
         made = {} if opening.key is None else {"id": _id_of(owner, opening.key)}
-        usual = "character_roleplay" if "character_id" in said else "general"
-        row = store.create({**said, **made, "conversation_type": kind or usual})
+        usual = "character_roleplay" if "character_id" in columns else "general"
+        row = store.create({**columns, **made, "conversation_type": kind or usual})
     else:
         row = store.get(opening.conversation_id)
-    if (character := said.get("character_id")) is not None and row.character_id not in {None, character}:
+    if (character := columns.get("character_id")) is not None and row.character_id not in {None, character}:
         hint = "begin a conversation with this one"
         raise ConflictError("the conversation is with another character", where=Where(path="character_id"), hint=hint)
-    changes = {name: value for name, value in said.items() if getattr(row, name) != value and name in _CHANGING}
+    changes = {name: value for name, value in columns.items() if getattr(row, name) != value and name in _CHANGING}
     return store.update(row.id, changes) if changes else row
 
 
@@ -83,17 +83,17 @@ OPERATORS: Final = frozenset({"id", "user_id", "tenant", "moderation_status", "c
 """Columns that are not for a character's owner to write: who they are, and whether others may see it."""
 
 
-def card_columns(told: Mapping[str, Any]) -> dict[str, Any]:
+def card_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What is told of a character, as its columns. Raises `UsageError` for one that is not its owner's to write."""
-    wrong = sorted(told.keys() & OPERATORS)
+    wrong = sorted(fields.keys() & OPERATORS)
     if wrong:
         raise UsageError(f"{wrong[0]} is not yours to set", where=Where(path=wrong[0]))
-    return dict(told)
+    return dict(fields)
 
 
-def _stored(library: Library, owner: Owner, told: FrozenDict) -> str:
+def _stored(library: Library, owner: Owner, fields: FrozenDict) -> str:
     """The id of a character that comes with a request, stored where it is not yet."""
-    columns = card_columns(told)
+    columns = card_columns(fields)
     key = sha256(to_json([owner.tenant, owner.user, columns])).hexdigest()[:32]
     try:
         row = library.characters.owned(owner, key)

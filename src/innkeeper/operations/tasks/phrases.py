@@ -69,8 +69,8 @@ _ROLES: Final = (
 """The first that fits counts."""
 
 
-def segments_of(text: str, wanted: str) -> tuple[Segment, ...]:
-    """A prompt in segments. ``wanted`` is what the user asked for: phrases with its words are kept.
+def segments_of(text: str, request: str) -> tuple[Segment, ...]:
+    """A prompt in segments. ``request`` is what the user asked for: phrases with its words are kept.
 
     >>> [
     ...     segment.role.value
@@ -78,13 +78,13 @@ def segments_of(text: str, wanted: str) -> tuple[Segment, ...]:
     ... ]
     ['identity', 'setting', 'quality', 'technical']
     """
-    asked = {word.casefold() for word in _WORDS.findall(wanted) if len(word) >= _LITTLE}
-    found = []
-    for place, phrase in enumerate(_phrases(text)):
+    asked = {word.casefold() for word in _WORDS.findall(request) if len(word) >= _LITTLE}
+    segments = []
+    for index, phrase in enumerate(_phrases(text)):
         words = {word.casefold() for word in _WORDS.findall(phrase)}
-        own = place == 0 or bool(words & asked)
-        found.append(Segment(phrase, Role.IDENTITY if own else _role(phrase)))
-    return tuple(found)
+        own = index == 0 or bool(words & asked)
+        segments.append(Segment(phrase, Role.IDENTITY if own else _role(phrase)))
+    return tuple(segments)
 
 
 def _phrases(text: str) -> Iterator[str]:

@@ -52,9 +52,9 @@ def scene_of(body: Mapping[str, Any], starters: Iterable[Any] = ()) -> dict[str,
     texts = [_text(body, name) for name in _TEXTS]
     lines = [line for line in starters if isinstance(line, str) and line.strip()]
     numbered = "\n".join(f"{number}. {line.strip()}" for number, line in enumerate(lines, 1))
-    told = [*texts, f"Ways to begin:\n{numbered}" if numbered else ""]
+    parts = [*texts, f"Ways to begin:\n{numbered}" if numbered else ""]
     fields = {name: _text(body, name) for name in ("setting", "actions", "positioning", "conversation_context")}
-    fields["scene_context"] = "\n\n".join(dict.fromkeys(text for text in told if text.strip()))
+    fields["scene_context"] = "\n\n".join(dict.fromkeys(text for text in parts if text.strip()))
     fields["content_rating"] = _text(body, "scene_content_rating")
     return {name: value for name, value in fields.items() if value}
 

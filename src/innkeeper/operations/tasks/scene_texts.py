@@ -49,22 +49,22 @@ _STOCK: Final = (
 """Beginnings that fit any place, where a model gave none."""
 
 
-async def scene_text(tasks: TextTasks, wanted: Enhancement, **terms: Any) -> TaskAnswer:
+async def scene_text(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskAnswer:
     """A scene's texts as ``details`` of the answer. Raises what `innkeeper.operations.tasks.enhancement.enhance` raises."""
-    if not wanted.text.strip():
+    if not request.text.strip():
         raise UsageError("there is no scene to begin from", where=Where(path="prompt"), hint="send prompt: TEXT")
-    kind = wanted.job_type
+    kind = request.job_type
     schema = {"type": "object", "properties": _SCHEMAS[kind], "required": list(_SCHEMAS[kind])}
     form = {"type": "json_schema", "json_schema": {"name": kind, "schema": {**schema, "additionalProperties": False}}}
     task = TextTask(
         prompt=PrepareRequest(
             use_case=kind,
-            text=wanted.text,
+            text=request.text,
             job_type="chat",
-            content_mode=wanted.content_mode,
-            ceilings=wanted.ceilings,
-            user_id=wanted.user_id,
-            request_id=wanted.request_id,
+            content_mode=request.content_mode,
+            ceilings=request.ceilings,
+            user_id=request.user_id,
+            request_id=request.request_id,
         ),
         task="enhancement",
         options=FrozenDict(response_format=freeze(form)),
@@ -74,16 +74,16 @@ async def scene_text(tasks: TextTasks, wanted: Enhancement, **terms: Any) -> Tas
     strategy = f"{kind}_{'' if written.deployment is None else written.deployment.route.provider or 'model'}"
     if written.refused:
         return await tasks.finish(task, written, details={"strategy": "refused"})
-    found = _READERS[kind](_object(written.text))
-    if found is None:
-        makeshift = _instead(kind, wanted.text)
+    values = _READERS[kind](_object(written.text))
+    if values is None:
+        makeshift = _instead(kind, request.text)
         return await tasks.finish(
             task, written, reasons=("not_json",), details={"strategy": f"{kind}_fallback", **makeshift}
         )
-    return await tasks.finish(task, written, details={"strategy": strategy, **found})
+    return await tasks.finish(task, written, details={"strategy": strategy, **values})
 
 
-def scene_text_reply(wanted: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
+def scene_text_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
     """An answer in the shape of the document."""
     facts = answer.to_dict()
     text = facts.pop("text")
@@ -93,7 +93,7 @@ def scene_text_reply(wanted: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
     enhanced = details.get("enhanced_description") or "\n".join(details.get("starters", ()))
     return {
         "success": not refused,
-        "original_prompt": wanted.text,
+        "original_prompt": request.text,
         "enhanced_prompt": None if refused else enhanced,
         "enhancement_strategy": strategy,
         **details,
@@ -105,27 +105,27 @@ def scene_text_reply(wanted: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
 def _object(text: str) -> Mapping[str, Any]:
     """The JSON object in a text, from its first brace to its last; an empty one where there is none."""
     try:
-        found = parse_json(text[text.index("{") : text.rindex("}") + 1], asset="the model's answer")
+        values = parse_json(text[text.index("{") : text.rindex("}") + 1], asset="the model's answer")
     except (ValueError, InputError):
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return values if isinstance(values, Mapping) else {}
 
 
-def _scene(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    described, prompt = (_line(found.get(name)) for name in ("enhanced_description", "scene_prompt"))
+def _scene(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    described, prompt = (_line(values.get(name)) for name in ("enhanced_description", "scene_prompt"))
     if not (described or prompt):
         return None
-    kind = found.get("suggested_scenario_type")
+    kind = values.get("suggested_scenario_type")
     return {
         "enhanced_description": described or prompt,
         "scene_prompt": prompt or described,
-        "suggested_tags": _lines(found.get("suggested_tags"), _TAGS),
+        "suggested_tags": _lines(values.get("suggested_tags"), _TAGS),
         "suggested_scenario_type": kind if kind in SCENARIO_TYPES else None,
     }
 
 
-def _starters(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    lines = _lines(found.get("starters"), _STARTERS)
+def _starters(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    lines = _lines(values.get("starters"), _STARTERS)
     return {"starters": lines} if lines else None
 
 

@@ -259,9 +259,9 @@ def _counted(shape: Shape) -> str:
 def _repeated(task: TextTask, request: SuggestionRequest, text: str, missing: Sequence[str]) -> TextTask:
     """The same task, with what was answered, and what it lacks."""
     prompt = task.prompt
-    said = (Message("user", _asked(request.keys)), Message("assistant", scalar_text(text)[:_LONGEST_TEXT]))
+    history = (Message("user", _asked(request.keys)), Message("assistant", scalar_text(text)[:_LONGEST_TEXT]))
     again = f"Not all of it could be read. Answer with the JSON object alone.\n{_asked(missing)}"
-    return msgspec.structs.replace(task, prompt=msgspec.structs.replace(prompt, text=again, history=said))
+    return msgspec.structs.replace(task, prompt=msgspec.structs.replace(prompt, text=again, history=history))
 
 
 # ------------------------------------------------------------------------------------------------------------------- reading
@@ -290,24 +290,24 @@ def _object(text: str) -> Mapping[str, Any] | None:
     if start < 0 or end < start:
         return None
     try:
-        found = parse_json(text[start : end + 1], asset="answer")
+        value = parse_json(text[start : end + 1], asset="answer")
     except InnkeeperError:
         return None
-    return found if isinstance(found, Mapping) else None
+    return value if isinstance(value, Mapping) else None
 
 
 def _salvaged(text: str, keys: Sequence[str]) -> dict[str, Any]:
     """The values of keys whose own text is whole: a text, or the texts of a list up to where it breaks off."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in keys:
         at = text.find(f'"{name}"')
         rest = text[at + len(name) + 2 :].lstrip() if at >= 0 else ""
         value = rest.removeprefix(":").lstrip() if rest.startswith(":") else ""
         if value.startswith('"') and (one := _STRING.match(value)):
-            found[name] = _unquoted(one[0])
+            values[name] = _unquoted(one[0])
         elif value.startswith("["):
-            found[name] = [_unquoted(one) for one in _items(value[1:])]
-    return found
+            values[name] = [_unquoted(one) for one in _items(value[1:])]
+    return values
 
 
 def _items(text: str) -> list[str]:
@@ -329,10 +329,10 @@ def _after_blanks(text: str, at: int) -> int:
 
 def _unquoted(text: str) -> str:
     try:
-        found = parse_json(text, asset="answer")
+        value = parse_json(text, asset="answer")
     except InnkeeperError:
         return ""
-    return found if isinstance(found, str) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _shaped(value: Any, shape: Shape) -> str | list[str] | None:
@@ -342,8 +342,8 @@ def _shaped(value: Any, shape: Shape) -> str | list[str] | None:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)):
         return None
-    kept = dict.fromkeys(text for item in items if (text := _clean(item)))
-    return list(kept)[: shape.most] or None
+    texts = dict.fromkeys(text for item in items if (text := _clean(item)))
+    return list(texts)[: shape.most] or None
 
 
 def _clean(value: Any) -> str:

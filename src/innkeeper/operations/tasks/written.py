@@ -112,20 +112,20 @@ def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
     for one in written:
         if one.response is None:
             continue
-        told = one.response.usage or Usage()
-        if told.input_tokens is None or told.output_tokens is None:
+        usage = one.response.usage or Usage()
+        if usage.input_tokens is None or usage.output_tokens is None:
             source = "estimate"
-        count = library.counter.count(one.text, None) if told.output_tokens is None else told.output_tokens
-        read += one.prepared.input_tokens if told.input_tokens is None else told.input_tokens
+        count = library.counter.count(one.text, None) if usage.output_tokens is None else usage.output_tokens
+        read += one.prepared.input_tokens if usage.input_tokens is None else usage.input_tokens
         made += count
     return Usage(input_tokens=read, output_tokens=made, total_tokens=read + made), source
 
 
 def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
     """What all of it cost, and by whom: the provider where it says, else by the catalogue; None where nobody knows a price."""
-    told = [_told(one.response) for one in written if one.response is not None]
-    known = [cost for cost in told if cost is not None]
-    if known and len(known) == len(told):
+    costs = [_provider_cost(one.response) for one in written if one.response is not None]
+    known = [cost for cost in costs if cost is not None]
+    if known and len(known) == len(costs):
         return sum(known), "provider"
     deployments = [one.deployment for one in written if one.deployment is not None]
     if not deployments or any(one.price is None for one in deployments):
@@ -137,7 +137,7 @@ def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float 
     return sum(trace.spent for trace in traces), source
 
 
-def _told(response: ModelResponse) -> float | None:
+def _provider_cost(response: ModelResponse) -> float | None:
     """What an answer cost as its provider says beside the tokens, as OpenRouter does; None where it does not."""
     usage = response.provider.get("usage")
     cost = usage.get("cost") if isinstance(usage, Mapping) else None
