@@ -96,7 +96,10 @@ async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskA
     except UnavailableError as error:
         if task.strict or not _lacks_embedded(error):
             raise
-        return await _untouched(tasks, request, task)
+        reasons, execution = ("no_model",), Execution.NONE
+        return await _without_model(
+            tasks, request, task, request.text, "no_model_available", execution=execution, reasons=reasons
+        )
     if written.refused or written.response is None:
         strategy = "refused" if written.refused else "no_template_available"
         return await tasks.finish(task, written, details={"strategy": strategy})
@@ -202,13 +205,6 @@ def _lacks_embedded(error: UnavailableError) -> bool:
     """Whether a task came to nothing since the model that comes with Innkeeper is all there is, and is not installed."""
     steps: list[dict[str, Any]] = (error.details.get("route_trace") or {}).get("steps") or []
     return len(steps) == 1 and (steps[0]["deployment"], steps[0]["error"]) == (EMBEDDED.name, "unavailable")
-
-
-async def _untouched(tasks: TextTasks, request: Enhancement, task: TextTask) -> TaskAnswer:
-    """The text as it is, where no model is there at all: within the budget, and flagged."""
-    return await _without_model(
-        tasks, request, task, request.text, "no_model_available", execution=Execution.NONE, reasons=("no_model",)
-    )
 
 
 def _composed(request: Enhancement) -> tuple[str, str]:

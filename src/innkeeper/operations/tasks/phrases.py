@@ -82,8 +82,8 @@ def segments_of(text: str, request: str) -> tuple[Segment, ...]:
     segments = []
     for index, phrase in enumerate(_phrases(text)):
         words = {word.casefold() for word in _WORDS.findall(phrase)}
-        own = index == 0 or bool(words & asked)
-        segments.append(Segment(phrase, Role.IDENTITY if own else _role(phrase)))
+        role = next((role for role, pattern in _ROLES if pattern.search(phrase)), Role.SETTING)
+        segments.append(Segment(phrase, Role.IDENTITY if index == 0 or words & asked else role))
     return tuple(segments)
 
 
@@ -96,10 +96,6 @@ def _phrases(text: str) -> Iterator[str]:
         if phrase := text[start:stop].strip(" \t\r\n,;."):
             yield phrase
         start = ends.get(stop, stop)
-
-
-def _role(phrase: str) -> Role:
-    return next((role for role, words in _ROLES if words.search(phrase)), Role.SETTING)
 
 
 _LABEL: Final = re.compile(

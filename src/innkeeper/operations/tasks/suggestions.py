@@ -167,7 +167,8 @@ class Suggestions:
     async def _finished(
         self, task: TextTask, request: SuggestionRequest, best: Suggested, written: Sequence[Written]
     ) -> Suggested:
-        texts = {f"{TextKind.CARD}:{name}": _as_text(value) for name, value in best.fields.items()}
+        lines = {name: [value] if isinstance(value, str) else value for name, value in best.fields.items()}
+        texts = {f"{TextKind.CARD}:{name}": "\n".join(values) for name, values in lines.items()}
         last = written[-1]
         if texts:
             await asyncio.to_thread(
@@ -356,7 +357,3 @@ def _together(best: Suggested, more: Suggested, keys: Sequence[str]) -> Suggeste
     fields = {name: both[name] for name in keys if name in both}
     missing = tuple(name for name in keys if name not in fields)
     return Suggested(fields=fields, missing=missing, salvaged=bool(fields) and (best.salvaged or more.salvaged))
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else "\n".join(value)

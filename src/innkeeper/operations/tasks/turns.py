@@ -111,7 +111,7 @@ class Turns:
             request=request,
             conversation=row,
             task=self._task(request, prompt),
-            cast=_cast(prompt),
+            cast=Cast(*(str(prompt.values.get(name) or "") for name in ("character_name", "user_name"))),
             said=said,
             memories=len(facts) if request.memory else 0,
             remembered=tuple(new),
@@ -301,7 +301,3 @@ def _text_of(request: TurnRequest, *, begun: bool) -> str:
 def _is_above(row: MessageRow, granted: Tier) -> bool:
     """Whether a message is of a higher tier than a turn has: it is left out, as after an account's verification has expired."""
     return row.tier is not None and row.tier.rank > granted.rank
-
-
-def _cast(prompt: PrepareRequest) -> Cast:
-    return Cast(str(prompt.values.get("character_name") or ""), str(prompt.values.get("user_name") or ""))
