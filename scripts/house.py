@@ -173,7 +173,7 @@ def comment_share(modules: Sequence[Module]) -> float:
 MEASURES: Final = (
     Measure("stream writers", 1, 1, stream_writers),
     Measure(
-        "modules that start a process", 5, 1, calls("subprocess.Popen", "asyncio.create_subprocess_exec", "os.fork")
+        "modules that start a process", 1, 1, calls("subprocess.Popen", "asyncio.create_subprocess_exec", "os.fork")
     ),
     Measure("modules that declare routes by hand", 3, 1, calls("Route", under="service/")),
     Measure("modules that charge a call", 1, 1, calls("ledger.charge", "quotas.charge", "record.asks", "record.book")),

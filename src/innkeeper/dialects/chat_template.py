@@ -11,7 +11,6 @@ import importlib.util
 import json
 import math
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,26 +94,22 @@ def _library() -> str:
 
 
 def _apart(job: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    from innkeeper.processes.child import run_once
+
     cpu = min(MAX_TEMPLATE_CPU_SECONDS, math.ceil(job["seconds"]) + 1)  # its own start takes some of them
     limits = {"memory": MAX_TEMPLATE_MEMORY_BYTES, "cpu": cpu, "path": [folder]}
     command = [sys.executable, "-I", "-S", template_engine.__file__]
-    try:
-        # The command is this interpreter and a file of ours; what comes from outside goes through standard input.
-        done = subprocess.run(  # noqa: S603
-            command,
-            input=json.dumps({**job, **limits}).encode(),
-            capture_output=True,
-            timeout=MAX_TEMPLATE_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    # The command is this interpreter and a file of ours; what comes from outside goes through standard input.
+    done = run_once(command, json.dumps({**job, **limits}).encode(), MAX_TEMPLATE_SECONDS)
+    if done is None:
         _limit("MAX_TEMPLATE_SECONDS", MAX_TEMPLATE_SECONDS)
+    code, output = done
     with contextlib.suppress(ValueError):
-        outcome = json.loads(done.stdout)
+        outcome = json.loads(output)
         if isinstance(outcome, dict):
             charge(_ENGINE, int(outcome.pop("spent") / SECONDS_A_STEP))
             return outcome
-    if done.returncode in _OUT_OF_TIME:
+    if code in _OUT_OF_TIME:
         return {"error": "", "kind": "TooSlow", "line": None}
     return {"error": "", "kind": "Died", "line": None}
 

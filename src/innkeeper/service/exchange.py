@@ -2,16 +2,14 @@
 
 Values and errors are rendered here as the bodies of replies. This is the one place where an error becomes an HTTP status.
 
-Between the server and its workers both travel as frames: two lengths, a head in MessagePack (`WorkerTask`, `WorkerReply`), and
-the body as raw bytes, which is never looked into on the way.
+Between the server and its workers both travel as frames (`innkeeper.processes.child`), with the heads `WorkerTask` and `WorkerReply`.
 """
 
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -21,11 +19,6 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.text import scalar_text
 
 JSON = "application/json"
-
-LENGTHS: Final = struct.Struct("<II")
-"""How a frame begins: the bytes of its head and of its body."""
-
-_LARGE: Final = 64 * 1024
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -134,10 +127,3 @@ class WorkerStarted(msgspec.Struct, frozen=True, array_like=True):
     """The head of a process's first frame."""
 
     pid: int
-
-
-def frame(head: msgspec.Struct, body: bytes = b"") -> tuple[bytes, ...]:
-    """A frame as it travels: in one piece, or two where the body is too large to copy for nothing."""
-    packed = msgspec.msgpack.encode(head)
-    start = LENGTHS.pack(len(packed), len(body)) + packed
-    return (start + body,) if len(body) < _LARGE else (start, body)

@@ -9,15 +9,23 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
+from innkeeper.processes import child
+from innkeeper.processes.child import frame
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.service import Gateway, Settings
 from innkeeper.service.errors import WORKER_CALLS
-from innkeeper.service.exchange import Request, WorkerReply, WorkerStarted, WorkerTask, frame
+from innkeeper.service.exchange import Request, WorkerReply, WorkerStarted, WorkerTask
 from innkeeper.service.processes import worker
-from innkeeper.service.processes.worker import receive, work
+from innkeeper.service.processes.worker import work
 
 MACRO = "/api/modules/smarttavern/macro"
 HEADERS = {"content-type": "application/json"}
+
+
+def receive(connection: socket.socket) -> tuple[bytes, bytes] | None:
+    """The next frame of a socket."""
+    with connection.makefile("rb") as source:
+        return child.receive(source)
 
 
 @contextmanager
@@ -111,7 +119,7 @@ def test_half_a_frame() -> None:
 
 def test_a_system_that_enforces_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without limits of the system a worker answers all the same."""
-    monkeypatch.setattr(worker, "resource", None)
-    worker.confine(1)
+    monkeypatch.setattr(child, "resource", None)
+    child.confine(1)
     with working(Settings()) as connection:
         assert ask(connection, f"{MACRO}/process_text", b'{"text": "a"}')[0].status == 200

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import httpx
 
+from innkeeper.processes import child
 from innkeeper.prompt.errors import UnavailableError
 
 PROFILE: Final = "wenna"
@@ -30,14 +31,12 @@ _SECONDS: Final = 300.0
 def served(folder: Path) -> Iterator[str]:
     """A service over the profile in ``folder``, on a free port: its address. Raises `UnavailableError`."""
     words = ["serve", "--profile", str(folder), "--port", "0", "--no-grpc", "--json"]
-    process = subprocess.Popen(  # noqa: S603 - this very program
-        [sys.executable, "-m", "innkeeper", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = child.start([sys.executable, "-m", "innkeeper", *words], stderr=subprocess.PIPE)
     try:
-        line = process.stdout.readline() if process.stdout else ""
+        line = process.stdout.readline() if process.stdout else b""
         if not line:
             _, said = process.communicate()
-            raise UnavailableError(f"the service did not start: {said.strip()[-300:]}")
+            raise UnavailableError(f"the service did not start: {said.decode().strip()[-300:]}")
         address: str = json.loads(line)["listening"]
         yield address
     finally:

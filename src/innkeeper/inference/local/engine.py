@@ -2,24 +2,25 @@
 
 The library keeps the interpreter's lock while it loads a model, waits for ever where a signal comes meanwhile, and takes its
 process down with it where it fails. So the process is another one: `LocalEngine` starts it, asks it over a port of this machine
-that it opens anyway, behind a key, and kills it. Run as a program, this module is that process: it reads what to load as a line
-of JSON, says where it listens, or what went wrong, as another, and ends when its input does.
+that it opens anyway, behind a key, and kills it. `main` is that process: it is
+told what to load, says where it listens, or what went wrong, and ends when its input does.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import msgspec
+
 from innkeeper.lazy import install_line
+from innkeeper.processes import child
 from innkeeper.prompt.errors import UnavailableError, Where
 
 PROMPT_BATCH: Final = 128
@@ -32,10 +33,28 @@ _ANSWER_SECONDS: Final = 86_400.0
 _LINE_BYTES: Final = 16 * 1024 * 1024
 
 
+class Load(msgspec.Struct, frozen=True, array_like=True):
+    """What the process is to load, and the key it is to ask for."""
+
+    path: str
+    window: int
+    threads: int
+    key: str
+    bare: bool = False
+
+
+class Loaded(msgspec.Struct, frozen=True, array_like=True):
+    """Where the model listens, or why it does not."""
+
+    address: str = ""
+    error: str | None = None
+    hint: str | None = None
+
+
 class LocalEngine:
     """A model that is loaded in another process. `close` ends the process."""
 
-    def __init__(self, process: subprocess.Popen[str], address: str, key: str) -> None:
+    def __init__(self, process: subprocess.Popen[Any], address: str, key: str) -> None:
         self._process, self._key = process, key
         self.address = address
 
@@ -45,24 +64,18 @@ class LocalEngine:
 
         ``bare``: a template of the ChatML kind adds no system message of its own, where the messages have none.
         """
-        process = subprocess.Popen(  # noqa: S603 - this module
-            [sys.executable, "-m", __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,  # Ctrl-C is for us, and we say what becomes of it
-        )
-        said: dict[str, Any] = {}
+        command = child.python_command(f"{__name__}:main")
+        process = child.start(command, stderr=subprocess.DEVNULL, session=True)
+        loaded = Loaded()
         try:
-            said = _asked(process, [str(path), window, threads, key, bare])
+            loaded = _loaded(child.Child(process), Load(str(path), window, threads, key, bare))
         finally:
-            if "address" not in said:
-                _end(process)
-        if "address" not in said:
-            message = said.get("error") or f"the process of the model ended with {process.returncode}"
-            raise UnavailableError(message, where=Where(asset=str(path)), hint=said.get("hint"))
-        return cls(process, said["address"], key)
+            if not loaded.address:
+                child.end(process)
+        if not loaded.address:
+            message = loaded.error or f"the process of the model ended with {process.returncode}"
+            raise UnavailableError(message, where=Where(asset=str(path)), hint=loaded.hint)
+        return cls(process, loaded.address, key)
 
     def handle_chat_completions(self, request: dict[str, Any], on_chunk: Callable[[dict[str, Any]], bool], /) -> None:
         """Answer a request that asks for a stream; ``on_chunk`` gets each piece, in this thread, until it returns true."""
@@ -96,7 +109,7 @@ class LocalEngine:
 
     def close(self) -> None:
         """End the process, whatever it does."""
-        _end(self._process)
+        child.end(self._process)
 
     def _line(self, seconds: float) -> http.client.HTTPConnection:
         """Not through `httpx`, so that no proxy of the environment comes between."""
@@ -109,52 +122,48 @@ class LocalEngine:
         return line.getresponse()
 
 
-def _asked(process: subprocess.Popen[str], words: list[Any]) -> dict[str, Any]:
+def _loaded(process: child.Child, load: Load) -> Loaded:
     """What the process says to what it is to load; nothing where it ended before."""
-    if process.stdin is None or process.stdout is None:
-        return {}
-    with suppress(OSError):
-        process.stdin.write(json.dumps(words) + "\n")
-        process.stdin.flush()
-    said: dict[str, Any] = json.loads(process.stdout.readline() or "{}")
-    return said
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
+    with suppress(OSError, EOFError):
+        process.hello()
+        return msgspec.msgpack.decode(process.ask(load)[0], type=Loaded)
+    return Loaded()
 
 
 def main() -> None:
-    """The other process."""
-    path, window, threads, key, bare = json.loads(sys.stdin.readline())
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what the library prints is not our answer
-    try:
-        server = _server(Path(path), window, threads, key, bare=bare)
-        said = {"address": server.listening_address}
-    except UnavailableError as error:
-        said = {"error": error.message, "hint": error.hint}
-    out.write(json.dumps(said) + "\n")
-    out.flush()
-    sys.stdin.read()
-    os._exit(0)  # nothing is left to tidy up, and the library takes its time
+    """The other process. It leaves at once: nothing is left to tidy up, and the library takes its time."""
+    child.leave_after(_run)
 
 
-def _server(path: Path, window: int, threads: int, key: str, *, bare: bool) -> Any:
-    xllamacpp = _library()
+def _run() -> None:
+    source, target = child.take_pipes()  # what the library prints is not our answer
+    servers: list[Any] = []
+
+    def answer(head: bytes, _body: bytes) -> child.Answer:
+        try:
+            servers.append(_server(msgspec.msgpack.decode(head, type=Load)))
+        except UnavailableError as error:
+            return Loaded(error=error.message, hint=error.hint), b"", False
+        return Loaded(servers[-1].listening_address), b"", False
+
+    def send(part: bytes) -> None:
+        target.write(part)
+        target.flush()
+
+    child.say_hello(target)
+    child.answer_frames(source, send, answer)
+
+
+def _server(load: Load) -> Any:
+    xllamacpp, path = _library(), Path(load.path)
     params = xllamacpp.CommonParams()
     params.model.path, params.model_alias = str(path), {path.stem}
-    params.n_ctx, params.n_batch, params.n_parallel = window + SPARE, PROMPT_BATCH, 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.n_ctx, params.n_batch, params.n_parallel = load.window + SPARE, PROMPT_BATCH, 1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = load.threads
     params.warmup, params.verbosity = False, -1
-    if bare and _writes_chatml(path):
+    if load.bare and _writes_chatml(path):
         params.chat_template = "chatml"
-    params.ui, params.endpoint_slots, params.api_keys = False, False, [key]  # no pages, no listing of prompts
+    params.ui, params.endpoint_slots, params.api_keys = False, False, [load.key]  # no pages, no listing of prompts
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
@@ -185,7 +194,3 @@ def _library() -> Any:
         hint = "install the system's OpenMP library (on Debian: apt-get install libgomp1)" if gomp else None
         raise UnavailableError(f"the library xllamacpp cannot be loaded: {error}", hint=hint) from error
     return xllamacpp
-
-
-if __name__ == "__main__":
-    main()

@@ -20,8 +20,9 @@ import subprocess
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
+from innkeeper.processes import child
 from innkeeper.service.settings import SECRETS, Settings
 
 if TYPE_CHECKING:
@@ -42,17 +43,12 @@ class ForkServer:
     """
 
     def __init__(self, settings: Settings, operations: str) -> None:
-        code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main(int(sys.argv[1]))"
-        environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
         self.control, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
-                [sys.executable, "-c", code, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                env=environment,
-                pass_fds=(theirs.fileno(),),
-            )
+            number = theirs.fileno()
+            command = child.python_command(f"{__name__}:main", str(number))
+            nothing = subprocess.DEVNULL
+            self._process = child.start(command, without=SECRETS, stdin=nothing, stdout=nothing, descriptors=[number])
         setup = pickle.dumps((settings.without_keys(), operations))
         self.control.sendall(_ORDER.pack(len(setup)) + setup)
         self.control.settimeout(0)
@@ -98,19 +94,13 @@ class ForkServer:
     def close(self) -> None:
         """End it, and with it its workers."""
         self.control.close()
-        try:
-            self._process.wait(_LAST_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        child.end(self._process, _LAST_SECONDS)
 
 
-def main(descriptor: int) -> None:
-    """The process itself, whose socket has this descriptor."""
-    control = socket.socket(fileno=descriptor)
-    # A terminal's Ctrl-C and a service manager's SIGTERM go to all processes; the server decides when these end.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+def main() -> None:
+    """The process itself; its argument is the descriptor of its socket."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    child.ignore_stops()
     size = _ORDER.unpack(control.recv(_ORDER.size, socket.MSG_WAITALL))[0]
     setup = control.recv(size, socket.MSG_WAITALL)
     gateway = _gateway(*pickle.loads(setup))  # noqa: S301 - from the process that started this one
@@ -154,27 +144,18 @@ def _report(control: socket.socket, children: set[int]) -> None:
 def _fork(control: socket.socket, descriptor: int, gateway: Any) -> int:
     """The number of a new worker, which works on the socket ``descriptor``; in the worker this does not return."""
     try:
-        pid = os.fork()
+        return child.fork(lambda: _run(control, descriptor, gateway))
     except OSError:  # too many processes: the server sees that the socket closes
-        pid = 0
-        os.close(descriptor)
-        return pid
-    if pid == 0:
-        _run(control, descriptor, gateway)
-    os.close(descriptor)
-    return pid
-
-
-def _run(control: socket.socket, descriptor: int, gateway: Any) -> NoReturn:
-    from innkeeper.service.processes.worker import confine, work
-
-    code = 1
-    try:
-        control.close()
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        confine(gateway.state.settings.worker_memory)
-        with socket.socket(fileno=descriptor) as connection, suppress(ConnectionError):
-            work(connection, gateway)
-        code = 0
+        return 0
     finally:
-        os._exit(code)  # without a traceback, which could quote a prompt
+        os.close(descriptor)
+
+
+def _run(control: socket.socket, descriptor: int, gateway: Any) -> None:
+    from innkeeper.service.processes.worker import work
+
+    control.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child.confine(gateway.state.settings.worker_memory)
+    with socket.socket(fileno=descriptor) as connection:
+        work(connection, gateway)

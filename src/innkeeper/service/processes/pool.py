@@ -12,22 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from time import monotonic
 from typing import Final
 
+from innkeeper.processes.child import LENGTHS, OUT_OF_TIME, frame
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
-from innkeeper.service.exchange import LENGTHS, HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask, frame
+from innkeeper.service.exchange import HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask
 from innkeeper.service.gateway.state import AppState
 from innkeeper.service.guard.work import FairQueue, share
 from innkeeper.service.processes.fork_server import ForkServer
 from innkeeper.service.processes.spawner import Spawner
 from innkeeper.service.settings import Settings, default_start_method
-
-_OUT_OF_TIME: Final = -getattr(signal, "SIGPROF", 0) or None
-"""The code of a worker that the timer of the processor's time has ended, where the system has one."""
 
 _STATUS_SECONDS: Final = 1.0
 """How long the report of a worker's end may take."""
@@ -355,7 +352,7 @@ class Pool:
             code = await asyncio.wait_for(worker.code, _STATUS_SECONDS)
         except TimeoutError:
             code = 0
-        if code == _OUT_OF_TIME:
+        if code == OUT_OF_TIME:
             allowed = self._settings.cpu_budget
             return TimeBudgetError("the processor's time of one call", limit="MAX_CPU_BUDGET", allowed=allowed)
         return WorkerLostError("the process that computed this call ended in the middle of it", code=code)

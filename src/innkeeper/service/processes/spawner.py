@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import os
 import pickle
-import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +20,7 @@ from importlib import import_module
 from itertools import count
 from typing import Final
 
+from innkeeper.processes import child
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.service.errors import START_SECONDS
 from innkeeper.service.settings import SECRETS, Settings
@@ -75,13 +74,8 @@ class Spawner:
                 raise
 
     def _process(self, setup: bytes) -> subprocess.Popen[bytes]:
-        code = f"import sys; sys.path[:] = {sys.path!r}; from innkeeper.service.processes.spawner import main; main()"
-        process = subprocess.Popen(  # noqa: S603 - this interpreter and our own module
-            [sys.executable, "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            env={name: value for name, value in os.environ.items() if name not in SECRETS},
-        )
+        command = child.python_command(f"{__name__}:main")
+        process = child.start(command, without=SECRETS, stdout=subprocess.DEVNULL)
         with suppress(OSError), process.stdin as stdin:  # type: ignore[union-attr]  # it is a pipe, and has room for this
             stdin.write(setup)
         return process
@@ -150,23 +144,20 @@ async def _shown(connection: socket.socket, size: int) -> bytes:
 
 def main() -> None:
     """The process itself, whose standard input says what it is to be."""
-    # A terminal's Ctrl-C and a service manager's SIGTERM go to all processes; the server decides when these end.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    settings, operations, port, token, name = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from who started it
+    child.ignore_stops()
+    setup = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from who started it
+    child.leave_after(lambda: _run(*setup))
+
+
+def _run(settings: Settings, operations: str, port: int, token: bytes, number: int) -> None:
     from innkeeper.service.gateway.gateway import Gateway
-    from innkeeper.service.processes.worker import confine, work
+    from innkeeper.service.processes.worker import work
 
     module, _, table = operations.partition(":")
-    code = 1
-    try:
-        gateway = Gateway(settings, getattr(import_module(module), table))
-        confine(settings.worker_memory)
-        with socket.create_connection((_LOOPBACK, port), START_SECONDS) as connection, suppress(ConnectionError):
-            connection.settimeout(None)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.sendall(token)
-            work(connection, gateway, name)
-        code = 0
-    finally:
-        os._exit(code)  # without a traceback, which could quote a prompt
+    gateway = Gateway(settings, getattr(import_module(module), table))
+    child.confine(settings.worker_memory)
+    with socket.create_connection((_LOOPBACK, port), START_SECONDS) as connection:
+        connection.settimeout(None)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(token)
+        work(connection, gateway, number)

@@ -125,8 +125,8 @@ class Dying(EngineProcess):
     """A process that ends in the middle of one kind of call."""
 
     async def _asked(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
-        if call.name == "inspection" and self._process is not None:
-            self._process.kill()
+        if call.name == "inspection" and self._child is not None:
+            self._child.process.kill()
         return await super()._asked(call, body)
 
 
