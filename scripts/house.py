@@ -181,7 +181,7 @@ MEASURES: Final = (
     Measure("class names that occur twice", 20, 20, twin_classes),
     Measure("vague names", 600, 120, vague_names),
     Measure("one-use helpers of up to 3 lines", 735, 250, short_helpers),
-    Measure("source lines", 137_600, 118_000, source_lines),
+    Measure("source lines", 136_950, 118_000, source_lines),
 )
 
 

@@ -37,7 +37,6 @@ KNOWN = {
     "innkeeper.macros.handlebars.tree._STARTS_LINE": "is matched where a text begins",
     "innkeeper.macros.handlebars.tree._STARTS_LINE_OR_END": "is matched where a text begins",
     "innkeeper.taverns.silly.lines.typed._TAG": "the text that is looked at ends where a tag does",
-    "innkeeper.cli.app.limits._BEYOND": "reads this project's own docstrings",
     "innkeeper.library.templates.postprocessing._BLOCK": "the text that is looked at never ends in blanks",
 }
 """Expressions that are slow for a text that they never get."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.parity import load_cases
 from innkeeper.prompt.errors import FormatError
+from scripts.parity import load_cases
 
 
 def written(path: Path, value: Any) -> Path:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from innkeeper.parity.silly import request_of
 from innkeeper.prompt.errors import MaxTokensExceededError
 from innkeeper.taverns import silly
+from scripts.parity.silly import request_of
 from tests.parity.random_cases import KINDS, random_case
 
 SEEDS = range(12)

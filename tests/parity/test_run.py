@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.parity import Case, CaseVerdict, differences, run_case
-from innkeeper.parity.run import Runner
 from innkeeper.prompt.errors import FormatError, UnavailableError
+from scripts.parity import Case, CaseVerdict, differences, run_case
+from scripts.parity.run import Runner
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["a", "b"]),

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.parity.case import Case as ParityCase
-from innkeeper.parity.silly import answer, counted, request_of
+from scripts.parity.case import Case as ParityCase
+from scripts.parity.silly import answer, counted, request_of
 
 
 def parity_case(given: Any, expected: Any = None) -> ParityCase:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.parity import Case, CaseVerdict, load_cases, run_case, run_cases, smart
-from innkeeper.parity.run import default_runners
-from innkeeper.parity.smart import HTTP, SmartCases
 from innkeeper.prompt.errors import UnavailableError
+from scripts.parity import Case, CaseVerdict, load_cases, run_case, run_cases, smart
+from scripts.parity.run import default_runners
+from scripts.parity.smart import HTTP, SmartCases
 from tests.shared import VECTORS
 
 CASES = [case for case in load_cases([VECTORS / "smart"]) if case.tavern == "smart"]

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from innkeeper.content import load_character, load_chat, load_lorebook, load_persona, load_preset
-from innkeeper.parity import Case, load_cases, run_case
-from innkeeper.parity.silly import request_of
 from innkeeper.prompt import Plan
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns import TAVERNS
+from scripts.parity import Case, load_cases, run_case
+from scripts.parity.silly import request_of
 from tests.shared import ROOT, VECTORS
 
 EXAMPLES = ROOT / "examples"

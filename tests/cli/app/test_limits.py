@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.cli.app.limits import BUILD_LIMITS, Limit, markdown, named_limits
+from innkeeper.cli.app.limits import DATA, Limit, markdown
+from scripts.limits import BUILD_LIMITS, data, named_limits
 from tests.cli.running import Run
 
 PAGE = Path(__file__).parents[3] / "docs" / "limits.md"
@@ -63,6 +64,11 @@ def test_it_says_how_a_limit_is_set(limits: list[Limit]) -> None:
 def test_the_page_is_current(limits: list[Limit]) -> None:
     """docs/limits.md holds the table of today (`python scripts/limits.py` writes it)."""
     assert markdown(limits) in PAGE.read_text("utf-8")
+
+
+def test_the_data_is_current() -> None:
+    """What the command lists is what the sources name (`python scripts/limits.py` writes it)."""
+    assert data() == DATA.read_bytes()
 
 
 def test_the_command_lists_them(run: Run, limits: list[Limit]) -> None:

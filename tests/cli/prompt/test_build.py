@@ -9,6 +9,7 @@ import pytest
 
 from innkeeper.cli import main as cli_main
 from innkeeper.cli.app.root import main
+from innkeeper.cli.prompt import build as build_command
 from innkeeper.prompt import BuildRequest
 from innkeeper.taverns.silly.install.files import UserFolder
 from tests.shared import ROOT, VECTORS
@@ -344,6 +345,18 @@ def test_a_disagreement_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "smart/macro.process_text: 0/1 agreed (1 different)" in out
     assert '- "b"' in out
     assert '+ "a"' in out
+
+
+def test_cases_need_a_checkout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The installed package has no runner of golden cases, and says where it is."""
+    monkeypatch.setattr(
+        build_command, "__file__", str(tmp_path / "site-packages" / "innkeeper" / "cli" / "prompt" / "x.py")
+    )
+    (tmp_path / "cases.json").write_text("[]")
+    assert cli_main(["parity", str(tmp_path / "cases.json")]) != 0
+    assert "checkout" in capsys.readouterr().err
 
 
 def test_a_preset_of_the_other_tavern(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,8 +15,8 @@ from innkeeper.dialects.sillytavern.conversion import ChatConversion
 from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
 from innkeeper.dialects.sillytavern.request import ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES
-from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
-from innkeeper.parity.silly import input_of
+from scripts.parity import Case, CaseVerdict, load_cases, run_cases
+from scripts.parity.silly import input_of
 from tests.shared import VECTORS
 
 CASES = list(load_cases([VECTORS / "silly" / "bodies"]))

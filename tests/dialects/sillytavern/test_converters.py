@@ -17,9 +17,9 @@ from innkeeper.dialects.sillytavern.conversion import Texts
 from innkeeper.dialects.sillytavern.dialect import CONVERSIONS, convert
 from innkeeper.dialects.sillytavern.messages import Speakers
 from innkeeper.dialects.sillytavern.post_processing import MODES, post_process
-from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.note import NoteKind
+from scripts.parity import Case, CaseVerdict, load_cases, run_cases
 from tests.shared import VECTORS
 
 FOLDER = VECTORS / "silly" / "converters"

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.sillytavern.sources import SOURCES
-from innkeeper.parity import Case, CaseVerdict, load_cases, run_cases
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.taverns import silly
+from scripts.parity import Case, CaseVerdict, load_cases, run_cases
 from tests.shared import VECTORS
 
 FOLDER = VECTORS / "silly" / "converters"

@@ -29,9 +29,9 @@ from innkeeper.macros.smart import (
 from innkeeper.macros.smart import expansion as module
 from innkeeper.macros.smart.dispatch import handler_of, longest_name
 from innkeeper.macros.smart.pieces import first_word, inner_of
-from innkeeper.parity.outside import python_chance
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.note import Note, NoteKind
+from scripts.parity.outside import python_chance
 from tests.macros.smart.smart_texts import HOSTILE, TABLES, environment, expanded
 from tests.shared import VECTORS
 

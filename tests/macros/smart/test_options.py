@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from innkeeper.macros.smart import MacroOptions
 from innkeeper.macros.smart.options import seeded
-from innkeeper.parity.outside import python_chance
+from scripts.parity.outside import python_chance
 
 
 @given(st.integers(), st.integers(min_value=-100, max_value=100), st.integers(min_value=0, max_value=100))

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from innkeeper.parity import Case, load_cases
-from innkeeper.parity.silly import input_of, request_of
 from innkeeper.prompt import Plan, Ports, Randomness, TraceCollector
 from innkeeper.prompt.errors import UnknownNameError
 from innkeeper.prompt.run.pipeline import Pipeline
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order, Stage
+from scripts.parity import Case, load_cases
+from scripts.parity.silly import input_of, request_of
 from tests.shared import VECTORS
 from tests.taverns.silly.builds import build, card, turns
 

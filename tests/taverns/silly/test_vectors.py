@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pytest
 
-from innkeeper.parity import Case, CaseVerdict, load_cases, run_case
+from scripts.parity import Case, CaseVerdict, load_cases, run_case
 from tests.shared import VECTORS
 
 AREAS = (

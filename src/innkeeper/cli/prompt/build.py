@@ -7,7 +7,8 @@ bytes. Parity runs golden cases of the original systems and shows every disagree
 from __future__ import annotations
 
 import json
-from collections import Counter
+import sys
+from importlib import import_module
 from pathlib import Path
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from innkeeper.cli.prompt.assets import AssetFiles
     from innkeeper.content.finding import Finding
-    from innkeeper.parity import Outcome
     from innkeeper.prompt import BuildRequest, Plan, Ports
 
 
@@ -219,58 +219,19 @@ def parity(
     Exits with 1 if any case disagrees or crashes, else with 0. Cases that need a vocabulary that cannot be shipped
     are listed as unavailable and never count as agreed.
     """
-    from innkeeper.parity import load_cases, run_cases
-
-    chosen = [
-        case
-        for case in load_cases(paths)
-        if (not tavern or case.tavern == tavern)
-        and (not area or case.area == area)
-        and (not names or case.name in names)
-    ]
-    outcomes = list(run_cases(chosen))
-    click.echo(_json(outcomes) if as_json else "\n".join(_lines(outcomes, limit)))
-    return int(any(outcome.verdict in ("different", "crashed") for outcome in outcomes))
+    text, agreed = _parity_report()(paths, tavern, area, names, limit, as_json=as_json)
+    click.echo(text)
+    return int(not agreed)
 
 
-def _totals(outcomes: list[Outcome]) -> dict[str, Counter[str]]:
-    totals: dict[str, Counter[str]] = {}
-    for outcome in outcomes:
-        totals.setdefault(f"{outcome.case.tavern}/{outcome.case.area}", Counter())[outcome.verdict] += 1
-    return totals
+def _parity_report() -> Any:
+    """The runner of golden cases, which is beside the package in a checkout. Raises `UnavailableError` where there is none."""
+    from innkeeper.prompt.errors import UnavailableError
 
-
-def _lines(outcomes: list[Outcome], limit: int) -> list[str]:
-    lines = []
-    for area, counts in sorted(_totals(outcomes).items()):
-        rest = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()) if verdict != "agreed")
-        lines.append(f"{area}: {counts['agreed']}/{counts.total()} agreed" + (f" ({rest})" if rest else ""))
-    decided = [outcome for outcome in outcomes if outcome.decided]
-    lines += [f"not held to the recording: {outcome.case.name}: {outcome.decided}" for outcome in decided]
-    wrong = [outcome for outcome in outcomes if outcome.verdict != "agreed"]
-    for outcome in wrong[: limit or None]:
-        lines += ["", f"{outcome.verdict}: {outcome.case.name} ({outcome.case.source})"]
-        lines += [f"  {outcome.error}"] if outcome.error else []
-        lines += [difference.render() for difference in outcome.differences[:6]]
-    if limit and len(wrong) > limit:
-        lines += ["", f"(+{len(wrong) - limit} more; --limit 0 prints all)"]
-    return lines
-
-
-def _json(outcomes: list[Outcome]) -> str:
-    import msgspec
-
-    totals = {area: dict(counts) for area, counts in sorted(_totals(outcomes).items())}
-    cases: list[dict[str, Any]] = [
-        {
-            "name": outcome.case.name,
-            "tavern": outcome.case.tavern,
-            "area": outcome.case.area,
-            "verdict": outcome.verdict,
-            "error": outcome.error,
-            "decided": outcome.decided,
-            "differences": [msgspec.to_builtins(item) for item in outcome.differences],
-        }
-        for outcome in outcomes
-    ]
-    return msgspec.json.encode({"totals": totals, "cases": cases}).decode()
+    root = Path(__file__).parents[4]
+    if not (root / "scripts" / "parity").is_dir():
+        message = "golden cases are run in a checkout of the project: they are not part of the installed package"
+        raise UnavailableError(message, hint="get the sources and run `innkeeper parity tests/vectors` in them")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return import_module("scripts.parity.report").report

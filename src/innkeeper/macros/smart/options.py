@@ -110,7 +110,7 @@ _T = TypeVar("_T")
 
 
 class Chance(Protocol):
-    """The source of randomness for macros. Python's own ``random.Random`` fits, see `innkeeper.parity.case.python_chance`."""
+    """The source of randomness for macros. Python's own ``random.Random`` fits."""
 
     def random(self) -> float:
         """A number in [0, 1)."""

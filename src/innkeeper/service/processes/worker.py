@@ -17,7 +17,7 @@ from typing import Final
 from innkeeper.processes import child
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
-from innkeeper.service.exchange import WorkerReply, HttpReply, Request, WorkerStarted, WorkerTask, error_reply
+from innkeeper.service.exchange import HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask, error_reply
 from innkeeper.service.gateway.gateway import Gateway
 
 _GARBAGE: Final = 10_000

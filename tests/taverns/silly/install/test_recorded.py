@@ -7,8 +7,8 @@ import json
 import pytest
 
 from innkeeper.content.chat import read_chat
-from innkeeper.parity import Case, CaseVerdict, load_cases, run_case
 from innkeeper.taverns.silly.install import Install
+from scripts.parity import Case, CaseVerdict, load_cases, run_case
 from tests.taverns.silly.install.folders import RECORDED
 
 

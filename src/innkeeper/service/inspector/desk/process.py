@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from innkeeper.processes import child
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
-from innkeeper.service.inspector.desk.frames import EngineReply, EngineCall
+from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 
 MAX_DESK_CALL_SECONDS: Final = 30.0
 """Seconds that one call of the inspector's process may take (`TimeBudgetError`)."""

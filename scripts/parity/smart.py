@@ -21,9 +21,9 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.parity.case import Case
 from innkeeper.prompt.determinism import Clock
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnsupportedError
+from scripts.parity.case import Case
 
 PROFILE: Final = "smarttavern"
 HTTP: Final = "http"
@@ -109,8 +109,8 @@ def _options(area: str, raw: Mapping[str, Any]) -> dict[str, Any]:
 
     The moment is written without a zone, in UTC; chance is the generator that Python's ``random.seed`` makes of the seed.
     """
-    from innkeeper.parity.outside import python_chance
     from innkeeper.taverns.smart import SmartOptions
+    from scripts.parity.outside import python_chance
 
     moment = {"now": Clock.at(raw["clock"]).now} if raw.get("clock") else {}
     options = SmartOptions.of(PROFILE, random=python_chance(raw.get("seed") or 0), **moment)

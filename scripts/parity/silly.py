@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.content.chat import OURS
-from innkeeper.parity.case import Case
 from innkeeper.prompt import BuildRequest, Randomness
 from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.plan import Plan
+from scripts.parity.case import Case
 
 _NOW: Final = "2026-01-15T12:34:56Z"
 _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going to call a tool for that: "}

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.parity.case import Case
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
+from scripts.parity.case import Case
 
 
 class CaseVerdict(StrEnum):
@@ -53,8 +53,8 @@ class Runner(msgspec.Struct, frozen=True):
 
 def default_runners() -> dict[str, Runner]:
     """The runner of each tavern that has one."""
-    from innkeeper.parity import silly
-    from innkeeper.parity.smart import SmartCases
+    from scripts.parity import silly
+    from scripts.parity.smart import SmartCases
 
     smart = SmartCases()
     return {"silly": Runner(silly.answer, silly.counted), "smart": Runner(smart.answer, smart.counted, smart.decided)}
