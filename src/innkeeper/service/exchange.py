@@ -2,7 +2,8 @@
 
 Values and errors are rendered here as the bodies of replies. This is the one place where an error becomes an HTTP status.
 
-Between the server and its workers both travel as frames (`innkeeper.processes.child`), with the heads `WorkerTask` and `WorkerReply`.
+Between the server and its workers both travel as frames (`innkeeper.processes.child`). Their heads are
+`WorkerTask` and `WorkerReply`.
 """
 
 from __future__ import annotations
