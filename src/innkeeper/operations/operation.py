@@ -6,7 +6,8 @@ bodies, a description.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import difflib
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -26,15 +27,16 @@ S = TypeVar("S", bound=msgspec.Struct)
 class Operation(msgspec.Struct, frozen=True, dict=True):
     """One operation.
 
-    ``name`` is a subject and a verb (``tier.evaluate``). ``run`` takes a request, which is a struct, and a `Scope`; the first
-    line of its docstring is the summary. ``aliases`` are other spellings of a field, which are read where the field's own name
-    has no value; a list that has the own name too is read in its order. ``beneath`` names a field that is an object, too: the
-    fields which that has are read there where the body has no value. With ``lax`` numbers may be texts. ``whole`` names a
-    field that is all of the body which other fields do not name. ``examples`` are bodies that are answered.
+    ``name`` is a subject and a verb (``tier.evaluate``). ``run`` takes a request, which is a struct, and a `Scope`; it is a
+    coroutine function, except where workers compute it. The first line of its docstring is the summary. ``aliases`` are other
+    spellings of a field, which are read where the field's own name has no value; a list that has the own name too is read in its
+    order. ``beneath`` names a field that is an object, too: the fields which that has are read there where the body has no value.
+    With ``lax`` numbers may be texts. ``whole`` names a field that is all of the body which other fields do not name.
+    ``examples`` are bodies that are answered.
     """
 
     name: str
-    run: Callable[[Any, Scope], Awaitable[Any]]
+    run: Callable[[Any, Any], Any]
     aliases: Mapping[str, tuple[str, ...]] = EMPTY
     beneath: str = ""
     lax: bool = False
@@ -157,7 +159,8 @@ def read_body(
 def _check_known(body: Mapping[str, Any], names: list[str]) -> None:
     unknown = next((key for key in body if key not in names), None)
     if unknown is not None:
-        hint = f"fields: {', '.join(names)}"
+        near = difflib.get_close_matches(unknown, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(names)}"
         raise UsageError(f"there is no field {unknown!r:.60}", where=Where(path=unknown[:60]), hint=hint)
 
 
@@ -182,6 +185,9 @@ def _mismatch(key: str, error: msgspec.ValidationError) -> UsageError:
     """An error of msgspec (``Expected `str`, got `int` - at `$.x` ``) as one that names the field."""
     text, _, position = str(error).partition(" - at `$")
     path = key + position.rstrip("`")
+    if text.startswith("Object contains unknown field `"):
+        unknown = text.split("`")[1]
+        return UsageError(f"there is no field {unknown!r:.60}", where=Where(path=f"{path}.{unknown:.60}"))
     if text.startswith("Expected `"):
         kinds = [kind for kind in text.split("`")[1].split(" | ") if kind != "null"]
         bound = text.split("`", 2)[2].partition(", got ")[0]

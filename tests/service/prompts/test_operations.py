@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.operations.operation import Operation
 from innkeeper.service import Gateway, Settings
 from innkeeper.service.exchange import Request
 from innkeeper.service.prompts import answer, operations
@@ -108,6 +109,8 @@ def test_tokens_are_counted(gateway: Gateway) -> None:
         ("build", [], 400, "object"),
         ("diff", {"a": {}}, 400, "neither"),
         ("diff", {"a": 1, "b": 2}, 400, "must be an object"),
+        ("diff", {"a": {"profil": "wenna"}}, 400, "no field 'profil'"),
+        ("diff", {"a": {"profile": "wenna", "seed": "x"}}, 400, "a.seed must be a whole number"),
         ("count", {}, 400, "nothing to count"),
         ("nothing", {}, 404, "unknown operation"),
     ],
@@ -163,10 +166,10 @@ def test_a_defect_is_told_without_its_words(
 ) -> None:
     """Whatever goes wrong in an operation, the caller gets an answer that quotes no prompt."""
 
-    def fail(*_: Any) -> Any:
+    def fail(_: operations.PromptSource, __: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(answer, "OPERATIONS", {"build": fail})
+    monkeypatch.setattr(answer, "OPERATIONS", {"build": Operation("prompts.build", fail)})
     code, body = ask(gateway, "build", {})
     assert code == status
     assert "error" in body

@@ -19,7 +19,7 @@ from innkeeper.service.errors import memory_error
 from innkeeper.service.exchange import HttpReply, Request, json_reply
 from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.prompts.operations import OPERATIONS, plan_facts
+from innkeeper.service.prompts.operations import OPERATIONS, WorkerScope, plan_facts
 from innkeeper.service.prompts.tasks import (
     PLANS,
     REPLIES,
@@ -77,7 +77,8 @@ def _reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
             if part["profile"] in hidden or part["profile"] not in state.profiles:
                 seen = [one for one in state.profiles if one not in hidden and grant.allows("profile", one)]
                 raise UnknownNameError("profile", part["profile"], seen)
-    return json_reply(OPERATIONS[name](state, asked, ports))
+    operation = OPERATIONS[name]
+    return json_reply(operation.run(operation.read(asked), WorkerScope(state, ports)))
 
 
 def _plan(state: AppState, request: Request, ports: Ports) -> HttpReply:

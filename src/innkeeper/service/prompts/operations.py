@@ -1,4 +1,4 @@
-"""Operations on prompts: ``POST /v1/prompts/build|explain|diff|count``, each a function of a JSON object in a worker.
+"""Operations on prompts: ``POST /v1/prompts/build|explain|diff|count``, which workers compute.
 
 What they build is either a whole ``request`` (`BuildRequest`, with its assets as data, never as names of files), or a turn over a
 ``profile`` with the client's ``messages``. Nothing is kept and no model is asked.
@@ -7,13 +7,14 @@ What they build is either a whole ``request`` (`BuildRequest`, with its assets a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from innkeeper.operations.operation import Operation
 from innkeeper.prompt import BuildRequest, UsageError, Where, fresh_seed, utc_now
-from innkeeper.prompt.data import EMPTY, to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.prompts.tasks import harmless, note_facts, opened
 
@@ -36,25 +37,70 @@ class Made(NamedTuple):
     state: dict[str, Any] | None = None
 
 
-def build(state: AppState, asked: Mapping[str, Any], ports: Ports) -> dict[str, Any]:
-    """``{dialect, body, tokens, fingerprint, warnings, notes, plan}``, and ``state`` for a turn over a profile."""
-    _check(asked, _MAKING)
-    made = _made(state, asked, ports)
+class PromptSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a prompt is made of: a whole ``request``, or a turn over a ``profile``, which all fields after the model belong to."""
+
+    request: dict[str, Any] | None = None
+    profile: str | None = None
+    dialect: str | None = None
+    model: str | None = None
+    messages: list[Any] | None = None
+    options: dict[str, Any] | None = None
+    tools: list[Any] | None = None
+    state: dict[str, Any] | None = None
+    now: str | None = None
+    seed: int | None = None
+    context_window: int | None = None
+
+
+class PromptPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two prompts that are compared."""
+
+    a: PromptSource = PromptSource()
+    b: PromptSource = PromptSource()
+
+
+class CountSource(PromptSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is counted: a ``text``, ``messages`` without a profile, or a whole prompt."""
+
+    text: str | None = None
+
+
+_TURN: Final = PromptSource.__struct_fields__[4:]
+
+
+class WorkerScope(NamedTuple):
+    """What a worker computes prompts with."""
+
+    state: AppState
+    ports: Ports
+
+
+def build(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
+    """The prompt of a request, or of a turn over a profile.
+
+    ``{dialect, body, tokens, fingerprint, warnings, notes, plan}``, and ``state`` for a turn over a profile.
+    """
+    made = _made(request, scope)
     return {**_summary(made), "body": made.body.body, "plan": made.plan.to_dict(), **_state(made)}
 
 
-def explain(state: AppState, asked: Mapping[str, Any], ports: Ports) -> dict[str, Any]:
-    """``{explanation, text, ...}``: what is in the prompt and why, as data and as people read it."""
-    _check(asked, _MAKING)
-    made = _made(state, asked, ports)
+def explain(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
+    """What is in a prompt, and why.
+
+    ``{explanation, text, ...}``: as data and as people read it.
+    """
+    made = _made(request, scope)
     return {**_summary(made), **_explanation(made.plan), **_state(made)}
 
 
-def diff(state: AppState, asked: Mapping[str, Any], ports: Ports) -> dict[str, Any]:
-    """``{same, a, b, messages, options}``: two prompts, and what the second has that the first has not, message by message."""
-    _check(asked, ("a", "b"))
-    moment = {"now": utc_now().isoformat(), "seed": fresh_seed()}  # one for both, or they would differ by it
-    one, other = (_made(state, _object(asked, name), ports, f"{name}.", moment) for name in ("a", "b"))
+def diff(request: PromptPair, scope: WorkerScope) -> dict[str, Any]:
+    """What one prompt has that another has not.
+
+    ``{same, a, b, messages, options}``, message by message.
+    """
+    now, seed = utc_now().isoformat(), fresh_seed()  # one for both, or they would differ by it
+    one, other = (_made(getattr(request, name), scope, f"{name}.", now, seed) for name in ("a", "b"))
     first, second = _messages(one), _messages(other)
     options = _changed_options(one.body.body, other.body.body)
     changes = _changes(first, second)
@@ -67,32 +113,35 @@ def diff(state: AppState, asked: Mapping[str, Any], ports: Ports) -> dict[str, A
     }
 
 
-def count(state: AppState, asked: Mapping[str, Any], ports: Ports) -> dict[str, Any]:
-    """``{tokens, model, tokenizer, exact}`` of a ``text``, of ``messages``, or of a whole prompt.
+def count(request: CountSource, scope: WorkerScope) -> dict[str, Any]:
+    """Tokens of a text, of messages, or of a prompt.
 
-    For messages ``each`` has the tokens of one after the other; ``tokens`` has what stands around them, too.
+    ``{tokens, model, tokenizer, exact}``. For messages ``each`` has the tokens of one after the other; ``tokens`` has what
+    stands around them, too.
     """
-    _check(asked, ("text", *_MAKING))
-    if "request" in asked or "profile" in asked:
-        return {"tokens": _tokens(_made(state, asked, ports).plan)}
+    if request.request is not None or request.profile:
+        return {"tokens": _tokens(_made(request, scope).plan)}
     from innkeeper.budget.costing import framing_of
     from innkeeper.prompt.message import messages_of
     from innkeeper.tokens import default_counter
 
-    counter, model = default_counter(), _text(asked, "model")
+    counter, model = default_counter(), request.model
     facts = counter.describe(model)
-    if isinstance(asked.get("text"), str):
-        return {**facts, "tokens": counter.count(asked["text"], model)}
-    if not isinstance(asked.get("messages"), list):
+    if request.text is not None:
+        return {**facts, "tokens": counter.count(request.text, model)}
+    if request.messages is None:
         raise UsageError("there is nothing to count", hint="send text, messages, a request, or a profile and messages")
-    messages, framing = messages_of(asked["messages"]), framing_of(_text(asked, "dialect"))
+    messages, framing = messages_of(request.messages), framing_of(request.dialect)
     each = [framing.count_message(message, counter, model) for message in messages]
     return {**facts, "tokens": framing.count_messages(messages, counter, model), "each": each}
 
 
-Operation = Callable[["AppState", Mapping[str, Any], "Ports"], dict[str, Any]]
-
-OPERATIONS: Final[Mapping[str, Operation]] = {"build": build, "explain": explain, "diff": diff, "count": count}
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    "build": Operation("prompts.build", build),
+    "explain": Operation("prompts.explain", explain),
+    "diff": Operation("prompts.diff", diff),
+    "count": Operation("prompts.count", count),
+}
 """The operations by the last part of their path."""
 
 
@@ -102,84 +151,48 @@ def plan_facts(made: Any) -> dict[str, Any]:
     return {**_summary(again), "body": made.body.body, **_explanation(made.plan)}
 
 
-# ---------------------------------------------------------------------------------------------------------------- reading
-
-_TURN: Final = ("messages", "options", "tools", "state", "now", "seed", "context_window")
-_MAKING: Final = ("request", "profile", "dialect", "model", *_TURN)
-
-
-def _check(asked: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    for name in asked:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"fields: {', '.join(known)}"
-            raise UsageError(f"there is no field {str(name)[:60]!r}", where=Where(path=str(name)[:60]), hint=hint)
-
-
-def _object(asked: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = asked.get(name)
-    if not isinstance(value, Mapping):
-        raise UsageError(f"{name} must be an object", where=Where(path=name), hint="send a request or a profile in it")
-    _check(value, _MAKING)
-    return value
-
-
-def _text(asked: Mapping[str, Any], name: str, path: str = "") -> str | None:
-    value = asked.get(name)
-    if value is None or isinstance(value, str):
-        return value
-    raise UsageError(f"{name} must be a text", where=Where(path=f"{path}{name}"))
-
-
 def _made(
-    state: AppState, asked: Mapping[str, Any], ports: Ports, path: str = "", moment: Mapping[str, Any] = EMPTY
+    source: PromptSource, scope: WorkerScope, path: str = "", now: str | None = None, seed: int | None = None
 ) -> Made:
-    """The prompt of a request, or of a turn over a profile. Raises what a build raises, and `UsageError`."""
-    profile = _text(asked, "profile", path)
-    if ("request" in asked) == (profile is not None):
-        what = "neither a request nor a profile is" if profile is None else "a request and a profile are both"
+    """The prompt of a request, or of a turn over a profile; ``now`` and ``seed`` count where it has none.
+
+    Raises what a build raises, and `UsageError`.
+    """
+    if (source.request is not None) == bool(source.profile):
+        what = "a request and a profile are both" if source.profile else "neither a request nor a profile is"
         raise UsageError(f"{what} sent", where=Where(path=path.rstrip(".") or None), hint="send one of them")
-    if profile is not None:
-        return _turn(state, profile, {**moment, **asked}, ports, path)
+    if source.profile:
+        return _turn(source, scope, source.now or now or utc_now().isoformat(), seed)
     from innkeeper.dialects.plan_payload import plan_payload
     from innkeeper.taverns import build as build_plan
 
     for name in _TURN:
-        if name in asked:
+        if getattr(source, name) is not None:
             raise UsageError(f"{name} belongs into the request", where=Where(path=f"{path}{name}"))
-    request = harmless(state, BuildRequest.of(asked["request"]))
-    plan = build_plan(request if request.now is not None or not moment else request.with_(now=moment["now"]), ports)
-    return Made(plan, plan_payload(plan, _text(asked, "dialect", path)))
+    request = harmless(scope.state, BuildRequest.of(source.request))
+    plan = build_plan(request if request.now is not None or now is None else request.with_(now=now), scope.ports)
+    return Made(plan, plan_payload(plan, source.dialect))
 
 
-def _turn(state: AppState, name: str, asked: Mapping[str, Any], ports: Ports, path: str) -> Made:
+def _turn(source: PromptSource, scope: WorkerScope, now: str, seed: int | None) -> Made:
     from innkeeper.conversation import ConversationState, TurnInput, profile_turn
 
-    seed, window = asked.get("seed"), asked.get("context_window")
-    for field, value in (("seed", seed), ("context_window", window)):
-        if value is not None and type(value) is not int:
-            raise UsageError(f"{field} must be a whole number", where=Where(path=f"{path}{field}"))
-    for field, kind in (("messages", list), ("tools", list), ("options", Mapping), ("state", Mapping)):
-        if asked.get(field) is not None and not isinstance(asked[field], kind):
-            raise UsageError(
-                f"{field} must be {'a list' if kind is list else 'an object'}", where=Where(path=f"{path}{field}")
-            )
     turn = TurnInput.of(
-        asked.get("messages") or (),
-        options=asked.get("options"),
-        tools=asked.get("tools"),
-        model=_text(asked, "model", path),
-        dialect=_text(asked, "dialect", path),
-        context_window=window,
-        now=_text(asked, "now", path) or utc_now().isoformat(),
-        seed=fresh_seed() if seed is None else seed,
+        source.messages or (),
+        options=source.options,
+        tools=source.tools,
+        model=source.model,
+        dialect=source.dialect,
+        context_window=source.context_window,
+        now=now,
+        seed=next((each for each in (source.seed, seed) if each is not None), fresh_seed()),
     )
-    before = ConversationState.from_json(to_json(asked["state"], sort=False)) if asked.get("state") else None
-    made = profile_turn(opened(state, name), turn, before, ports)
+    before = ConversationState.from_json(to_json(source.state, sort=False)) if source.state else None
+    made = profile_turn(opened(scope.state, source.profile or ""), turn, before, scope.ports)
     return Made(made.plan, made.body, made.notes, msgspec.to_builtins(made.state))
 
 
-# ---------------------------------------------------------------------------------------------------------------- telling
+# ---------------------------------------------------------------------------------------------------------------- writing
 
 
 def _summary(made: Made) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
@@ -16,7 +17,7 @@ from innkeeper.service.answers import ticket_of
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.guard import lower_headers, response
-from innkeeper.service.openapi.document import MAYBE_TEXT, OBJECT, TEXT, listed, operation, parameter, record
+from innkeeper.service.openapi.document import OBJECT, operation, parameter
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.answer import HIDDEN_HEADER, PREFIX, PROFILES_HEADER
@@ -66,8 +67,19 @@ class PromptSurface:
 
     def pages(self) -> PageTable:
         """The pages."""
-        operations = [Page("POST", PREFIX + name, self._operate, _DESCRIPTIONS[name]) for name in OPERATIONS]
-        return PageTable([*operations, Page("GET", f"{PLANS}{{number}}", self._plan, _PLAN)])
+        bodies, schemas = msgspec.json.schema_components(
+            [each.request for each in OPERATIONS.values()], ref_template="#/components/schemas/{name}"
+        )
+        pages = [
+            Page(
+                "POST",
+                PREFIX + name,
+                self._operate,
+                operation(each.summary, "prompts", body=body, reply=OBJECT, error="OpenAIError"),
+            )
+            for (name, each), body in zip(OPERATIONS.items(), bodies, strict=True)
+        ]
+        return PageTable([*pages, Page("GET", f"{PLANS}{{number}}", self._plan, _PLAN)], schemas)
 
     def followed(self) -> AbstractAsyncContextManager[None]:
         """Follow the stored profiles meanwhile."""
@@ -101,28 +113,6 @@ class PromptSurface:
         return response(reply)
 
 
-_TURN: Final = record(
-    request=OBJECT,
-    profile=TEXT,
-    messages=listed(OBJECT),
-    dialect=MAYBE_TEXT,
-    model=MAYBE_TEXT,
-)
-
-
-def _made(summary: str, body: dict[str, Any] = _TURN) -> dict[str, Any]:
-    return operation(summary, "prompts", body=body, reply=OBJECT, error="OpenAIError")
-
-
-_DESCRIPTIONS: Final = {
-    "build": _made("The prompt of a request, or of a turn over a profile."),
-    "explain": _made("What is in a prompt, and why."),
-    "diff": _made("What one prompt has that another has not.", record(("a", "b"), a=_TURN, b=_TURN)),
-    "count": _made(
-        "Tokens of a text, of messages, or of a prompt.",
-        {**_TURN, "properties": {**_TURN["properties"], "text": MAYBE_TEXT}},
-    ),
-}
 _PLAN: Final = operation(
     "The plan behind an answer.",
     "prompts",
