@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class GenerateScene(SceneRequest, frozen=True, kw_only=True):
-    """A scene that is scene_request, and how far its job may go."""
+    """A scene to generate, and how far its job may go."""
 
     callback_url: str | None = None
     max_cost: Annotated[float, Meta(ge=0)] | None = None

@@ -1,4 +1,4 @@
-"""TaskAnswer: what came of a task, and everything that a caller may ask about it: what ran where, why, and for how much."""
+"""TaskAnswer: the answer of a task, with its route, reasons, tokens and cost."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Sizes in tokens: of the prompt, of the answer, of what the target may read (``budget``), None where nobody knows.
+    """Tokens of the prompt, the answer, and the target's limit (``budget``); None if unknown.
 
-    ``reserved`` is kept of the budget for what is added later, ``window`` is what the model reads that answered.
+    ``reserved`` is the part of the budget for later additions, ``window`` the context window of the model that answered.
     """
 
     input: int = 0
@@ -29,7 +29,7 @@ class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskOutcome(TypedDict, total=False):
-    """How an answer came about: the part that the replies of all tasks have."""
+    """How an answer came about: the common part of all task replies."""
 
     request_id: str
     degraded: bool
@@ -47,10 +47,10 @@ class TaskOutcome(TypedDict, total=False):
 class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of a task.
 
-    ``text`` is what the model wrote, or what the task made of it; a refusal stands in it word for word, and ``finish_reason``
-    is ``refusal`` then. ``execution`` is ``model``, ``rules``, or ``none`` where the text stayed as it was. ``traces`` are one
-    for each time that a model was asked. ``cost_usd`` is None where nobody knows a price; ``cost_source`` is ``provider``,
-    ``catalogue``, or ``estimate`` where the provider told no usage. ``details`` are what the task itself tells.
+    ``text`` is the final text; a refusal is verbatim, and ``finish_reason`` is ``refusal`` then. ``execution`` is ``model``,
+    ``rules``, or ``none`` for an unchanged text. ``traces`` has one entry per request to a model. ``cost_usd`` is None without a
+    known price; ``cost_source`` is ``provider``, ``catalogue``, or ``estimate`` if the provider reports no usage. ``details``
+    are the task's own fields.
     """
 
     text: str
@@ -76,12 +76,12 @@ class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refused(self) -> bool:
-        """Whether the model, or its provider, would not answer."""
+        """Whether the model or its provider refused."""
         return self.finish_reason in REFUSALS
 
     @property
     def degraded(self) -> bool:
-        """Whether the answer is less than what was asked for."""
+        """Whether the answer is degraded."""
         return bool(self.reasons)
 
     @property
@@ -91,16 +91,16 @@ class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def negative(self) -> NegativePrompt | None:
-        """The negative prompt for the target, where it takes one."""
+        """The negative prompt for the target, if it takes one."""
         return self.prepared.negative
 
     @property
     def route_trace(self) -> dict[str, Any] | None:
-        """Where the last of its requests went; None where no model was asked."""
+        """The route of the last request; None if no model was asked."""
         return self.traces[-1].to_dict() if self.traces else None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready facts, the text among them."""
+        """Return JSON-ready data, including the text."""
         return {
             "request_id": self.request_id,
             "text": self.text,
@@ -122,4 +122,4 @@ class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 REFUSALS = frozenset({"refusal", "content_filter"})
-"""Reasons why a model ended that are a refusal: its own, or its provider's."""
+"""Finish reasons that mean a refusal by the model or its provider."""

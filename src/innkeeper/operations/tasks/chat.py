@@ -1,7 +1,7 @@
 """Chat: ``playground-chat`` of the requirement document: a turn of a conversation of any kind, with or without a character.
 
-The document's reply is kept (dynamic-prompting reference 3.6). What its code left to chance is said: ``template_meta`` is of this
-very call, ``nsfw_enforce`` is the effective tier, diagnostics count what post-processing did.
+The reply has the document's fields (dynamic-prompting reference 3.6) with defined meanings: ``template_meta`` belongs to this
+call, ``nsfw_enforce`` is the effective tier, diagnostics count the changes of post-processing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Enhancement: a short idea made into a prompt for an image or video model, within what that model reads.
+"""Enhancement: turn a short idea into a prompt for an image or video model, within that model's token limit.
 
-A model writes it by the template that the resolver chooses; where the first answer is longer than the target reads, it is asked
-once more, and what is too long then loses its least worthy phrases, each of which is listed. What is only to be copied or
-modified is put together by rule, and no model is asked (dynamic-prompting reference 4 and 11).
+A model writes it with the template that the resolver chooses. If the first answer exceeds the limit, the model is asked once
+more; a prompt that is still too long loses its least important phrases, each of which is listed. A reference that is copied or
+modified is composed by rule, without a model (dynamic-prompting reference 4 and 11).
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnknownNam
 from innkeeper.prompt.message import Message
 
 COPY: Final = "copy"
-"""A reference is to be copied exactly: its prompt stays as it is."""
+"""Copy a reference exactly: its prompt is unchanged."""
 
 MODIFY: Final = "modify"
-"""A reference is to be modified: what it shows stays, the text says what changes."""
+"""Modify a reference: its content stays, the text describes the change."""
 
 _SAMPLING: Final = FrozenDict(temperature=0.7, top_p=0.9)
-"""What enhancements are sampled with, as the requirement document has it; the row of a model may say otherwise."""
+"""Sampling options of enhancements, from the requirement document; the row of a model may override them."""
 
 _KEEP: Final = "maintain the same subject"
 
 
 class Enhancement(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be enhanced.
+    """A prompt to enhance.
 
-    ``job_type`` is the document's (``sdxl_image``, ``wan_video_high`` …). ``target`` is the id or key of the model that the
-    prompt is for, or a family; else it follows from the job type. ``enhancer`` is the model that writes, or the kind of one
-    that a template is for; another may answer. ``overlays`` are added to the prompt later: room is kept for them.
-    ``reference`` says what is done with a reference: `COPY` or `MODIFY`; ``base`` is the prompt that it was made from.
+    ``job_type`` is the document's (``sdxl_image``, ``wan_video_high`` …). ``target`` is the id or key of the target model, or a
+    family; by default it follows from the job type. ``enhancer`` is the model that writes, or the enhancer family of a
+    template; another model may answer. ``overlays`` are added to the prompt later, and their tokens are reserved.
+    ``reference`` is `COPY` or `MODIFY`; ``base`` is the prompt of the reference.
     """
 
     text: str = ""
@@ -80,9 +80,9 @@ async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskA
 
     Raises:
         UsageError: there is nothing to enhance.
-        UnknownNameError: a target that the catalogue does not know.
-        OverBudgetError: not even one word of each part that must stay fits.
-        InnkeeperError: what `TextTasks.write` and `TextTasks.finish` raise.
+        UnknownNameError: the catalogue does not know the target.
+        OverBudgetError: the parts that must stay do not fit, even with one word each.
+        InnkeeperError: raised by `TextTasks.write` and `TextTasks.finish`.
     """
     if not (request.text.strip() or (request.reference and request.base.strip())):
         raise UsageError("there is no prompt to enhance", where=Where(path="prompt"), hint="send prompt: TEXT")
@@ -127,7 +127,7 @@ def _prompt(tasks: TextTasks, request: Enhancement) -> PrepareRequest:
 
 
 def _target(tasks: TextTasks, request: Enhancement) -> str:
-    """The model that the prompt is for: its key, or its family."""
+    """Return the key or family of the target model."""
     if request.target is None:
         return "wan" if request.is_video else "sdxl"
     models = tasks.library.catalogue.models
@@ -141,18 +141,18 @@ def _target(tasks: TextTasks, request: Enhancement) -> str:
 
 
 _KINDS: Final = frozenset({"qwen_instruct", "qwen_base"})
-"""What the document calls the models that its templates are for: names of kinds, not of a model that anybody runs."""
+"""The document's enhancer families of templates, which are not names of models."""
 
 
 def _kind_of_enhancer(tasks: TextTasks, name: str | None) -> str | None:
-    """The name, where templates are for it; None where it names something else."""
+    """Return the name if templates exist for this enhancer, else None."""
     if name is None or name in _KINDS:
         return name
     return name if any(row.version.key.enhancer_model == name for row in tasks.library.catalogue.labelled) else None
 
 
 def _enhancer(tasks: TextTasks, request: Enhancement) -> dict[str, Any]:
-    """The model that is asked for, where it is one that can be asked."""
+    """Return the requested model, if there is a deployment of it."""
     if request.enhancer is None:
         return {}
     known = any(one.route.model == request.enhancer for one in tasks.models.router.deployments)
@@ -160,7 +160,7 @@ def _enhancer(tasks: TextTasks, request: Enhancement) -> dict[str, Any]:
 
 
 def _other_enhancer(request: Enhancement, task: TextTask) -> tuple[str, ...]:
-    """The reason why an answer is a makeshift that another model wrote than the one that was named."""
+    """Return the reason for degradation if another model than the requested one answered."""
     named = request.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
     return ("enhancer_unknown",) if named else ()
 
@@ -169,7 +169,7 @@ def _other_enhancer(request: Enhancement, task: TextTask) -> tuple[str, ...]:
 
 
 async def _by_rule(tasks: TextTasks, request: Enhancement, task: TextTask) -> TaskAnswer:
-    """What is copied, or put together in a fixed form: judged and recorded as everything else, and within the budget."""
+    """Copy or compose a reference by rule; the text is checked, recorded and fitted like any other."""
     text, strategy = _composed(request)
     execution = Execution.NONE if request.reference == COPY else Execution.RULES
     return await _without_model(tasks, request, task, text, strategy, execution=execution)
@@ -202,13 +202,13 @@ async def _without_model(
 
 
 def _lacks_embedded(error: UnavailableError) -> bool:
-    """Whether a task came to nothing since the model that comes with Innkeeper is all there is, and is not installed."""
+    """Whether a task failed because the only deployment, the embedded model, is not installed."""
     steps: list[dict[str, Any]] = (error.details.get("route_trace") or {}).get("steps") or []
     return len(steps) == 1 and (steps[0]["deployment"], steps[0]["error"]) == (EMBEDDED.name, "unavailable")
 
 
 def _composed(request: Enhancement) -> tuple[str, str]:
-    """The text and the strategy of what no model is asked for."""
+    """Return the text and the strategy of a reference that no model is asked for."""
     text, base = request.text.strip(), request.base.strip()
     if request.reference == COPY:
         return base or text, "skip_for_exact_copy"
@@ -218,7 +218,7 @@ def _composed(request: Enhancement) -> tuple[str, str]:
 
 
 async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, written: Written) -> TaskAnswer:
-    """What a model wrote, made to fit."""
+    """Fit a model's text to the target's limit."""
     all_of_it, began = [written], perf_counter()
     text = normalised(written.text)
     if not text:
@@ -248,7 +248,7 @@ async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, writte
 
 
 def _unusable(tasks: TextTasks, written: Written, error: InnkeeperError) -> InnkeeperError:
-    """An error of what a model wrote: it tells where that was, and what it cost, and stands in the log."""
+    """Record an error about a model's text, with its route and cost, and return it."""
     if written.trace is not None:
         error.details["route_trace"] = written.trace.to_dict()
     tasks.library.record(written.prepared, Done(error=error), strict=False)
@@ -258,7 +258,7 @@ def _unusable(tasks: TextTasks, written: Written, error: InnkeeperError) -> Innk
 async def _again(
     tasks: TextTasks, task: TextTask, written: Written, text: str, room: tuple[Budget, Measure]
 ) -> Written | InnkeeperError:
-    """What the model writes when it is told how much too long its answer is; what it failed with, where it did."""
+    """Let the model shorten its answer; return its error if it fails."""
     budget, measure = room
     await tasks.check(written, text)
     complaint = f"That takes {measure.count(text)} {budget.unit}, and no more than {budget.target} are read. "
@@ -303,7 +303,7 @@ _LOST: Final = frozenset({"budget", "tail", "cut"})
 
 
 def _row(one: Dropped) -> dict[str, Any]:
-    """What went, for the log, which keeps no text."""
+    """Return a dropped part for the log, without its text."""
     return {"place": one.place, "role": str(one.role), "reason": one.reason, "tokens": one.tokens}
 
 
@@ -323,7 +323,7 @@ def _facts(strategy: str, fitted: Compressed, before: str) -> dict[str, Any]:
 
 
 def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
-    """An answer in the shape of the document's ``enhance-prompt``, and what the reference adds to it."""
+    """Return an answer in the format of the document's ``enhance-prompt``, with the reference's additions."""
     facts, original = answer.to_dict(), request.text or request.base
     text, details, template = answer.text, answer.details, answer.prepared.resolution.template
     resolution = facts["resolution"]

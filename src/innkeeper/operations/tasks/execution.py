@@ -1,8 +1,8 @@
-"""Execution: the one way from what a text is wanted for to what a model wrote: planned, routed, asked, looked at, recorded.
+"""Execution: carry out a text task: plan, route, ask a model, check its answer, record it.
 
-A request is prepared once to learn its tier and its size, and then anew for every deployment that the router tries: for its
-model, window, dialect and tier. A refusal is an answer, which nobody else is asked for instead. What was written passes the gate
-before anybody sees it; that it did not is an error, and stands in the log.
+A request is prepared once to learn its tier and size, and again for every deployment that the router tries, for its model,
+window, dialect and tier. A refusal is an answer; no other model is asked instead. A text passes the gate before it is returned;
+a blocked one is an error, and recorded.
 
     written = await tasks.write(task)
     answer = await tasks.finish(task, written)
@@ -46,24 +46,24 @@ MAX_TASK_TEXT: Final = 400_000
 """Characters of all texts of one task (`LimitError`)."""
 
 LONG_TEXT: Final = 20_000
-"""Characters of texts that are prepared beside the event loop, not on it (no error)."""
+"""Characters from which texts are prepared in a thread instead of the event loop (no error)."""
 
 _FRAME: Final = 8
-"""Tokens that a message takes at most beside its text."""
+"""Maximum tokens of a message in addition to its text."""
 
 _INSTRUCT: Final = "qwen_instruct"
-"""The document's word for models that follow instructions, as templates name their readers."""
+"""The document's enhancer family for models that follow instructions."""
 
 _T = TypeVar("_T")
 
 
 class TextTask(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model is to write.
+    """A text for a model to write.
 
-    ``prompt`` is what it is wanted for; its models are filled in for each attempt. ``task`` is the router's (``enhancement``,
-    ``roleplay``, …; empty: any). ``options`` are sampling settings under neutral names. ``model`` is the only one that may
-    answer, ``routes`` are patterns of the names of deployments that may. ``money`` is what all attempts together may cost, in US
-    dollars. ``strict``: whatever is less than what was asked for is an error.
+    ``prompt`` is the request; its models are set for each attempt. ``task`` is the router's (``enhancement``, ``roleplay``, …;
+    empty: any). ``options`` are sampling settings under neutral names. ``model`` is the only model that may answer, ``routes``
+    are patterns of allowed deployment names. ``money`` is the maximum cost of all attempts together, in US dollars. ``strict``: a
+    degraded answer is an error.
     """
 
     prompt: PrepareRequest
@@ -81,8 +81,8 @@ class TextTasks:
     """Carries out tasks of one library. One instance belongs to one event loop.
 
     Args:
-        library: what decides, and whose log is written.
-        models: the router and who asks.
+        library: decides about requests and records them.
+        models: the router and its models.
     """
 
     def __init__(self, library: Library, models: RoutedModels) -> None:
@@ -90,7 +90,7 @@ class TextTasks:
         self._alone: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
 
     def alone(self, *name: str) -> asyncio.Lock:
-        """What is done by one at a time, by its name: who does it again waits for the first, and finds what that has left."""
+        """Locks by name: a repeated call waits for the first and reuses its result."""
         return self._alone.setdefault(name, asyncio.Lock())
 
     async def run(self, task: TextTask) -> TaskAnswer:
@@ -98,32 +98,32 @@ class TextTasks:
         return await self.finish(task, await self.write(task))
 
     async def prepare(self, request: PrepareRequest, *, strict: bool = False) -> PreparedPrompt:
-        """A request prepared without asking anybody. Raises what `Library.prepare` raises, and `LimitError`."""
+        """Prepare a request without asking a model. Raises as `Library.prepare`, and `LimitError`."""
         return await _beside(_checked(request), lambda: self.library.prepare(request, strict=strict, log=False))
 
     async def decide(self, request: PrepareRequest, *, strict: bool = False) -> Decided:
-        """What a request is routed by. Raises what `Library.decide` raises, and `LimitError`."""
+        """Return the decision that a request is routed by. Raises as `Library.decide`, and `LimitError`."""
         return await _beside(_checked(request), lambda: self.library.decide(request, strict=strict))
 
     async def write(self, task: TextTask) -> Written:
-        """Have a model write what a task wants; nothing is recorded but what failed.
+        """Let a model write the text of a task; only failures are recorded.
 
         Raises:
-            TierBlockedError: the request does not pass.
-            BudgetError: it would cost more than it may; nothing was asked.
-            NoRouteError, ProviderError: nobody answered.
-            StrictModeError: with ``strict``, for a makeshift.
-            InnkeeperError: what `Library.prepare` raises.
+            TierBlockedError: the request does not pass the gate.
+            BudgetError: it would exceed the maximum cost; no model was asked.
+            NoRouteError, ProviderError: no model answered.
+            StrictModeError: with ``strict``, the answer would be degraded.
+            InnkeeperError: raised by `Library.prepare`.
         """
-        return await _Errand(self, task).written()
+        return await _TaskRun(self, task).written()
 
     async def flow(self, task: TextTask) -> Flow:
-        """Have a model begin to write what a task wants; what it writes is given as it comes. Raises what `write` raises."""
-        errand = _Errand(self, task, stream=True)
-        return Flow(errand, await errand.begin())
+        """Let a model write the text of a task, and stream it. Raises as `write`."""
+        run = _TaskRun(self, task, stream=True)
+        return Flow(run, await run.begin())
 
     async def check(self, written: Written, text: str) -> TierDecision:
-        """The decision about a text that a model wrote on the way. Raises `TierBlockedError`, after it was recorded."""
+        """Check an intermediate text of a model. Raises `TierBlockedError`, after recording it."""
         size = _size(written.prepared.request) + len(text)
         with _traced(written):
             return await _beside(size, lambda: self.library.check_output(written.prepared, text))
@@ -138,20 +138,20 @@ class TextTasks:
         latency_ms: Mapping[str, float] = EMPTY,
         details: Mapping[str, Any] = EMPTY,
     ) -> TaskAnswer:
-        """Look at what was written in the end, record it, and answer.
+        """Check the final text, record it, and return the answer.
 
         Args:
-            task: what was wanted.
-            *written: all that a model wrote for it, the latest last.
-            text: what became of it; what was written last where left out.
-            dropped: what went of its segments, for the log.
-            reasons: further reasons why it is a makeshift.
+            task: the task.
+            *written: all texts that a model wrote for it, the latest last.
+            text: the final text; by default the last one written.
+            dropped: the dropped segments, for the log.
+            reasons: further reasons for degradation.
             latency_ms: further times, by name.
-            details: what the task itself tells of its answer.
+            details: the task's own fields of the answer.
 
         Raises:
-            TierBlockedError: it does not pass; the log says so and keeps no text.
-            StrictModeError: with ``strict``, for a makeshift.
+            TierBlockedError: the text does not pass; the log records that without the text.
+            StrictModeError: with ``strict``, the answer is degraded.
         """
         last = written[-1]
         final = last.text if text is None else text
@@ -168,36 +168,36 @@ class TextTasks:
 
 
 class Flow:
-    """A task while a model writes it. Read `texts` to their end; `written` is what all of it was."""
+    """A task while a model writes it. Read `texts` to their end; `written` is the whole of it."""
 
-    def __init__(self, errand: _Errand, begun: RoutedAnswer | None) -> None:
-        self._errand, self._begun = errand, begun
+    def __init__(self, run: _TaskRun, begun: RoutedAnswer | None) -> None:
+        self._run, self._begun = run, begun
         self._fold = None if begun is None else new_fold(begun)
 
     async def texts(self) -> AsyncGenerator[str]:
-        """What is written, as it comes; a refusal is not among it. Raises what `TextTasks.write` raises."""
+        """Yield the text as it arrives, without refusals. Raises as `TextTasks.write`."""
         if self._begun is None or self._fold is None:
             return
-        async with aclosing(self._errand.events(self._begun)) as events:
+        async with aclosing(self._run.events(self._begun)) as events:
             async for event in events:
                 self._fold.take(event)
                 if isinstance(event, TextDelta) and event.text:
                     yield event.text
 
     def written(self) -> Written:
-        """What was written, when all of it is there. Raises `DecodeError` where that is nothing."""
+        """Return the complete text. Raises `DecodeError` if it is empty."""
         if self._begun is None or self._fold is None:
-            return self._errand.unasked()
-        return self._errand.ended(self._begun, self._fold)
+            return self._run.unasked()
+        return self._run.ended(self._begun, self._fold)
 
     def so_far(self) -> Written:
-        """What is known of it while it is written, for looking at what is there (`TextTasks.check`)."""
+        """The text so far, for `TextTasks.check`."""
         trace = None if self._begun is None else self._begun.trace
-        return msgspec.structs.replace(self._errand.unasked(), trace=trace)
+        return msgspec.structs.replace(self._run.unasked(), trace=trace)
 
 
-class _Errand:
-    """One task while a model is found for it."""
+class _TaskRun:
+    """One task while it is routed to a model."""
 
     def __init__(self, tasks: TextTasks, task: TextTask, *, stream: bool = False) -> None:
         self.tasks, self.task, self.stream = tasks, task, stream
@@ -221,7 +221,7 @@ class _Errand:
         return self.ended(begun, fold)
 
     async def begin(self) -> RoutedAnswer | None:
-        """The answer that has begun; None where no template answers, so that no model is asked."""
+        """Begin the answer; None if no template answers, so that no model is asked."""
         task, models = self.task, self.tasks.models
         self.decided = decided = await self.tasks.decide(self.prompt, strict=task.strict)
         if decided.rendered is None:
@@ -235,7 +235,7 @@ class _Errand:
             raise
 
     async def events(self, begun: RoutedAnswer) -> AsyncGenerator[ModelEvent]:
-        """The events of an answer; that it failed is recorded."""
+        """Yield the events of an answer; failures are recorded."""
         try:
             async with aclosing(begun.events) as events:
                 async for event in events:
@@ -245,12 +245,12 @@ class _Errand:
             raise
 
     def unasked(self) -> Written:
-        """What there is where no model was asked."""
+        """Return the result without asking a model."""
         assert self.prepared is not None  # noqa: S101 - it was prepared instead
         return Written(prepared=self.prepared)
 
     def ended(self, begun: RoutedAnswer, fold: ResponseFold) -> Written:
-        """What was written, when all of it is there. Raises `DecodeError` where that is nothing."""
+        """Return the complete text. Raises `DecodeError` if it is empty."""
         assert self.prepared is not None  # noqa: S101 - an answer has been planned
         took = round((perf_counter() - self.began) * 1000, 3)
         deployment = begun.attempt.deployment
@@ -280,13 +280,13 @@ class _Errand:
         )
 
     def _room(self, resolution: Resolution) -> int:
-        """Tokens that the model may write."""
+        """Return the maximum tokens that the model may write."""
         template = resolution.template
         limit = None if template is None else template.max_output_tokens or template.token_limit
         return self.task.max_output_tokens or limit or 0
 
     async def _planned(self, attempt: Attempt) -> ModelRequest:
-        """What is sent for one attempt, planned for its deployment alone."""
+        """Return the request of one attempt, planned for its deployment."""
         task, route, decided = self.task, attempt.deployment.route, self.decided
         assert decided is not None  # noqa: S101 - set before the router is asked
         makeshift = _makeshifts(attempt)
@@ -319,15 +319,15 @@ class _Errand:
         return provider_request(generation, route, ADAPTERS[route.adapter])
 
     def _family(self, model: str) -> str | None:
-        """What templates are for that a model answers to; of one that the catalogue does not know, instructed ones."""
+        """Return the enhancer family for a model; for an unknown model the one for instructions."""
         if self.prompt.enhancer_family is not None:
             return self.prompt.enhancer_family
         return None if facts_of(self.library.catalogue, model).known else _INSTRUCT
 
     def _failed(self, error: InnkeeperError) -> None:
-        """Give the log the row of a task that nobody answered; what was blocked has one already.
+        """Record a task that failed; a blocked one is recorded already.
 
-        Raises `BudgetError` in place of an error that only money led to.
+        Raises `BudgetError` instead, if only the maximum cost caused the failure.
         """
         trace: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
         error.details["route_trace"] = trace
@@ -344,7 +344,7 @@ class _Errand:
 
 @contextmanager
 def _traced(*written: Written) -> Iterator[None]:
-    """Have an error tell where the request went, and what it cost."""
+    """Add the route and the cost to an error."""
     try:
         yield
     except InnkeeperError as error:
@@ -356,17 +356,17 @@ def _traced(*written: Written) -> Iterator[None]:
 
 
 def new_fold(begun: RoutedAnswer) -> ResponseFold:
-    """What an answer is put together in."""
+    """Return the fold that assembles an answer."""
     return ResponseFold("resp_task", begun.attempt.deployment.route.model, 0)
 
 
 def _least_tokens(library: Library, *texts: str) -> int:
-    """What the smallest plan takes: without the history, which is shortened for the window of each deployment."""
+    """Return the tokens of the smallest plan, without the history, which is trimmed for each deployment's window."""
     return sum(library.counter.count(text, None) + _FRAME for text in texts)
 
 
 def _makeshifts(attempt: Attempt) -> tuple[str, ...]:
-    """What makes the answer of an attempt a makeshift, known before it is asked."""
+    """Return the reasons for degradation of an attempt that are known before the request."""
     fallback = ("fallback",) if attempt.number > 1 else ()
     return (*fallback, EMBEDDED_MODEL) if attempt.deployment.embedded else fallback
 
@@ -378,7 +378,7 @@ def _makeshift(reasons: Iterable[str]) -> StrictModeError:
 
 
 def _checked(request: PrepareRequest) -> int:
-    """The size of a request. Raises `LimitError`."""
+    """Return the size of a request. Raises `LimitError`."""
     size = _size(request)
     if size > MAX_TASK_TEXT:
         raise LimitError("characters of a task", limit="MAX_TASK_TEXT", allowed=MAX_TASK_TEXT, found=size)
@@ -386,7 +386,7 @@ def _checked(request: PrepareRequest) -> int:
 
 
 def _size(request: PrepareRequest) -> int:
-    """Characters of the texts of a request."""
+    """Return the characters of a request's texts."""
     values = sum(len(value) for value in request.values.values() if isinstance(value, str))
     history = sum(len(message.content) for message in request.history)
     parts = sum(len(part.text) for part in request.parts)
@@ -395,5 +395,5 @@ def _size(request: PrepareRequest) -> int:
 
 
 async def _beside(size: int, call: Callable[[], _T]) -> _T:
-    """The value of a call: at once for texts of ordinary size, beside the event loop for long ones."""
+    """Run a call: at once for texts of ordinary size, in a thread for long ones."""
     return call() if size <= LONG_TEXT else await asyncio.to_thread(call)

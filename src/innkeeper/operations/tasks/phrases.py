@@ -1,7 +1,7 @@
-"""Phrases: what a model wrote for an image or video model, cut into segments with roles, and freed of what is no prompt.
+"""Phrases: split a model's prompt for an image or video model into segments with roles, and clean it.
 
-A role is told from words of the trade, in English; what says nothing of its role is part of the setting, whose end goes first.
-What the user asked for, and the first phrase, is what the picture is of: it is never dropped.
+Roles are recognised by English keywords; a phrase without any is part of the setting, whose end is dropped first. The first
+phrase, and phrases with the user's words, describe the subject and are never dropped.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from innkeeper.library.models.emphasis import groups, outside
 from innkeeper.library.prepare.segments import Role, Segment
 
 NORMALISER: Final = "label/1"
-"""The step that takes labels and quotation marks off, and its version: what an answer's ``changes`` name."""
+"""The name and version of the step that removes labels and quotation marks, as in an answer's ``changes``."""
 
 _WORDS: Final = re.compile(r"\w[\w'-]*")
 _SPLIT: Final = re.compile(r"[,;\n]+|(?<=[.!?])\s+")
 _LITTLE: Final = 4
-"""Words shorter than this say nothing of what the user asked for."""
+"""Shorter words do not count as the user's."""
 
 _ROLES: Final = (
     (
@@ -66,11 +66,11 @@ _ROLES: Final = (
         re.compile(r"\b(?!evening|morning|building|ceiling|clothing|painting|lighting)\w{2,}ing\b", re.IGNORECASE),
     ),
 )
-"""The first that fits counts."""
+"""The first match counts."""
 
 
 def segments_of(text: str, request: str) -> tuple[Segment, ...]:
-    """A prompt in segments. ``request`` is what the user asked for: phrases with its words are kept.
+    """Split a prompt into segments. ``request`` is the user's text: phrases with its words are never dropped.
 
     >>> [
     ...     segment.role.value
@@ -88,7 +88,7 @@ def segments_of(text: str, request: str) -> tuple[Segment, ...]:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """The parts between commas and sentences, none within a group that belongs together."""
+    """Yield the parts between commas and sentences, without splitting groups."""
     spans = groups(text)
     start = 0
     ends = {match.start(): match.end() for match in _SPLIT.finditer(text)}
@@ -107,7 +107,7 @@ _QUOTES: Final = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`
 
 
 def normalised(text: str) -> str:
-    """A prompt without the label, the quotation marks and the blanks around it, on one line. No word of it changes.
+    """Return a prompt on one line, without label, quotation marks and outer blanks. No word is changed.
 
     >>> normalised('**Enhanced prompt:** "a red fox in snow"')
     'a red fox in snow'

@@ -1,7 +1,7 @@
-"""Scene texts: what ``enhance-prompt`` gives for ``scene_creation`` and ``scene_starters``: JSON of a known shape.
+"""Scene texts: ``enhance-prompt`` for ``scene_creation`` and ``scene_starters``: JSON with fixed keys.
 
-A model is held to a schema where its provider can do that. What it wrote is read from the first brace to the last; where that is
-nothing, the text of the request stands in its place, and the answer says so (dynamic-prompting reference 3.7).
+The provider enforces a schema if it can. The answer is parsed from its first brace to its last; if that fails, the text of the
+request replaces it, and the answer says so (dynamic-prompting reference 3.7).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from innkeeper.prompt.data import FrozenDict, freeze, parse_json
 from innkeeper.prompt.errors import InputError, UsageError, Where
 
 SCENE_CREATION: Final = "scene_creation"
-"""A scene made of an idea: a description, a prompt for a picture, tags, a type."""
+"""A scene from an idea: a description, an image prompt, tags, a type."""
 
 SCENE_STARTERS: Final = "scene_starters"
 """Lines with which a scene could begin."""
 
 SCENE_TEXTS: Final = frozenset({SCENE_CREATION, SCENE_STARTERS})
-"""The job types that are answered here."""
+"""The job types that this module answers."""
 
 SCENARIO_TYPES: Final = ("stranger", "relationship", "power_dynamic", "fantasy", "slow_burn")
 """The document's types of scenes."""
@@ -46,11 +46,11 @@ _STOCK: Final = (
     "Mind your step, the floor is wet. What brings you here?",
     "There is a seat by the window, if you would like to talk.",
 )
-"""Beginnings that fit any place, where a model gave none."""
+"""Starters for any place, if the model gave none."""
 
 
 async def scene_text(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskAnswer:
-    """A scene's texts as ``details`` of the answer. Raises what `innkeeper.operations.tasks.enhancement.enhance` raises."""
+    """Return a scene's texts as ``details`` of the answer. Raises as `innkeeper.operations.tasks.enhancement.enhance`."""
     if not request.text.strip():
         raise UsageError("there is no scene to begin from", where=Where(path="prompt"), hint="send prompt: TEXT")
     kind = request.job_type
@@ -84,7 +84,7 @@ async def scene_text(tasks: TextTasks, request: Enhancement, **terms: Any) -> Ta
 
 
 def scene_text_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
-    """An answer in the shape of the document."""
+    """Return an answer in the document's format."""
     facts = answer.to_dict()
     text = facts.pop("text")
     details = dict(answer.details)
@@ -103,7 +103,7 @@ def scene_text_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """The JSON object in a text, from its first brace to its last; an empty one where there is none."""
+    """Parse the JSON object in a text, from its first brace to its last; empty if there is none."""
     try:
         values = parse_json(text[text.index("{") : text.rindex("}") + 1], asset="the model's answer")
     except (ValueError, InputError):
@@ -133,7 +133,7 @@ _READERS: Final = {SCENE_CREATION: _scene, SCENE_STARTERS: _starters}
 
 
 def _instead(kind: str, text: str) -> dict[str, Any]:
-    """What stands for an answer that cannot be read."""
+    """Return the substitute for an unreadable answer."""
     if kind == SCENE_STARTERS:
         return {"starters": list(_STOCK)}
     return {

@@ -1,7 +1,7 @@
-"""Suggestions: ``character-suggestions``: a model proposes parts of a character, as JSON of a known shape, in a few attempts.
+"""Suggestions: ``character-suggestions``: a model proposes parts of a character as JSON with fixed keys, in a few attempts.
 
-What it writes passes the gate twice: as a model's answer, and as what it is for, a character's card. An answer that lacks parts
-is asked for once more; what can be saved of it then is given, and flagged (dynamic-prompting reference 3.10).
+The text passes the gate twice: as a model's answer, and as a character's card. If parts are missing, the model is asked once
+more; the parts that can be read then are returned, and flagged (dynamic-prompting reference 3.10).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from innkeeper.prompt.text import scalar_text
 USE_CASE: Final = "character_suggestions"
 
 ATTEMPTS: Final = 3
-"""How often a model is asked for suggestions at most."""
+"""Maximum attempts for suggestions."""
 
 LONGEST_WAIT: Final = 5.0
-"""Seconds that a busy provider is waited for, once, where it asks for that."""
+"""Maximum seconds to wait for a busy provider, once, if it names a time."""
 
 _LONGEST_TEXT: Final = 4_000
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """What a key holds: one text, or from ``least`` to ``most`` of them; and what it is, in words."""
+    """The value of a key: one text, or from ``least`` to ``most`` texts, and its description."""
 
     words: str
     least: int = 0
@@ -58,7 +58,7 @@ KEYS: Final[Mapping[str, Shape]] = {
     "suggestedVoiceExamples": Shape("lines that the character could say", 2, 3),
     "suggestedForbiddenPhrases": Shape("phrases that the character would never say", 1, 5),
 }
-"""The document's keys, and what they hold."""
+"""The document's keys and their values."""
 
 SUGGESTION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "traits": ("suggestedTraits",),
@@ -69,11 +69,11 @@ SUGGESTION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
     "description": ("suggestedDescription",),
     "all": tuple(KEYS),
 }
-"""What may be asked for, and the keys that it has."""
+"""The types of suggestions and their keys."""
 
 
 class SuggestionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted. ``character`` has the columns of a character that are known; ``content_mode`` is the tier asked for."""
+    """A request for suggestions. ``character`` has the known columns of the character; ``content_mode`` is the requested tier."""
 
     wanted: str = "all"
     character: Mapping[str, Any] = EMPTY
@@ -85,7 +85,7 @@ class SuggestionRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise `FieldError` for a type that there is not."""
+        """Check the type. Raises `FieldError`."""
         need_texts(self, ("wanted",), ("user_id", "request_id", "model"))
         if self.wanted not in SUGGESTION_TYPES:
             hint = f"types: {', '.join(SUGGESTION_TYPES)}"
@@ -93,12 +93,12 @@ class SuggestionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that are wanted."""
+        """The requested keys."""
         return SUGGESTION_TYPES[self.wanted]
 
 
 class Suggested(msgspec.Struct, frozen=True, kw_only=True):
-    """What was suggested, by the document's keys. ``missing`` are keys that are not there, ``salvaged``: the JSON was broken."""
+    """Suggestions by the document's keys. ``missing`` are keys without a value, ``salvaged``: the JSON was broken."""
 
     fields: Mapping[str, Any]
     missing: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class Suggested(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it is less than what was asked for, where it is."""
+        """The reasons for degradation."""
         return (*(("partial",) if self.missing else ()), *(("salvaged",) if self.salvaged else ()))
 
 
@@ -115,7 +115,7 @@ class Suggestions:
     """Asks models for suggestions.
 
     Args:
-        tasks: what carries them out.
+        tasks: carries them out.
         sleep: waits so many seconds.
     """
 
@@ -123,12 +123,12 @@ class Suggestions:
         self.tasks, self._sleep = tasks, sleep
 
     async def suggest(self, request: SuggestionRequest, **terms: Any) -> Suggested:
-        """Suggestions; ``terms`` are further fields of a `TextTask`.
+        """Return suggestions; ``terms`` are further fields of a `TextTask`.
 
         Raises:
-            AnswerError: no attempt gave anything that could be used.
-            TierBlockedError: the request, or what was written, does not pass.
-            InnkeeperError: what `TextTasks.write` raises.
+            AnswerError: no attempt gave a usable answer.
+            TierBlockedError: the request or the answer does not pass the gate.
+            InnkeeperError: raised by `TextTasks.write`.
         """
         task = TextTask(
             prompt=_prompt(request),
@@ -151,7 +151,7 @@ class Suggestions:
         return await self._finished(task, request, best, written)
 
     async def _written(self, task: TextTask) -> Written:
-        """What a model writes. A provider that is busy is waited for once, where it says how long, and that is not too long."""
+        """Let a model write. A busy provider is waited for once, if it names a time below `LONGEST_WAIT`."""
         try:
             return await self.tasks.write(task)
         except HttpError as error:
@@ -198,7 +198,7 @@ _BUSY: Final = 429
 
 
 def suggestions_reply(suggested: Suggested, *, took_ms: float, display_name: str = "") -> dict[str, Any]:
-    """The document's reply, and what every task tells of its answer. A refusal has no suggestions: it stands in ``refusal``."""
+    """Return the document's reply with the common fields of tasks. A refusal is in ``refusal``, without suggestions."""
     answer = suggested.answer
     facts = {} if answer is None else answer.to_dict()
     text = facts.pop("text", "")
@@ -219,7 +219,7 @@ def suggestions_reply(suggested: Suggested, *, took_ms: float, display_name: str
 
 
 def schema_of(keys: Sequence[str]) -> dict[str, Any]:
-    """The JSON Schema of an answer, as providers take it that hold a model to one."""
+    """Return the JSON Schema of an answer, for providers that enforce one."""
     properties = {name: _property(KEYS[name]) for name in keys}
     schema = {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": USE_CASE, "strict": True, "schema": schema}}
@@ -258,7 +258,7 @@ def _counted(shape: Shape) -> str:
 
 
 def _repeated(task: TextTask, request: SuggestionRequest, text: str, missing: Sequence[str]) -> TextTask:
-    """The same task, with what was answered, and what it lacks."""
+    """Return the task again, with the answer and the keys it lacks."""
     prompt = task.prompt
     history = (Message("user", _asked(request.keys)), Message("assistant", scalar_text(text)[:_LONGEST_TEXT]))
     again = f"Not all of it could be read. Answer with the JSON object alone.\n{_asked(missing)}"
@@ -272,7 +272,7 @@ _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.){0,8000}"')
 
 
 def read_suggestions(text: str, keys: Sequence[str]) -> Suggested:
-    """What can be read of an answer: its JSON object, or, where that is broken, each key for itself.
+    """Read an answer: its JSON object, or, if that is broken, each key by itself.
 
     >>> read_suggestions('{"suggestedVoiceTone": "calm"}', ["suggestedVoiceTone"]).fields["suggestedVoiceTone"]
     'calm'
@@ -298,7 +298,7 @@ def _object(text: str) -> Mapping[str, Any] | None:
 
 
 def _salvaged(text: str, keys: Sequence[str]) -> dict[str, Any]:
-    """The values of keys whose own text is whole: a text, or the texts of a list up to where it breaks off."""
+    """Return the values of keys that are intact: a text, or the texts of a list up to the break."""
     values: dict[str, Any] = {}
     for name in keys:
         at = text.find(f'"{name}"')
@@ -337,7 +337,7 @@ def _unquoted(text: str) -> str:
 
 
 def _shaped(value: Any, shape: Shape) -> str | list[str] | None:
-    """A value as its key holds it; None for one that cannot be that."""
+    """Return a value in the form of its key; None if it does not fit."""
     if not shape.most:
         return _clean(value) or None
     items = [value] if isinstance(value, str) else value
@@ -352,7 +352,7 @@ def _clean(value: Any) -> str:
 
 
 def _together(best: Suggested, more: Suggested, keys: Sequence[str]) -> Suggested:
-    """Two answers as one: what the later one has comes first."""
+    """Merge two answers; the later one takes precedence."""
     both = {**best.fields, **more.fields}
     fields = {name: both[name] for name in keys if name in both}
     missing = tuple(name for name in keys if name not in fields)

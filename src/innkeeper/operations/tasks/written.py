@@ -1,4 +1,4 @@
-"""Written: what a model wrote for a task; and the answer, and the row of the log, that come of it when the task is done."""
+"""Written: a model's text for a task, and the answer and log row made from it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from innkeeper.operations.tasks.answer import REFUSALS, TaskAnswer, TokenCounts
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
 EMBEDDED_MODEL: Final = "embedded_model"
-"""The reason of an answer that the model wrote which comes with Innkeeper."""
+"""The reason for degradation of an answer by the embedded model."""
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model wrote for a task, before it is finished. Without a template no model is asked: ``response`` is None then."""
+    """A model's text for a task, before it is finished. Without a template no model is asked, and ``response`` is None."""
 
     prepared: PreparedPrompt
     response: ModelResponse | None = None
@@ -32,7 +32,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What was written; a refusal where it is one; the text of the request where no model was asked."""
+        """The text or refusal of the model; the text of the request if no model was asked."""
         if self.response is None:
             fitted = self.prepared.fitted
             return self.prepared.request.text if fitted is None else fitted.text
@@ -40,14 +40,14 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def finish_reason(self) -> str:
-        """Why the model ended."""
+        """Why the model stopped."""
         if self.response is None:
             return "stop"
         return "refusal" if self.response.refusal else self.response.finish or "stop"
 
     @property
     def refused(self) -> bool:
-        """Whether the model, or its provider, would not answer."""
+        """Whether the model or its provider refused."""
         return self.finish_reason in REFUSALS
 
 
@@ -60,7 +60,7 @@ def answer_of(
     latency_ms: Mapping[str, float],
     details: Mapping[str, Any],
 ) -> TaskAnswer:
-    """The answer of a task. ``written`` is all that was written for it, the latest last; ``text`` what became of it."""
+    """Return the answer of a task. ``written`` are all its texts, the latest last; ``text`` is the final one."""
     last = written[-1]
     prepared, deployment = last.prepared, last.deployment
     traces = tuple(one.trace for one in written if one.trace is not None)
@@ -99,14 +99,14 @@ def answer_of(
 
 
 def _named(written: Written) -> str:
-    """The model that answered, as the provider calls it."""
+    """Return the provider's name of the model that answered."""
     if written.response is None or written.deployment is None:
         return ""
     return str(written.response.provider.get("model") or written.deployment.route.model)
 
 
 def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
-    """The tokens of all answers together, counted here where a provider told none; and whether one was."""
+    """Return the tokens of all answers, counted here if a provider reports none, and the source of the counts."""
     read = made = 0
     source = "catalogue"
     for one in written:
@@ -122,7 +122,7 @@ def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
 
 
 def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
-    """What all of it cost, and by whom: the provider where it says, else by the catalogue; None where nobody knows a price."""
+    """Return the total cost and its source: the provider's report, else the catalogue; None without a price."""
     costs = [_provider_cost(one.response) for one in written if one.response is not None]
     known = [cost for cost in costs if cost is not None]
     if known and len(known) == len(costs):
@@ -138,7 +138,7 @@ def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float 
 
 
 def _provider_cost(response: ModelResponse) -> float | None:
-    """What an answer cost as its provider says beside the tokens, as OpenRouter does; None where it does not."""
+    """Return the cost that a provider reports with the tokens, as OpenRouter does; else None."""
     usage = response.provider.get("usage")
     cost = usage.get("cost") if isinstance(usage, Mapping) else None
     if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 <= cost < math.inf:
@@ -147,7 +147,7 @@ def _provider_cost(response: ModelResponse) -> float | None:
 
 
 def done_of(answer: TaskAnswer, written: Sequence[Written], dropped: Sequence[Mapping[str, Any]]) -> Done:
-    """What the log is told of an answer."""
+    """Return the log's data of an answer."""
     steps = [step for trace in answer.traces for step in trace.to_dict()["steps"]]
     fell_back = answer.model if any(len(trace.steps) > 1 for trace in answer.traces) else None
     mine = {name: took for name, took in answer.latency_ms.items() if name not in answer.prepared.latency_ms}
@@ -166,5 +166,5 @@ def done_of(answer: TaskAnswer, written: Sequence[Written], dropped: Sequence[Ma
 
 
 def once_each(words: Iterable[str]) -> tuple[str, ...]:
-    """Words in their order, each once."""
+    """Return the words in order, without repeats."""
     return tuple(dict.fromkeys(words))
