@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from benchmarks.case import Case
-from innkeeper.tokens import OPENAI, Counter, Memo, estimator
+from innkeeper.tokens import OPENAI, BoundedCache, Counter, estimator
 
 SEED = 7
 TEXT = "the lamp ladder harbour fog slowly turned boats whale kettle bridge winter street laughed window old song rope"
@@ -19,10 +19,10 @@ def cases() -> Iterator[Case]:
     size = f"1,000 messages, {sum(map(len, texts)) / 1000:.0f} KB"
     warm = Counter()
     warm.count_many(texts, MODEL)
-    cold = "counted message by message, without a memo"
+    cold = "counted message by message, without a cache"
     yield Case(
         "count_many, cold",
-        lambda: Counter(memo=Memo()).count_many(texts, MODEL),
+        lambda: Counter(cache=BoundedCache()).count_many(texts, MODEL),
         lambda: _one_by_one(texts),
         cold,
         size,
@@ -33,9 +33,9 @@ def cases() -> Iterator[Case]:
     )
     yield Case("a prompt with framing, warm", lambda: OPENAI.count_messages(messages, warm, MODEL), note=size)
     rough = estimator("o200k")
-    yield Case("estimate", lambda: rough.count_many(texts), lambda: _one_by_one(texts), "exact, without a memo", size)
+    yield Case("estimate", lambda: rough.count_many(texts), lambda: _one_by_one(texts), "exact, without a cache", size)
     for name, text in (("a", "a" * 50_000), ("space", " " * 50_000), ("ideograph", "船" * 50_000)):
-        yield Case(f"50,000 x {name}", _fresh(text), note="exact, without a memo")
+        yield Case(f"50,000 x {name}", _fresh(text), note="exact, without a cache")
 
 
 def _chat(size: int) -> list[str]:
@@ -44,8 +44,8 @@ def _chat(size: int) -> list[str]:
 
 
 def _one_by_one(texts: list[str]) -> list[int]:
-    return [Counter(memo=Memo(size=1)).count(text, MODEL) for text in texts]
+    return [Counter(cache=BoundedCache(size=1)).count(text, MODEL) for text in texts]
 
 
 def _fresh(text: str) -> Callable[[], int]:
-    return lambda: Counter(memo=Memo(size=1)).count(text, MODEL)
+    return lambda: Counter(cache=BoundedCache(size=1)).count(text, MODEL)

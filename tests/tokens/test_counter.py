@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from innkeeper.prompt import TokenCounter
 from innkeeper.prompt.allowance import AllowanceError, BuildLimits, allowed
 from innkeeper.prompt.errors import UnavailableError
-from innkeeper.tokens import MODELS, VOCABULARIES, Counter, Foreign, Memo, Vocabularies, counter, default_counter
+from innkeeper.tokens import (
+    MODELS,
+    VOCABULARIES,
+    BoundedCache,
+    Counter,
+    Foreign,
+    Vocabularies,
+    counter,
+    default_counter,
+)
 from innkeeper.tokens.counter import DIGEST_ABOVE, TextKey, key_bytes, text_key
 from tests.tokens.doubles import Broken, Panic, Words
 from tests.tokens.engines.test_model_files import words
@@ -80,8 +89,8 @@ def test_it_keeps_the_contract() -> None:
 
 @given(ANY_TEXT, ANY_MODEL)
 def test_never_raises_and_repeats_itself(text: str, model: str | None) -> None:
-    """Any text for any model has a count of at least 0, the same from the memo, fresh, in a batch and taken apart."""
-    kept, fresh = Counter(memo=Memo()), Counter(memo=Memo(size=1))
+    """Any text for any model has a count of at least 0, the same from the cache, fresh, in a batch and taken apart."""
+    kept, fresh = Counter(cache=BoundedCache()), Counter(cache=BoundedCache(size=1))
     count = kept.count(text, model)
     assert count >= 0
     assert kept.count(text, model) == fresh.count(text, model) == count
@@ -126,13 +135,13 @@ def test_lone_surrogates_are_replaced() -> None:
     assert count("a\ud800b", "gpt-4o") == count("a\ufffdb", "gpt-4o")
 
 
-# ------------------------------------------------------------------------------------------------------ memo and batch
+# ------------------------------------------------------------------------------------------------------ cache and batch
 
 
 def test_a_text_is_counted_once() -> None:
-    """What was counted before, alone or in a batch, is not counted again, also by another counter with the same memo."""
-    engine, memo = Words("once"), Memo[TextKey, int]()
-    first, second = Counter(engine, memo=memo), Counter(engine, memo=memo)
+    """What was counted before, alone or in a batch, is not counted again, also by another counter with the same cache."""
+    engine, cache = Words("once"), BoundedCache[TextKey, int]()
+    first, second = Counter(engine, cache=cache), Counter(engine, cache=cache)
     assert first.count_many(["a b", "c", "a b"]) == [2, 1, 2]
     assert second.count("c") == 1
     assert second.count_many(["c", "a b", "d"]) == [1, 2, 1]
@@ -148,7 +157,7 @@ def test_an_empty_batch() -> None:
 def test_a_failing_engine_is_rescued(error: BaseException) -> None:
     """A text on which the engine fails is counted by the default; others of the batch by the engine; nothing is remembered."""
     engine = Broken(error, bad="!")
-    counter = Counter(engine, memo=Memo())
+    counter = Counter(engine, cache=BoundedCache())
     exact = default_counter().count("the lamp!", "gpt-4o")
     assert counter.count("the lamp!") == exact
     assert counter.count_many(["one two three", "the lamp!"]) == [3, exact]
@@ -161,13 +170,13 @@ def test_a_failing_engine_is_rescued(error: BaseException) -> None:
 def test_interrupts_pass(error: type[BaseException]) -> None:
     """Ctrl-C and exits are not swallowed."""
     with pytest.raises(error):
-        Counter(Broken(error()), memo=Memo()).count("x")
+        Counter(Broken(error()), cache=BoundedCache()).count("x")
 
 
 def test_the_last_way_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where even the estimate fails, the count is 0."""
     monkeypatch.setattr(counter, "estimator", lambda _profile: Broken())
-    assert Counter(Broken(), default="no-such", memo=Memo()).count("x") == 0
+    assert Counter(Broken(), default="no-such", cache=BoundedCache()).count("x") == 0
 
 
 # -------------------------------------------------------------------------------------------------------------- choices
@@ -298,7 +307,7 @@ def test_the_registrys_heuristic_knows_the_models_family() -> None:
 def test_an_engine_in_the_registry() -> None:
     """A registry may hold engines; a function makes one."""
     letters = Foreign("letters", len)
-    some = Counter({"mine": letters}, memo=Memo())
+    some = Counter({"mine": letters}, cache=BoundedCache())
     assert some.count("lamp", "mine") == 4
     assert some.describe("mine")["tokenizer"] == "letters"
 
@@ -340,4 +349,4 @@ def test_a_spent_allowance_is_no_failing_engine() -> None:
     for model in ("gpt-4o", "claude-2.1", "mixtral-8x7b", "another-model"):
         Counter().count("a", model)  # its vocabulary is read
         with pytest.raises(AllowanceError), allowed(BuildLimits(seconds=1, steps=10**9), since=-1e9):
-            Counter(memo=Memo()).count("word\n" * 40_000, model)
+            Counter(cache=BoundedCache()).count("word\n" * 40_000, model)

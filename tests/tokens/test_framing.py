@@ -18,9 +18,9 @@ from innkeeper.tokens import (
     NO_FRAMING,
     OPENAI,
     TOOL_RULES,
+    BoundedCache,
     Counter,
     Framing,
-    Memo,
     count_tools,
     default_counter,
     framing,
@@ -70,7 +70,7 @@ def test_a_prompt_is_its_messages_and_the_reply(name: str, turns: list[tuple[str
 def test_a_prompt_is_counted_in_one_batch() -> None:
     """All texts of all messages go to the engine together, and equal ones once."""
     engine = Words()
-    some = Counter(engine, memo=Memo())
+    some = Counter(engine, cache=BoundedCache())
     assert (
         OPENAI.count_messages([HELLO, HELLO, {"role": "assistant", "content": "a b"}], some)
         == 3 * 3 + 3 + (1 + 1 + 2) + 3

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from innkeeper.prompt import Message
 from innkeeper.prompt.errors import FormatError, UsageError
-from innkeeper.tokens import FRAMINGS, OPENAI, Counter, Foreign, Memo, inspect_messages
+from innkeeper.tokens import FRAMINGS, OPENAI, BoundedCache, Counter, Foreign, inspect_messages
 
-LETTERS = Counter(Foreign("letters", len), memo=Memo())
+LETTERS = Counter(Foreign("letters", len), cache=BoundedCache())
 
 
 def test_content_only() -> None:

@@ -32,8 +32,8 @@ from innkeeper.content.json.record import FindingCollector, Record, as_integer, 
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.content.regex_script import RegexScripts
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.memo import Memo
 
 TALKATIVENESS: Final = 0.5
 """The talkativeness of a character in a group if the card has none."""
@@ -187,7 +187,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.document.encode()
 
 
-_READ: Final[Memo[str, Character]] = Memo(items=256)
+_READ: Final[BoundedCache[str, Character]] = BoundedCache(items=256)
 
 
 V1_KINDS: Final = frozenset({"character", "persona", "unknown"})

@@ -18,8 +18,8 @@ from innkeeper.content.json.record import FindingCollector, Record
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.spellings.foreign import foreign_shape
 from innkeeper.content.spellings.reading import read_entry, spelling_of
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError, Where
-from innkeeper.prompt.memo import Memo
 
 LAST_INDEX: Final = 2**32 - 2
 """The largest key that JavaScript sorts as an array index."""
@@ -224,4 +224,4 @@ def _empty_spelling(book: Mapping[str, Any]) -> Spelling:
     return Spelling.CARD if isinstance(book.get("entries"), list) else spelling_of({})
 
 
-_READ: Final[Memo[str, Lorebook]] = Memo(items=256)
+_READ: Final[BoundedCache[str, Lorebook]] = BoundedCache(items=256)

@@ -17,7 +17,7 @@ from innkeeper.content.finding import Finding, Level, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record, as_number
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 
 class ScriptPlacement(IntEnum):
@@ -102,8 +102,8 @@ class RegexScripts(msgspec.Struct, frozen=True, dict=True):
             return NO_SCRIPTS
         if not isinstance(value, (str, bytes, dict, list, tuple)) and not hasattr(value, "keys"):
             return cls(findings=(Finding("wrong-type", f"{shown(value)} is not a list of scripts"),))
-        memo = _LEGACY if legacy else _READ
-        return remembered(memo, value, lambda document: _read(document, legacy=legacy), what="regex scripts")
+        cache = _LEGACY if legacy else _READ
+        return remembered(cache, value, lambda document: _read(document, legacy=legacy), what="regex scripts")
 
     def __bool__(self) -> bool:
         return bool(self.scripts)
@@ -202,5 +202,5 @@ def _converted(script: RegexScript) -> RegexScript:
     )
 
 
-_READ: Final[Memo[str, RegexScripts]] = Memo(items=256)
-_LEGACY: Final[Memo[str, RegexScripts]] = Memo(items=64)
+_READ: Final[BoundedCache[str, RegexScripts]] = BoundedCache(items=256)
+_LEGACY: Final[BoundedCache[str, RegexScripts]] = BoundedCache(items=64)

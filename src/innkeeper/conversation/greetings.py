@@ -13,10 +13,10 @@ from typing import Final
 from innkeeper.conversation.state import ConversationState
 from innkeeper.prompt import BuildRequest, Message, Ports
 from innkeeper.prompt.allowance import BuildLimits
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import to_json
 from innkeeper.prompt.determinism import noticing
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.memo import Memo
 from innkeeper.taverns.participants import cards_of, greetings_of
 from innkeeper.taverns.profiles.opened import OpenProfile
 
@@ -25,7 +25,7 @@ MAX_GREETINGS: Final = 16 * 1024 * 1024
 
 _Key = tuple[int, int, bytes, BuildLimits | None]
 
-_KEPT: Final[Memo[_Key, tuple[str, ...]]] = Memo(items=4_096, size=MAX_GREETINGS)
+_KEPT: Final[BoundedCache[_Key, tuple[str, ...]]] = BoundedCache(items=4_096, size=MAX_GREETINGS)
 
 _MOMENT: Final = frozenset({"now", "seed"})
 """What a greeting does not depend on that is kept."""

@@ -14,9 +14,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json, to_json
 from innkeeper.prompt.errors import FormatError
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Message
 
 MAX_STATE: Final = 1024 * 1024
@@ -104,8 +104,8 @@ class StatesInMemory:
     """States in this process, bounded in bytes (`MAX_STATES`): those that nobody asks for are forgotten first."""
 
     def __init__(self, size: int = MAX_STATES) -> None:
-        self._states: Memo[tuple[str, str], bytes] = Memo(items=1_000_000, size=size)
-        self._last: Memo[str, StoredState] = Memo(items=1_000_000, size=size)
+        self._states: BoundedCache[tuple[str, str], bytes] = BoundedCache(items=1_000_000, size=size)
+        self._last: BoundedCache[str, StoredState] = BoundedCache(items=1_000_000, size=size)
 
     def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
         """The state of the first of these keys that has one."""

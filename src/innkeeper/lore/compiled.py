@@ -23,7 +23,7 @@ from innkeeper.lore.settings import LoreSettings
 from innkeeper.lore.verdict import Verdict
 from innkeeper.macros.silly import is_plain
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 
 class CompiledEntry(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -241,7 +241,7 @@ def _is_free(entry: LorebookEntry) -> bool:
     return entry.enabled and not entry.constant and not filtered and not waits
 
 
-_COMPILED: Final[Memo[object, tuple[CompiledLore, int]]] = Memo(items=32, size=256 * 1024 * 1024)
+_COMPILED: Final[BoundedCache[object, tuple[CompiledLore, int]]] = BoundedCache(items=32, size=256 * 1024 * 1024)
 _LAST: Final[list[tuple[ref[CompiledLore] | None, object]]] = [(None, None)]
 """The last compiled lore, while it is alive, and its settings."""
 

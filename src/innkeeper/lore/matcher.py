@@ -19,7 +19,7 @@ import msgspec
 
 from innkeeper.lore.settings import MAX_MEMO_BYTES, MAX_MEMO_TEXTS
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.automaton import Automaton, is_unspaced
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
     """Whether letters beyond ASCII belong to words (see `_in_word`)."""
 
 
-_HITS: Final[Memo[tuple[int, str], frozenset[int]]] = Memo(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
+_HITS: Final[BoundedCache[tuple[int, str], frozenset[int]]] = BoundedCache(items=MAX_MEMO_TEXTS, size=MAX_MEMO_BYTES)
 """The patterns that hit a text, by the number of the index; one cache for all, so that many books take no more than one."""
 
 _NUMBERS: Final = count()

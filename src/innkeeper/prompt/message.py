@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, plain_data
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
 ROLES: Final = ("system", "user", "assistant", "tool", "function")
@@ -252,7 +252,7 @@ def _known(value: dict[str, Any], where: Where | None) -> Message:
 
 
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf]")
-_WRITTEN: Final[Memo[Any, Message]] = Memo()
+_WRITTEN: Final[BoundedCache[Any, Message]] = BoundedCache()
 """Plain messages by role, content and name: a chat that is decoded again reuses the message objects of before, and with
 them everything cached for them.
 """

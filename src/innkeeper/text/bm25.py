@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 _WORD: Final = re.compile(r"[\w'’]+")
-_WORDS: Final[Memo[str, tuple[str, ...]]] = Memo(items=32_768, size=32 * 1024 * 1024)
+_WORDS: Final[BoundedCache[str, tuple[str, ...]]] = BoundedCache(items=32_768, size=32 * 1024 * 1024)
 _BYTES_A_WORD: Final = 64
 
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.text import scalar_text
 from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 
@@ -54,7 +54,7 @@ function matches(pattern, flags) {
 
 _CHARACTERS_A_STEP: Final = 16
 
-_ACCEPTED: Final[Memo[tuple[str, str], bool]] = Memo(items=4_096, size=8 * 1024 * 1024)
+_ACCEPTED: Final[BoundedCache[tuple[str, str], bool]] = BoundedCache(items=4_096, size=8 * 1024 * 1024)
 """Whether JavaScript accepts an expression, which never changes."""
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.text import scalar_text
 from innkeeper.text.javascript.interpreter import Interpreter, compile_steps, thread_interpreter
 from innkeeper.text.jsregex import JsPattern
@@ -214,7 +214,7 @@ class _Quick(NamedTuple):
         return None if len(text) <= self.untimed else MAX_SECONDS
 
 
-_QUICK: Final[Memo[tuple[str, str], _Quick]] = Memo(items=4_096, size=32 * 1024 * 1024)
+_QUICK: Final[BoundedCache[tuple[str, str], _Quick]] = BoundedCache(items=4_096, size=32 * 1024 * 1024)
 
 
 def _quick_of(name: tuple[str, str]) -> _Quick:

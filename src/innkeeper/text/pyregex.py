@@ -13,8 +13,8 @@ from sys import getsizeof
 from typing import Any, Final
 
 from innkeeper.prompt.allowance import charge, current_allowance, seconds_left
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import FormatError, LimitError
-from innkeeper.prompt.memo import Memo
 from innkeeper.text.pattern_cost import PatternCost, cost_of, pieces_of
 
 MAX_PATTERN_CHARS: Final = 10_000
@@ -192,7 +192,7 @@ def _replaced(
 # --- reading -----------------------------------------------------------------------------------------------------------
 
 
-_PATTERNS: Final[Memo[tuple[str, int], PyPattern]] = Memo(items=1024, size=32 * 1024 * 1024)
+_PATTERNS: Final[BoundedCache[tuple[str, int], PyPattern]] = BoundedCache(items=1024, size=32 * 1024 * 1024)
 
 
 def compile_pattern(text: str, flags: int = 0) -> PyPattern:
@@ -289,7 +289,7 @@ _TEMPLATE: Final = re.compile(r"\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-3][0-7]{2})|([1-
 
 
 _Template = tuple[str | int, ...]
-_TEMPLATES: Final[Memo[tuple[str, PyPattern], _Template]] = Memo(items=512, size=16 * 1024 * 1024)
+_TEMPLATES: Final[BoundedCache[tuple[str, PyPattern], _Template]] = BoundedCache(items=512, size=16 * 1024 * 1024)
 _TEMPLATE_BYTES: Final = 100
 """The bytes charged for a character of a parsed replacement."""
 

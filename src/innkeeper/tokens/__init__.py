@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.prompt.bounded_cache import BoundedCache as BoundedCache
     from innkeeper.prompt.errors import FormatError as FormatError
-    from innkeeper.prompt.memo import Memo as Memo
-    from innkeeper.tokens.counter import SHARED_MEMO as SHARED_MEMO
+    from innkeeper.tokens.counter import SHARED_COUNTS as SHARED_COUNTS
     from innkeeper.tokens.counter import Counter as Counter
     from innkeeper.tokens.counter import EngineChoice as EngineChoice
     from innkeeper.tokens.counter import Preloaded as Preloaded
@@ -88,7 +88,7 @@ _HOMES: Final = {
     "GOOGLE": "framing",
     "Inspection": "inspector",
     "MODELS": "table.models",
-    "Memo": "innkeeper.prompt.memo",
+    "BoundedCache": "innkeeper.prompt.bounded_cache",
     "MessageInspection": "inspector",
     "ModelTable": "table.models",
     "NO_FRAMING": "framing",
@@ -97,7 +97,7 @@ _HOMES: Final = {
     "Preloaded": "counter",
     "HeuristicProfile": "table.calibration",
     "SERVER_RULES": "engines.server",
-    "SHARED_MEMO": "counter",
+    "SHARED_COUNTS": "counter",
     "SILLYTAVERN_TOKENIZERS": "sillytavern",
     "ServerRule": "engines.server",
     "SillyTavernTokenizer": "sillytavern",

@@ -1,6 +1,6 @@
 """Counter: tokens of any text for any model, exact where the vocabulary is at hand, and always with a word on how sure it is.
 
-Counts are remembered in one memo that counters share.
+Counts are remembered in one cache that counters share.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from innkeeper.prompt.allowance import AllowanceError, charge
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.prompt.text import scalar_text
 from innkeeper.tokens.engines.engine import Engine, Tokenization
@@ -56,8 +56,8 @@ def key_bytes(key: TextKey) -> int:
     return sys.getsizeof(key[1])
 
 
-SHARED_MEMO: Final[Memo[TextKey, int]] = Memo(items=200_000, size=64 * 1024 * 1024)
-"""The memo that counters share unless they are given one of their own. Counts are facts, so sharing changes no result."""
+SHARED_COUNTS: Final[BoundedCache[TextKey, int]] = BoundedCache(items=200_000, size=64 * 1024 * 1024)
+"""The cache that counters share unless they are given one of their own. Counts are facts, so sharing changes no result."""
 
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ class Preloaded(msgspec.Struct, frozen=True):
 class Counter:
     """Counts tokens. `count`, `count_many`, `tokenize` and `describe` never raise, whatever the text or the model id.
 
-    But where a build has spent its allowance (`AllowanceError`): texts are charged to it that the memo does not know.
+    But where a build has spent its allowance (`AllowanceError`): texts are charged to it that the cache does not hold.
 
     The user's ``registry`` is asked first, then the table of models; models that neither knows are estimated; no model
     means ``default``. Where a tokenizer is not available or fails, the next way of its family is taken, then ``default``,
@@ -116,7 +116,7 @@ class Counter:
         models: the table of models.
         vocabularies: the table of vocabularies.
         default: a vocabulary or ``heuristic:<profile>``, for texts without a model.
-        memo: where counts are remembered.
+        cache: where counts are remembered.
         framing: how the messages of the one model that this counter is for are counted (`innkeeper.tokens.Framing`).
 
     Raises:
@@ -130,7 +130,7 @@ class Counter:
         models: ModelTable = MODELS,
         vocabularies: Vocabularies = VOCABULARIES,
         default: str = "o200k_base",
-        memo: Memo[TextKey, int] = SHARED_MEMO,
+        cache: BoundedCache[TextKey, int] = SHARED_COUNTS,
         framing: Framing | None = None,
     ) -> None:
         self.framing = framing
@@ -138,7 +138,7 @@ class Counter:
         self.models = models
         self.vocabularies = vocabularies
         self.default = default
-        self.memo = memo
+        self.cache = cache
         self._lookup = lookup_of(registry)
         self._choices: dict[str | None, EngineChoice] = {}
 
@@ -149,7 +149,7 @@ class Counter:
         text = _text(text)
         engine = self.choose(model).engine
         key = text_key(engine.name, text)
-        known = self.memo.get(key)
+        known = self.cache.get(key)
         return self._count_one(engine, key, text) if known is None else known
 
     estimate = count
@@ -160,7 +160,7 @@ class Counter:
         checked = [_text(text) for text in texts]
         engine = self.choose(model).engine
         keys = [text_key(engine.name, text) for text in checked]
-        known = {key: self.memo.get(key) for key in dict.fromkeys(keys)}
+        known = {key: self.cache.get(key) for key in dict.fromkeys(keys)}
         missing = {key: text for key, text in zip(keys, checked, strict=True) if known[key] is None}
         if missing:
             known |= self._count_missing(engine, missing)
@@ -171,12 +171,12 @@ class Counter:
         counts = _attempt(partial(engine.count_many, list(missing.values())))
         if counts is None or len(counts) != len(missing):  # one bad text must not spoil the batch
             return {key: self._count_one(engine, key, text) for key, text in missing.items()}
-        return {key: self.memo.put(key, count, key_bytes(key)) for key, count in zip(missing, counts, strict=True)}
+        return {key: self.cache.put(key, count, key_bytes(key)) for key, count in zip(missing, counts, strict=True)}
 
     def _count_one(self, engine: Engine, key: TextKey, text: str) -> int:
         charge("tokens", _STEPS_A_CHARACTER * len(text))
         count = _attempt(partial(engine.count, text))
-        return self._rescue(text) if count is None else self.memo.put(key, count, key_bytes(key))
+        return self._rescue(text) if count is None else self.cache.put(key, count, key_bytes(key))
 
     def _rescue(self, text: str) -> int:
         """The count of a text on which its engine failed: by the default, by the estimate, or 0."""

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from innkeeper.content import ABSENT, Document, JsonError
 from innkeeper.content.json.document import locate, remembered, splice
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.memo import Memo
 from tests.content.builders import objects, values
 
 STYLES = [
@@ -190,7 +190,7 @@ def test_values_are_found_by_path() -> None:
 
 def test_equal_content_is_read_once() -> None:
     """Text and data are remembered by content; each kind by its own, since they are written differently."""
-    memo, seen = Memo[str, Any](), list[Document]()
+    memo, seen = BoundedCache[str, Any](), list[Document]()
 
     def read(document: Document) -> Document:
         seen.append(document)

@@ -15,7 +15,7 @@ from innkeeper.macros.liquid import engine as liquid_engine
 from innkeeper.macros.liquid.engine import Scanner, filter_names, parse, run
 from innkeeper.macros.liquid.session import LIQUID_LIMITS, LiquidSession
 from innkeeper.macros.liquid.templates import render
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 SAME = [
     "plain",
@@ -123,7 +123,7 @@ def test_counts(source: str, limit: str) -> None:
 
 def test_templates_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A template is parsed once; those not asked for go when there are too many."""
-    monkeypatch.setattr(liquid_engine, "_PARSED", Memo(items=2))
+    monkeypatch.setattr(liquid_engine, "_PARSED", BoundedCache(items=2))
     first = parse("{{ one }}")
     parse("{{ two }}")
     assert parse("{{ one }}") is first
@@ -135,7 +135,7 @@ def test_templates_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_large_templates_push_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """All kept templates together are no larger than the limit on their bytes."""
-    monkeypatch.setattr(liquid_engine, "_PARSED", Memo(size=1000))
+    monkeypatch.setattr(liquid_engine, "_PARSED", BoundedCache(size=1000))
     for text in ("{{ one }}", "{{ two }}", "{{ three }}", "x" * 1000):
         parse(text)
         assert liquid_engine._PARSED.size <= 1000

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from innkeeper.tokens import SERVER_RULES, AskServer, Counter, Memo, TokenizerUnavailableError
+from innkeeper.tokens import SERVER_RULES, AskServer, BoundedCache, Counter, TokenizerUnavailableError
 from tests import shared
 
 
@@ -139,7 +139,7 @@ def test_a_server_that_is_down_is_not_asked_for_ever() -> None:
 def test_a_counter_asks_once_and_falls_back() -> None:
     """With a counter, answers are remembered, and without an answer the text is still counted."""
     server = Server({"tokens": [1] * 9})
-    some = Counter({"local": AskServer(server, "llama.cpp", label="here")}, memo=Memo())
+    some = Counter({"local": AskServer(server, "llama.cpp", label="here")}, cache=BoundedCache())
     assert some.count_many(["one", "one"], "local") == [9, 9]
     assert some.count("one", "local") == 9
     assert len(server.asked) == 1

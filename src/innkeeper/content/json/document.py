@@ -17,8 +17,8 @@ from innkeeper.content.errors import LIMITS, JsonError, Limits
 from innkeeper.content.finding import Finding, Path, show_path
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.text import decode_json, decode_text, encode_json
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.text import scalar_text
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*+")
@@ -256,7 +256,7 @@ class Document(msgspec.Struct, frozen=True, dict=True):
 
 
 def remembered(
-    memo: Memo[str, T], value: Any, read: Callable[[Document], T], *, what: str, keys_limit: str = "json_keys"
+    cache: BoundedCache[str, T], value: Any, read: Callable[[Document], T], *, what: str, keys_limit: str = "json_keys"
 ) -> T:
     """An asset from JSON text or plain data, read once for equal content.
 
@@ -267,11 +267,11 @@ def remembered(
     if isinstance(value, (str, bytes)):
         data = value if isinstance(value, bytes) else scalar_text(value).encode()
         key = "text " + sha256(data).hexdigest()
-        return memo.get_or_make(key, lambda: read(Document.parse(data, keys_limit=keys_limit)), len(data))
+        return cache.get_or_make(key, lambda: read(Document.parse(data, keys_limit=keys_limit)), len(data))
     if isinstance(value, (Mapping, list, tuple)):
         data = encode_json(value)
         digest = sha256(data).hexdigest()
-        return memo.get_or_make(
+        return cache.get_or_make(
             "data " + digest, lambda: read(Document.written(data, digest, keys_limit=keys_limit)), len(data)
         )
     raise UsageError(f"{what} is an object or JSON text, not {type(value).__name__}")

@@ -20,8 +20,8 @@ from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record, as_integer
 from innkeeper.content.json.text import encode_json
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.memo import Memo
 
 
 def _has(*names: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -139,7 +139,7 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         if isinstance(value, cls):
             return value
-        asset: Self = remembered(_memo_of(cls), value, cls.read, what=cls.WHAT)
+        asset: Self = remembered(_cache_of(cls), value, cls.read, what=cls.WHAT)
         return asset
 
     @classmethod
@@ -268,5 +268,5 @@ def _plain(value: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _memo_of(cls: type[JsonAsset]) -> Memo[str, Any]:
-    return Memo(items=64)
+def _cache_of(cls: type[JsonAsset]) -> BoundedCache[str, Any]:
+    return BoundedCache(items=64)

@@ -16,7 +16,7 @@ from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition
 from innkeeper.content.finding import Path, shown
 from innkeeper.content.json import ABSENT
 from innkeeper.content.json.record import MAX_NUMBER, FindingCollector, as_flag, as_integer, as_number, as_role, as_text
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 _KEY: Final = re.compile(r"\s*+(/(?:[^/\\\n]|\\.)++/[a-z]*+|[^,]*+)\s*+(?:,|$)")
 
@@ -292,7 +292,7 @@ class _Shape(NamedTuple):
     """Whether one of the names filters by character, which card books do in their extensions."""
 
 
-_SHAPES: Final[Memo[tuple[bool, tuple[str, ...]], _Shape]] = Memo(items=512)
+_SHAPES: Final[BoundedCache[tuple[bool, tuple[str, ...]], _Shape]] = BoundedCache(items=512)
 
 
 def _shape(names: tuple[str, ...], table: FieldTable | None = None) -> _Shape:

@@ -18,9 +18,9 @@ from innkeeper.library.templates.template import PartRef, TemplateVersion
 from innkeeper.library.templates.values import Filled, VariableReport, fill
 from innkeeper.macros.engine.errors import MacroLimitError
 from innkeeper.macros.mustache import Included, Node, Section, VariableTag
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.determinism import EPOCH, Clock
 from innkeeper.prompt.errors import InputError
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.run.state import TokenCounter
 
 RENDERER_VERSION: Final = 1
@@ -53,10 +53,10 @@ class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Programs:
-    """Composed templates, kept by content, within `Memo`'s bounds. Safe to share between threads."""
+    """Composed templates, kept by content, within `BoundedCache`'s bounds. Safe to share between threads."""
 
     def __init__(self, entries: int = _KEPT) -> None:
-        self._kept: Memo[tuple[str, str], Composed] = Memo(items=entries)
+        self._kept: BoundedCache[tuple[str, str], Composed] = BoundedCache(items=entries)
 
     def get(self, version: TemplateVersion, lookup: Lookup) -> Composed:
         """The composed template. One that is kept counts only if version and parts are still what they were."""

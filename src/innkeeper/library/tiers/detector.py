@@ -34,8 +34,8 @@ from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, buil
 from innkeeper.library.tiers.misspelling import put_right, unmasked
 from innkeeper.library.tiers.vocabulary import Hits, Term, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.text.pyregex import PatternLimitError
 from innkeeper.text.views import TextView, turned_views, views_of
@@ -79,7 +79,7 @@ class Detector:
         self._waiter = Waiter(classifier_seconds)
         guests = [guest.label for guest in (classifier, image_classifier) if guest is not None]
         self.version = "+".join((DETECTOR_VERSION, EMBEDDED, *guests))
-        self._seen: Memo[str, ScanFindings] = Memo(items=_REMEMBERED, size=_REMEMBERED_BYTES)
+        self._seen: BoundedCache[str, ScanFindings] = BoundedCache(items=_REMEMBERED, size=_REMEMBERED_BYTES)
 
     def scan(self, text: str) -> ScanFindings:
         """What a text has in it. Raises nothing."""

@@ -33,8 +33,8 @@ from innkeeper.library.tier import (
 from innkeeper.library.tiers.detector import Detector, default_detector
 from innkeeper.library.tiers.evidence import ABSOLUTE, FAMILY
 from innkeeper.library.tiers.rows import about_ages
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict
-from innkeeper.prompt.memo import Memo
 
 _ABSOLUTE_SCORE: Final = 0.5
 _AGE_SCORE: Final = 0.4
@@ -204,8 +204,8 @@ class Checked(NamedTuple):
     event: FrozenDict
 
 
-def _memo() -> Memo[Any, Checked]:
-    return Memo(items=_ANSWERS, size=_ANSWER_BYTES)
+def _cache() -> BoundedCache[Any, Checked]:
+    return BoundedCache(items=_ANSWERS, size=_ANSWER_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class TierGate:
 
     policy: TierPolicy
     detector: Detector
-    seen: Memo[Any, Checked] = field(default_factory=_memo, compare=False, repr=False)
+    seen: BoundedCache[Any, Checked] = field(default_factory=_cache, compare=False, repr=False)
     """Answers by what was asked."""
 
     @classmethod

@@ -20,7 +20,7 @@ from msgspec import structs
 
 from innkeeper.macros.engine.errors import CACHED_CHARS, CACHED_TREES, MAX_MARKS, MAX_NESTING
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.javascript.values import SPACES
 
 
@@ -255,7 +255,7 @@ def parse(text: str, grammar: Grammar) -> Tree:
     return tree
 
 
-_TREES: Final[Memo[tuple[int, str], Tree]] = Memo(items=CACHED_TREES)
+_TREES: Final[BoundedCache[tuple[int, str], Tree]] = BoundedCache(items=CACHED_TREES)
 """Trees by grammar, which there are few of, and text."""
 
 

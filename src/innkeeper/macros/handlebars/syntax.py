@@ -25,7 +25,7 @@ from innkeeper.macros.handlebars.tree import (
     strip_blanks,
 )
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 
 class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ def parse(text: str) -> BlockProgram:
     return _PROGRAMS.get_or_make(text, lambda: _program(text), _NODE_BYTES * len(text))
 
 
-_PROGRAMS: Final[Memo[str, BlockProgram]] = Memo(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
+_PROGRAMS: Final[BoundedCache[str, BlockProgram]] = BoundedCache(items=HANDLEBARS_LIMITS.cached, size=32 * 1024 * 1024)
 _TAG_STEPS: Final = 150
 """The steps charged for parsing a tag."""
 _CHAR_STEPS: Final = 3

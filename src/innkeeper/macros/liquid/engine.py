@@ -68,8 +68,8 @@ from innkeeper.macros.liquid.session import (
 )
 from innkeeper.macros.liquid.variables import TAGS
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.memo import Memo
 
 _TAG_STEPS: Final = 150
 """The steps charged for parsing a tag."""
@@ -274,7 +274,7 @@ def _environment(limits: LiquidLimits, strict: bool) -> _Environment:  # noqa: F
 
 
 _Key = tuple[str, bool, LiquidLimits]
-_PARSED: Final[Memo[_Key, BoundTemplate]] = Memo(items=CACHED_TEMPLATES, size=CACHED_TEMPLATE_BYTES)
+_PARSED: Final[BoundedCache[_Key, BoundTemplate]] = BoundedCache(items=CACHED_TEMPLATES, size=CACHED_TEMPLATE_BYTES)
 
 
 def filter_names() -> frozenset[str]:

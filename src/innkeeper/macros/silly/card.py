@@ -20,7 +20,7 @@ import msgspec
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
 from innkeeper.macros.engine.macro import Call, Macro
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.javascript.values import strip
 
 BARE = "bare"
@@ -282,7 +282,7 @@ def _any_has_effects(fields: tuple[Field, ...]) -> bool:
     return _EFFECTS.put(fields, _effects_in(fields), sum(map(_chars, fields))) if known is None else known
 
 
-_EFFECTS: Final[Memo[tuple[Field, ...], bool]] = Memo(items=64, size=16 * 1024 * 1024)
+_EFFECTS: Final[BoundedCache[tuple[Field, ...], bool]] = BoundedCache(items=64, size=16 * 1024 * 1024)
 """Whether the texts of a card have effects."""
 
 

@@ -21,8 +21,8 @@ from innkeeper.macros.engine.spending import Spent, check_limits, stop
 from innkeeper.macros.silly.card import BARE
 from innkeeper.prompt.allowance import AllowanceError, allowed, current_allowance
 from innkeeper.prompt.block import Origin, Piece
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import LimitError
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.once import once
 from innkeeper.text.javascript.values import text_of
 
@@ -47,7 +47,7 @@ class NamedText(msgspec.Struct, frozen=True):
 
 _OTHER: Final = NamedText("")
 """Cached for a text that has other macros, braces or escapes."""
-_NAMED: Final[Memo[tuple[str, str, str], NamedText]] = Memo(items=4_096)
+_NAMED: Final[BoundedCache[tuple[str, str, str], NamedText]] = BoundedCache(items=4_096)
 
 
 def is_plain(text: str) -> bool:

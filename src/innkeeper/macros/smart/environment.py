@@ -28,9 +28,9 @@ from innkeeper.macros.smart.options import (
     Policy,
 )
 from innkeeper.prompt.allowance import charge
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, Where
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import Note, NoteKind
 
 MISSING: Final[Any] = object()
@@ -41,7 +41,7 @@ _PART: Final = re.compile(
 )
 _INDEX: Final = re.compile(r"-?\d+")
 _LONGEST_INDEX: Final = 18
-_PARSED: Final[Memo[str, tuple[str | int, ...]]] = Memo(items=2048, size=8 * 1024 * 1024)
+_PARSED: Final[BoundedCache[str, tuple[str | int, ...]]] = BoundedCache(items=2048, size=8 * 1024 * 1024)
 _PART_BYTES: Final = 32
 """The bytes charged for a character of a parsed path."""
 _PATH_STEPS: Final = 10

@@ -19,7 +19,7 @@ import msgspec
 
 from innkeeper.macros.smart.options import CACHED_KEYWORD_CHARS, CACHED_KEYWORDS, MAX_PARENTHESES
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 
 Contains = Callable[[str], bool]
 
@@ -58,7 +58,7 @@ def _read(params: str) -> Keywords:
     return _TESTS.get_or_make(params, lambda: _parsed(params), _TREE_BYTES * len(params))
 
 
-_TESTS: Final[Memo[str, Keywords]] = Memo(items=CACHED_KEYWORDS, size=16 * 1024 * 1024)
+_TESTS: Final[BoundedCache[str, Keywords]] = BoundedCache(items=CACHED_KEYWORDS, size=16 * 1024 * 1024)
 _READING_STEPS: Final = 5
 """The steps charged for parsing a character of a test."""
 _TREE_BYTES: Final = 32

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final, NamedTuple
 
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import UnknownNameError
-from innkeeper.prompt.memo import Memo
 
 MAX_PLANS: Final = 64 * 1024 * 1024
 """Bytes of all turns whose plans can be looked at (no error: the oldest are forgotten)."""
@@ -33,7 +33,7 @@ class PlanStore:
     """Turns by caller and number, bounded in bytes: those that nobody asks for are forgotten first."""
 
     def __init__(self, size: int = MAX_PLANS) -> None:
-        self._turns: Memo[tuple[str, str], StoredTurn] = Memo(items=1_000_000, size=size)
+        self._turns: BoundedCache[tuple[str, str], StoredTurn] = BoundedCache(items=1_000_000, size=size)
 
     def put(self, caller: str, turn: StoredTurn) -> str:
         """Keep a turn; its number is made of it, so that the same turn has the same one."""

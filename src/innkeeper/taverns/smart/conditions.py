@@ -20,7 +20,7 @@ import msgspec
 from innkeeper.content.json.values import wrong_type
 from innkeeper.lore.verdict import BaseReason, Verdict
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.automaton import Automaton
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class KeywordSearch:
         return {token: number in numbers for number, token in enumerate(tokens)}
 
 
-_AUTOMATA: Final[Memo[tuple[str, ...], Automaton]] = Memo(items=256, size=32 * 1024 * 1024)
+_AUTOMATA: Final[BoundedCache[tuple[str, ...], Automaton]] = BoundedCache(items=256, size=32 * 1024 * 1024)
 
 
 def _automaton(tokens: tuple[str, ...]) -> Automaton:

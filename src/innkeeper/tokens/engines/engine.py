@@ -187,7 +187,7 @@ class Foreign:
     """A counting function with a name; plug-in engines need no more.
 
     Args:
-        name: tells memos apart: two functions of one name must count alike.
+        name: tells cached counts apart: two functions of one name must count alike.
         measure: tokens of a text of at most ``size`` characters.
         backend: the library's name.
         encode: the ids of a text, where the library lists them.

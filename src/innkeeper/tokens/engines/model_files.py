@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.lazy import install_line
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import FormatError, LimitError, Where
-from innkeeper.prompt.memo import Memo
 from innkeeper.tokens.engines.engine import (
     Tokenization,
     TokenizerUnavailableError,
@@ -96,7 +96,9 @@ class FileTokenizers:
     """
 
     def __init__(self, limit: int = 16) -> None:
-        self._loaded: Memo[str, FileTokenizer] = Memo(items=limit, size=limit * MAX_TOKENIZER_FILE_BYTES)
+        self._loaded: BoundedCache[str, FileTokenizer] = BoundedCache(
+            items=limit, size=limit * MAX_TOKENIZER_FILE_BYTES
+        )
 
     def get(self, path: str | os.PathLike[str]) -> FileTokenizer:
         """The tokenizer of a file, loaded when it is new or has changed.

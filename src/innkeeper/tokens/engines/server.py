@@ -100,7 +100,7 @@ class AskServer:
         fetch: does the request; it is run with a time limit of its own, whatever it does.
         rule: the kind of server, or its name in `SERVER_RULES`.
         model: the id the server knows the model by.
-        label: tells servers of one kind apart, for memos and reports; not the address where that is secret.
+        label: tells servers of one kind apart, for caches and reports; not the address where that is secret.
         seconds: how long one answer may take.
     """
 

@@ -43,8 +43,8 @@ from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox.operators import BINARY, COMPARE, UNARY
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Module, Variables, kind_of, limit, measure
 from innkeeper.prompt.allowance import AllowanceError
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.memo import Memo
 
 _CONSTANTS: Final = frozenset({int, float, str, bool, type(None)})
 _NO_FILE: Final = ""
@@ -68,7 +68,7 @@ def program(code: str, limits: SandboxLimits = SANDBOX_LIMITS) -> Program:
     return _built(code, limits)
 
 
-_PROGRAMS: Final[Memo[str, Program]] = Memo(items=CACHED_PROGRAMS, size=32 * 1024 * 1024)
+_PROGRAMS: Final[BoundedCache[str, Program]] = BoundedCache(items=CACHED_PROGRAMS, size=32 * 1024 * 1024)
 _CLOSURE_BYTES: Final = 400
 """The bytes charged for a character of compiled code."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.macros.smart.sandbox.limits import SandboxLimits, SandboxRuntimeError
 from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, limit, text_of
-from innkeeper.prompt.memo import Memo
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern, written_out
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ def _compiled(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:
     return known
 
 
-_PATTERNS: Final[Memo[tuple[str, int, SandboxLimits], PyPattern]] = Memo(items=256, size=32 * 1024 * 1024)
+_PATTERNS: Final[BoundedCache[tuple[str, int, SandboxLimits], PyPattern]] = BoundedCache(
+    items=256, size=32 * 1024 * 1024
+)
 
 
 def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:

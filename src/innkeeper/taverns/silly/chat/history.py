@@ -16,8 +16,8 @@ import msgspec
 from innkeeper.content.preset import NamesBehavior
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.block import Block, strip_pieces
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict, freeze
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import without_returns
 from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
@@ -172,7 +172,7 @@ def _blocks(scene: Scene, line: Line, *, voice: tuple[Any, ...] = (), expand: bo
     return _PLAIN.put((id(line), voice), blocks, len(text), alive=line) if plain and as_written else blocks
 
 
-_PLAIN: Final[Memo[tuple[int, tuple[Any, ...]], list[Block]]] = Memo()
+_PLAIN: Final[BoundedCache[tuple[int, tuple[Any, ...]], list[Block]]] = BoundedCache()
 """The blocks of lines whose text macros leave alone."""
 
 

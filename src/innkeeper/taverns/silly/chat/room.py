@@ -20,8 +20,8 @@ import msgspec
 from innkeeper.budget.costing import Costing
 from innkeeper.budget.strategies import Strategy
 from innkeeper.prompt.block import Block, Origin
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict, thaw
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.expansion import Pieces, origin_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
@@ -71,7 +71,7 @@ class NoRoomError(Exception):
         self.block, self.tokens = block, tokens
 
 
-_TOKENS: Final[Memo[tuple[int, str], int]] = Memo()
+_TOKENS: Final[BoundedCache[tuple[int, str], int]] = BoundedCache()
 """The tokens of blocks, by identity: the blocks of a line are the same in the next turn."""
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment, Message
 from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.lines.media import MessageMedia, media_of
@@ -99,7 +99,7 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
     )
 
 
-_LINES: Final[Memo[tuple[int, int, str, str], Line]] = Memo()
+_LINES: Final[BoundedCache[tuple[int, int, str, str], Line]] = BoundedCache()
 """The lines made of messages, by their identity: a message is frozen, and a chat grows by one a turn."""
 
 

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import FormatError, Where
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.message import Attachment
 from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.lines.media_rules import KINDS, accepted_kinds, media_tokens
@@ -290,7 +290,7 @@ class MediaRoom:
             self._state.note(kind, message, where=where, hint=hint)
 
 
-_READY: Final[Memo[tuple[int, str], Attachment]] = Memo()
+_READY: Final[BoundedCache[tuple[int, str], Attachment]] = BoundedCache()
 """Media that are in the chat itself, with their cost, by their identity and the quality."""
 
 _PLURAL: Final = {"image": "pictures", "video": "videos", "audio": "sounds", "file": "files"}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.content.regex_script import RegexScript, ScriptPlacement
+from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import Where
-from innkeeper.prompt.memo import Memo
 from innkeeper.prompt.note import NoteKind
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.scripts.rules import Find, Part, ScriptExpander, ScriptRule, read_find, rule_of
@@ -93,12 +93,12 @@ def _runs(script: RegexScript, use: ScriptUse, placement: int, depth: float | No
     return is_for and script.reaches(depth)
 
 
-_PROGRAMS: Final[Memo[Any, _Program]] = Memo(items=64)
-_LINES: Final[Memo[tuple[int, int], Line]] = Memo()
+_PROGRAMS: Final[BoundedCache[Any, _Program]] = BoundedCache(items=64)
+_LINES: Final[BoundedCache[tuple[int, int], Line]] = BoundedCache()
 """Lines as scripts leave them, by their identity and that of the selection."""
-_TEXTS: Final[Memo[tuple[str, int], tuple[str, tuple[str, ...]]]] = Memo()
+_TEXTS: Final[BoundedCache[tuple[str, int], tuple[str, tuple[str, ...]]]] = BoundedCache()
 """The same for texts, for lines that are read anew each time; with the titles of the scripts that changed them."""
-_CHATS: Final[Memo[tuple[int, str, str], tuple[tuple[Line, ...], tuple[Line, ...]]]] = Memo(items=256)
+_CHATS: Final[BoundedCache[tuple[int, str, str], tuple[tuple[Line, ...], tuple[Line, ...]]]] = BoundedCache(items=256)
 """The beginnings of chats, and what scripts make of them: a chat that grows is not looked through line by line."""
 _NO_CHAT: Final[tuple[tuple[Line, ...], tuple[Line, ...]]] = ((), ())
 _GROWN: Final = 16

@@ -1,4 +1,4 @@
-"""Memo: the one cache for values that are costly to compute and never change, bounded in items and bytes, thread-safe.
+"""BoundedCache: the one cache for values that are costly to compute and never change, bounded in items and bytes, thread-safe.
 
 All stores of a process together stand under one ceiling, `MAX_STORES_BYTES`.
 """
@@ -23,7 +23,7 @@ MAX_STORES_BYTES: Final = 1024 * 1024 * 1024
 _CHECK_EVERY: Final = 256 * 1024
 """Bytes that a store takes in before it looks at the ceiling: so far the sum may exceed it, a store."""
 
-_STORES: Final[set[ref[Memo[Any, Any]]]] = set()
+_STORES: Final[set[ref[BoundedCache[Any, Any]]]] = set()
 """All stores that are alive. Single operations on the set are atomic, so it needs no lock."""
 
 _TRIMMING: Final = Lock()
@@ -53,11 +53,11 @@ def trim_stores(ceiling: int = MAX_STORES_BYTES) -> None:
         _TRIMMING.release()
 
 
-def _living() -> list[Memo[Any, Any]]:
+def _living() -> list[BoundedCache[Any, Any]]:
     return [store for each in list(_STORES) if (store := each()) is not None]
 
 
-class Memo(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """A bounded cache; values that are used again and again stay.
 
     It keeps two generations: a value that is asked for moves to the young one, and when that has half of the items or of

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt.memo import ITEM_OVERHEAD, Memo, stored_bytes, trim_stores
+from innkeeper.prompt.bounded_cache import ITEM_OVERHEAD, BoundedCache, stored_bytes, trim_stores
 
 
 @given(st.lists(st.integers(0, 60), max_size=300), st.integers(2, 20))
 def test_never_more_than_its_items(keys: list[int], items: int) -> None:
     """Whatever is put in, the number of items stays within the bound, and what is returned is right."""
-    memo: Memo[int, str] = Memo(items=items)
+    memo: BoundedCache[int, str] = BoundedCache(items=items)
     for key in keys:
         assert memo.get(key) in {None, str(key)}
         assert memo.put(key, str(key), 1) == memo.get(key)
@@ -22,7 +22,7 @@ def test_never_more_than_its_items(keys: list[int], items: int) -> None:
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 700)), max_size=200))
 def test_never_more_than_its_bytes(puts: list[tuple[int, int]]) -> None:
     """Whatever is put in, also again with another size, the bytes stay within the bound; a value above half is not kept."""
-    memo: Memo[int, int] = Memo(size=2000)
+    memo: BoundedCache[int, int] = BoundedCache(size=2000)
     for key, size in puts:
         memo.put(key, size, size)
         assert memo.size <= 2000
@@ -31,7 +31,7 @@ def test_never_more_than_its_bytes(puts: list[tuple[int, int]]) -> None:
 
 def test_what_is_used_stays() -> None:
     """A value that is asked for again and again outlives many that are not."""
-    memo: Memo[str, int] = Memo(items=10)
+    memo: BoundedCache[str, int] = BoundedCache(items=10)
     memo.put("kept", 7, 1)
     for number in range(100):
         memo.put(str(number), number, 1)
@@ -41,21 +41,21 @@ def test_what_is_used_stays() -> None:
 
 def test_a_value_is_made_once() -> None:
     """`get_or_make` makes what is not kept, and gives the same object from then on."""
-    memo: Memo[str, list[int]] = Memo()
+    memo: BoundedCache[str, list[int]] = BoundedCache()
     first = memo.get_or_make("k", lambda: [1], 8)
     assert memo.get_or_make("k", lambda: [2], 8) is first
 
 
 def test_an_identity_stays_alive() -> None:
     """What a key names by its ``id`` lives as long as its value, so no other object can take its ``id``."""
-    memo: Memo[int, str] = Memo()
+    memo: BoundedCache[int, str] = BoundedCache()
     keys = [memo.put(id(value), "x", 1, alive=value) and id(value) for value in ([number] for number in range(50))]
     assert len(set(keys)) == 50
 
 
 def test_it_holds_more_when_told() -> None:
     """What was too large is kept then; it never holds less."""
-    memo: Memo[str, int] = Memo(size=2_000)
+    memo: BoundedCache[str, int] = BoundedCache(size=2_000)
     memo.put("large", 1, 5_000)
     assert memo.get("large") is None
     memo.grow(20_000)
@@ -66,7 +66,7 @@ def test_it_holds_more_when_told() -> None:
 
 def test_clear_forgets() -> None:
     """After `clear` nothing is kept."""
-    memo: Memo[str, int] = Memo()
+    memo: BoundedCache[str, int] = BoundedCache()
     memo.put("x", 1, 10)
     memo.clear()
     assert (len(memo), memo.size, memo.get("x")) == (0, 0, None)
@@ -74,7 +74,7 @@ def test_clear_forgets() -> None:
 
 def test_threads_share_it() -> None:
     """Many threads that read and write at once see only right values, and the bound holds."""
-    memo: Memo[str, int] = Memo(items=50)
+    memo: BoundedCache[str, int] = BoundedCache(items=50)
 
     def work(seed: int) -> bool:
         for number in range(2000):
@@ -90,8 +90,8 @@ def test_threads_share_it() -> None:
 
 def test_all_stores_share_one_ceiling() -> None:
     """Above the ceiling, what was used longest ago goes first, whichever store has it; what is used again stays."""
-    early: Memo[int, int] = Memo(size=4_000_000)
-    late: Memo[int, int] = Memo(size=4_000_000)
+    early: BoundedCache[int, int] = BoundedCache(size=4_000_000)
+    late: BoundedCache[int, int] = BoundedCache(size=4_000_000)
     trim_stores(0)  # what other tests left would go first
     before = stored_bytes()
     early.put(1, 1, 1_000_000)
@@ -107,8 +107,8 @@ def test_all_stores_share_one_ceiling() -> None:
 def test_a_store_that_fills_looks_at_the_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody has to call for it: a store that takes in values trims them all now and then."""
     calls: list[bool] = []
-    monkeypatch.setattr("innkeeper.prompt.memo.trim_stores", lambda: calls.append(True))
-    memo: Memo[int, int] = Memo()
+    monkeypatch.setattr("innkeeper.prompt.bounded_cache.trim_stores", lambda: calls.append(True))
+    memo: BoundedCache[int, int] = BoundedCache()
     for number in range(100):
         memo.put(number, number, 100_000)
     assert 30 <= len(calls) <= 40
@@ -117,7 +117,7 @@ def test_a_store_that_fills_looks_at_the_ceiling(monkeypatch: pytest.MonkeyPatch
 def test_a_store_that_is_gone_counts_no_more() -> None:
     """The ceiling keeps no store alive."""
     before = stored_bytes()
-    memo: Memo[int, int] = Memo()
+    memo: BoundedCache[int, int] = BoundedCache()
     memo.put(1, 1, 1_000_000)
     assert stored_bytes() > before
     del memo
