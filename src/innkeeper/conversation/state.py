@@ -140,3 +140,27 @@ def state_before(
     if last is None:
         return b""
     return last.before if keys and last.key == keys[-1] else last.state
+
+
+class ClientConversation:
+    """A conversation of a client that sends the whole chat with each turn: its state, found by the words of the chat.
+
+    Use one for each turn. ``scope`` keeps it apart from others (`conversation_scope`); with ``named`` the client says itself
+    which conversation it is. The methods wait for the store.
+    """
+
+    def __init__(self, store: StateStore, scope: str, messages: Sequence[Message], *, named: bool = False) -> None:
+        self.keys = prefix_keys(messages)
+        self._store, self._scope, self._named = store, scope, named
+        self._begins = all(message.role != "assistant" for message in messages)
+        self._before = b""
+
+    def load(self) -> bytes:
+        """Return the state that the turn begins with; empty where none is known."""
+        self._before = state_before(self._store, self._scope, self.keys, named=self._named, begins=self._begins)
+        return self._before
+
+    def keep(self, state: bytes) -> None:
+        """Keep the state after the turn, unless it is too large (`MAX_STATE`) or the chat has no words to find it by."""
+        if self.keys and len(state) <= MAX_STATE:
+            self._store.put(self._scope, StoredState(self.keys[-1], state, self._before))

@@ -16,7 +16,7 @@ from innkeeper.cli.talk.options import log_options, talk_options, tool_options
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import TerminalChat
-    from innkeeper.cli.talk.opening import Opening
+    from innkeeper.cli.talk.opening import SessionStart
     from innkeeper.cli.talk.recorder import RecordedTurn
 
 
@@ -45,7 +45,7 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     What is said is kept in the log: `innkeeper log`, `innkeeper why` and `innkeeper ask -c` know it.
     """
     from innkeeper.cli.prompt.profile import find_profile
-    from innkeeper.cli.talk.opening import Opening
+    from innkeeper.cli.talk.opening import SessionStart
     from innkeeper.cli.talk.tools import opened_tools
 
     has_card = not (options["resume"] or options["conversation"] or options["card"] or options["sillytavern"])
@@ -54,7 +54,7 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     if has_card and not cards:
         raise click.UsageError("say whom to ask: a card, or -c to go on with the last conversation")
     said = _text(text)
-    opening = Opening.of(cards, options, kind="ask")
+    opening = SessionStart.of(cards, options, kind="ask")
     if dry_run:
         if options["servers"] or options["functions"]:
             click.echo("innkeeper: nothing is run now, so the request is shown without its tools", err=True)
@@ -122,7 +122,7 @@ def _facts(talk: TerminalChat, turn: RecordedTurn) -> dict[str, Any]:
     }
 
 
-def _show(talk: TerminalChat, said: str, opening: Opening) -> None:
+def _show(talk: TerminalChat, said: str, opening: SessionStart) -> None:
     """The request that would go out, with the address but without the key, and where the settings come from."""
     request = talk.handle.request(talk.preview(said))
     facts = {

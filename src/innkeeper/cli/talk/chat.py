@@ -54,11 +54,11 @@ def chat(files: tuple[str, ...], **options: Any) -> None:
     With --sillytavern a chat of that folder goes on here. Nothing is written there: /save FILE keeps the chat, and SillyTavern
     reads that file when it lies in the character's folder below chats.
     """
-    from innkeeper.cli.talk.opening import Opening
+    from innkeeper.cli.talk.opening import SessionStart
     from innkeeper.cli.talk.shell import Shell
     from innkeeper.cli.talk.tools import opened_tools
 
-    opening = Opening.of(files, options, kind="chat")
+    opening = SessionStart.of(files, options, kind="chat")
     with opened_tools(options) as tools, closing(opening.conversation()) as talk:
         talk.tools = tools
         if opening.assets is not None and opening.assets.prepared is not None:

@@ -1,4 +1,4 @@
-"""Opening: how a conversation begins or goes on, by the words of a command line, for ``ask`` and ``chat`` alike."""
+"""SessionStart: how a conversation begins or goes on, by the words of a command line, for ``ask`` and ``chat`` alike."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Opening:
+class SessionStart:
     """What a command line asks for: a request with its assets, or a conversation of the log that goes on."""
 
     settings: UserSettings
@@ -37,7 +37,7 @@ class Opening:
     kept: Kept | None = None
 
     @classmethod
-    def of(cls, files: tuple[str, ...], options: Mapping[str, Any], *, kind: str) -> Opening:
+    def of(cls, files: tuple[str, ...], options: Mapping[str, Any], *, kind: str) -> SessionStart:
         """The opening of these files and options. Raises what `AssetFiles.of` and the log do, and `UsageError`."""
         if not (options["resume"] or options["conversation"]):
             folder = options["sillytavern"]

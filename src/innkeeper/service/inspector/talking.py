@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from innkeeper.conversation.reply_stream import ReplyStream
 from innkeeper.inference.requests.request import GenerationRequest, read_tools
 from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.views.view import ServerEvent, json_bytes
@@ -23,6 +22,7 @@ from innkeeper.service.inspector.desk.frames import EngineCall
 from innkeeper.service.inspector.inspection.planning import AnswerText, Sending
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
 from innkeeper.service.inspector.views.workspace import ProblemView, problem_of
+from innkeeper.service.reply_events import finished_events
 
 CALLER: Final = "inspector"
 _OK: Final = 200
@@ -77,40 +77,33 @@ def _request(prompt: Sending, route: str) -> GenerationRequest:
 
 
 async def _events(made: ModelAnswer, prompt: Sending, desk: WorkspaceSession) -> AsyncIterator[bytes]:
-    """The events of an answer, trimmed as the tavern keeps it.
+    """The events of an answer; whoever answers is stopped when nobody takes them any more."""
 
-    The model is stopped where somebody else begins to speak, and when nobody takes the events any more.
-    """
-    reply = ReplyStream(prompt.rules)
+    async def finish(text: str) -> str:
+        body = msgspec.msgpack.encode(AnswerText(prompt.request, prompt.rules.own, text))
+        answer, finished = await desk.ask(EngineCall("finish"), body)
+        if answer.status != _OK:
+            raise _UnfinishedError(decode(finished, dict[str, ProblemView])["error"])
+        return finished.decode("utf-8", "surrogatepass")
+
+    texts: list[str] = []
     try:
-        async with aclosing(made.events) as events:
+        async with aclosing(finished_events(made.events, prompt.rules, finish)) as events:
             async for event in events:
-                if isinstance(event, TextDelta) and (text := reply.feed(event.text)):
-                    yield _delta(text)
-                if reply.is_cut:
-                    break
-        finished = await _finished(reply, prompt, desk)
-    except InnkeeperError as error:
-        finished = problem_of(error)
-    if isinstance(finished, ProblemView):
-        yield ServerEvent(msgspec.to_builtins(finished), "error").encode()
+                if isinstance(event, TextDelta) and event.text:
+                    texts.append(event.text)
+                    yield ServerEvent(msgspec.to_builtins(TalkDelta(event.text)), "delta").encode()
+    except (InnkeeperError, _UnfinishedError) as error:
+        problem = error.problem if isinstance(error, _UnfinishedError) else problem_of(error)
+        yield ServerEvent(msgspec.to_builtins(problem), "error").encode()
         return
-    if rest := reply.end(finished):
-        yield _delta(rest)
     # The plan is JSON already, written by another process: it is not read again.
-    yield ServerEvent(b'{"message":%b,"plan":%b}' % (json_bytes(reply.text), prompt.inspection), "end").encode()
+    yield ServerEvent(b'{"message":%b,"plan":%b}' % (json_bytes("".join(texts)), prompt.inspection), "end").encode()
 
 
-def _delta(text: str) -> bytes:
-    return ServerEvent(msgspec.to_builtins(TalkDelta(text)), "delta").encode()
+class _UnfinishedError(Exception):
+    """The process of the workspace cannot finish an answer."""
 
-
-async def _finished(reply: ReplyStream, prompt: Sending, desk: WorkspaceSession) -> str | ProblemView | None:
-    """Return the answer after the workspace's scripts, which its process runs: None without scripts, else what went wrong."""
-    if not (prompt.rules.scripts and reply.raw):
-        return None
-    body = AnswerText(prompt.request, prompt.rules.own, reply.raw)
-    answer, text = await desk.ask(EngineCall("finish"), msgspec.msgpack.encode(body))
-    if answer.status != _OK:
-        return decode(text, dict[str, ProblemView])["error"]
-    return text.decode("utf-8", "surrogatepass")
+    def __init__(self, problem: ProblemView) -> None:
+        super().__init__(problem.message)
+        self.problem = problem

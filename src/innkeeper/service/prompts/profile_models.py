@@ -8,28 +8,17 @@ is passed on when it is whole.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.conversation.reply import ReplyRules
-from innkeeper.conversation.reply_stream import ReplyStream
-from innkeeper.conversation.state import (
-    MAX_STATE,
-    StatesInMemory,
-    StateStore,
-    StoredState,
-    conversation_scope,
-    prefix_keys,
-    state_before,
-)
+from innkeeper.conversation.state import ClientConversation, StatesInMemory, StateStore, conversation_scope
 from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.raw import refuse_raw
 from innkeeper.inference.requests.request import GenerationRequest
-from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
@@ -51,6 +40,7 @@ from innkeeper.service.prompts.tasks import (
     error_of,
     notes_of,
 )
+from innkeeper.service.reply_events import finished_events
 from innkeeper.taverns.profiles.opened import Profiles
 from innkeeper.taverns.profiles.profile import Profile
 
@@ -130,13 +120,12 @@ class ProfileModels:
         refuse_raw(request, "the profile")
         profile = self._profiles.document(request.model)
         route = self.route(profile)
-        keys = prefix_keys(request.messages)
         scope, named = _scope(request, caller)
-        begins = all(message.role != "assistant" for message in request.messages)
-        before = await self._kept(lambda: state_before(self._states, scope, keys, named=named, begins=begins))
+        conversation = ClientConversation(self._states, scope, request.messages, named=named)
+        before = await self._kept(conversation.load)
         task = TurnTask(
             profile=request.model,
-            turn=msgspec.json.encode(_turn(request, profile, route, keys), enc_hook=plain_data),
+            turn=msgspec.json.encode(_turn(request, profile, route, conversation.keys), enc_hook=plain_data),
             state=before,
             adapter=route.adapter,
             stream=request.stream,
@@ -146,15 +135,21 @@ class ProfileModels:
         notes = (*notes_of(made.notes), *request.notes, *_lost(request))
 
         async def keep(state: bytes) -> None:
-            if keys and len(state) <= MAX_STATE and not request.choice:  # the chat goes on from the first answer
-                await self._kept(lambda: self._states.put(scope, StoredState(keys[-1], state, before)))
+            if not request.choice:  # the chat goes on from the first answer
+                await self._kept(lambda: conversation.keep(state))
+
+        async def finish(text: str) -> str:
+            asked = ReplyTask(task=task, state=made.state, speaker=made.speaker, text=text)
+            after = unpack(await self._work(REPLIES, msgspec.msgpack.encode(asked), caller), ReplyMade)
+            await keep(after.state)
+            return after.text
 
         await keep(made.state)
         number = self.plans.put(caller, StoredTurn(packed, made.digest))
         sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
         answer = await self._routes.ask(route, sent, profile=request.model)
         headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}
-        events = self._finished(answer.events, made, task, caller, keep)
+        events = finished_events(answer.events, convert(made.rules, ReplyRules), finish, stops=request.stream)
         return ModelAnswer(events, headers, notes, sent, {**answer.asked, "profile": request.model})
 
     def route(self, profile: Profile) -> Route:
@@ -168,46 +163,6 @@ class ProfileModels:
             target = f"{LOCAL}:{target}"
         return Route.of(target, target, self._routes.addresses)
 
-    async def _finished(
-        self,
-        events: AsyncGenerator[ModelEvent],
-        made: TurnMade,
-        task: TurnTask,
-        caller: str,
-        keep: Callable[[bytes], Any],
-    ) -> AsyncGenerator[ModelEvent]:
-        """The events of an answer as the tavern keeps it."""
-        reply = _ReplyEvents(ReplyStream(convert(made.rules, ReplyRules)))
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    delta = reply.take(event)
-                    if delta is not None:
-                        yield delta
-                    if reply.stream.is_cut and task.stream:
-                        yield Finished(reason="stop", said="stop")
-                        return
-                    continue
-                if isinstance(event, Finished):
-                    for rest in await self._rest(reply, made, task, caller, keep):
-                        yield rest
-                yield event
-        for rest in await self._rest(reply, made, task, caller, keep):
-            yield rest
-
-    async def _rest(
-        self, reply: _ReplyEvents, made: TurnMade, task: TurnTask, caller: str, keep: Callable[[bytes], Any]
-    ) -> tuple[TextDelta, ...]:
-        """Return what is left to be shown at the end of an answer; nothing the second time."""
-        stream, finished = reply.stream, None
-        if stream.rules.scripts and stream.raw and not stream.is_ended:
-            asked = ReplyTask(task=task, state=made.state, speaker=made.speaker, text=stream.raw)
-            after = unpack(await self._work(REPLIES, msgspec.msgpack.encode(asked), caller), ReplyMade)
-            await keep(after.state)
-            finished = after.text
-        rest = stream.end(finished)
-        return (reply.delta(rest),) if rest else ()
-
     async def _work(self, path: str, body: bytes, caller: str) -> bytes:
         reply = await self._pool.answer(Request(TURN, path, body=body), caller)
         if reply.status != _DONE:
@@ -220,37 +175,6 @@ class ProfileModels:
 
 
 _DONE: Final = 200
-
-
-class _ReplyEvents:
-    """An answer's events of text, trimmed by a `ReplyStream`."""
-
-    def __init__(self, stream: ReplyStream) -> None:
-        self.stream = stream
-        self._first: TextDelta | None = None
-
-    def take(self, event: TextDelta) -> TextDelta | None:
-        """Return what can be shown; where an item begins is told with its first words."""
-        text = self.stream.feed(event.text)
-        first, self._first = self._first or event, None
-        if not text and (self.stream.rules.holds or not event.annotations):
-            self._first = first
-            return None
-        return msgspec.structs.replace(
-            event,
-            text=text,
-            logprobs=event.logprobs if text == event.text else (),
-            new=first.new or event.new,
-            part=first.part or event.part,
-            item_id=event.item_id or first.item_id,
-        )
-
-    def delta(self, text: str) -> TextDelta:
-        """Return the event that brings the rest of the text."""
-        first = self._first
-        if first is None or self.stream.rules.holds:
-            return TextDelta(text=text, item_id="" if first is None else first.item_id)
-        return msgspec.structs.replace(first, text=text, logprobs=())
 
 
 def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:
