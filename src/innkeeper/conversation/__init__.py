@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from innkeeper.conversation.client_turn import ProfileTurn as ProfileTurn
+    from innkeeper.conversation.client_turn import TurnInput as TurnInput
+    from innkeeper.conversation.client_turn import profile_turn as profile_turn
     from innkeeper.conversation.conversation import Conversation as Conversation
     from innkeeper.conversation.conversation import ConversationTurn as ConversationTurn
     from innkeeper.conversation.reply import Reply as Reply
@@ -15,21 +18,18 @@ if TYPE_CHECKING:
     from innkeeper.conversation.reply import finished_reply as finished_reply
     from innkeeper.conversation.reply_stream import ReplyStream as ReplyStream
     from innkeeper.conversation.state import ConversationState as ConversationState
-    from innkeeper.conversation.turn import ProfileTurn as ProfileTurn
-    from innkeeper.conversation.turn import TurnInput as TurnInput
-    from innkeeper.conversation.turn import profile_turn as profile_turn
 
 _HOMES: Final = {
     "Conversation": "conversation",
     "ConversationState": "state",
     "ConversationTurn": "conversation",
-    "ProfileTurn": "turn",
+    "ProfileTurn": "client_turn",
     "Reply": "reply",
     "ReplyRules": "reply",
     "ReplyStream": "reply_stream",
-    "TurnInput": "turn",
+    "TurnInput": "client_turn",
     "finished_reply": "reply",
-    "profile_turn": "turn",
+    "profile_turn": "client_turn",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -42,6 +42,13 @@ def speakers_of(plan: Plan) -> tuple[int, ...]:
     return next((tuple(choice) for choice in chosen if choice), ())
 
 
+def speaker_of(plan: Plan, request: BuildRequest) -> str:
+    """Return the name of who answers a plan: the character, or the first of a group's members that speak."""
+    cards = cards_of(request.group)
+    places = speakers_of(plan) or (0,)
+    return name_of(cards[places[0]] if places[0] < len(cards) else request.character, "Assistant")
+
+
 def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: bool = False) -> tuple[str, ...]:
     """The character's greetings as the tavern says them, macros expanded; a window that is too small for it does not matter.
 

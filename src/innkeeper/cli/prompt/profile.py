@@ -343,7 +343,7 @@ def _missing(folder: Path) -> Iterator[InnkeeperError]:
 def _checked(opened: OpenProfile, message: str) -> ProfileCheck:
     from innkeeper.budget import accounting
     from innkeeper.cli.app.render import note_lines
-    from innkeeper.conversation.turn import TurnInput, profile_turn
+    from innkeeper.conversation.client_turn import TurnInput, profile_turn
     from innkeeper.prompt import utc_now
 
     turn_input = TurnInput.of([{"role": "user", "content": message}], now=utc_now().isoformat())

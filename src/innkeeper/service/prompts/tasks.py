@@ -136,7 +136,7 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> HttpReply:
 def made_reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
     """Finish an answer."""
     from innkeeper.conversation import ConversationState
-    from innkeeper.conversation.turn import turn_answered
+    from innkeeper.conversation.client_turn import turn_answered
 
     asked = unpack(request.body, ReplyTask)
     profile, after = opened(state, asked.task.profile), ConversationState.from_json(asked.state)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.conversation.reply import ReplyRules, answered_request, finished_reply
-from innkeeper.conversation.turn import speaker_of
 from innkeeper.dialects.plan_payload import RESERVE, plan_options
 from innkeeper.prompt import BuildRequest, MaxTokensExceededError, Plan, deep_merge
 from innkeeper.prompt.data import plain_data, thaw
@@ -18,6 +17,7 @@ from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.views.workspace import SettingsChange, Variation
 from innkeeper.taverns import build
+from innkeeper.taverns.participants import speaker_of
 
 if TYPE_CHECKING:
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace

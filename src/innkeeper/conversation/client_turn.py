@@ -23,7 +23,7 @@ from innkeeper.prompt.message import messages_of
 from innkeeper.prompt.request import MAX_TOKENS
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns import TAVERNS, build
-from innkeeper.taverns.participants import cards_of, name_of, speakers_of
+from innkeeper.taverns.participants import cards_of, name_of, speaker_of
 from innkeeper.taverns.profiles.opened import OpenProfile
 
 if TYPE_CHECKING:
@@ -269,13 +269,6 @@ def _is_plain(message: Message, request: BuildRequest) -> bool:
     """Whether a message is the user's words alone: no media, nobody else's name."""
     user = name_of(request.user, "User")
     return bool(message.content) and not (message.attachments or message.metadata) and message.name in (None, user)
-
-
-def speaker_of(plan: Plan, request: BuildRequest) -> str:
-    """Return the name of who answers a plan: the character, or the first of a group's members that speak."""
-    cards = cards_of(request.group)
-    places = speakers_of(plan) or (0,)
-    return name_of(cards[places[0]] if places[0] < len(cards) else request.character, "Assistant")
 
 
 def _after(
