@@ -177,7 +177,7 @@ MEASURES: Final = (
     ),
     Measure("modules that declare routes by hand", 3, 1, calls("Route", under="service/")),
     Measure("modules that charge a call", 1, 1, calls("ledger.charge", "quotas.charge", "record.asks", "record.book")),
-    Measure("twin stores", 3, 0, twin_stores),
+    Measure("twin stores", 0, 0, twin_stores),
     Measure("class names that occur twice", 20, 20, twin_classes),
     Measure("vague names", 600, 120, vague_names),
     Measure("one-use helpers of up to 3 lines", 735, 250, short_helpers),

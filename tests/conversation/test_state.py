@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from innkeeper.conversation.state import (
     ConversationState,
-    StatesInMemory,
     StoredState,
     conversation_scope,
     prefix_keys,
     state_before,
 )
+from innkeeper.library.log.conversation_states import ConversationStates
 from innkeeper.prompt import FormatError, FrozenDict, Message
 
 CHAT = [Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
@@ -55,7 +55,7 @@ def test_keys_tell_messages_apart() -> None:
 
 def test_the_next_turn_goes_on_and_the_same_one_begins_again() -> None:
     """A longer chat begins with the state after its beginning; the same chat with the state before it."""
-    store, scope = StatesInMemory(), conversation_scope("me", "wenna")
+    store, scope = ConversationStates.private(), conversation_scope("me", "wenna")
     first, second = prefix_keys(CHAT[:1]), prefix_keys(CHAT)
     assert state_before(store, scope, first) == b""
     store.put(scope, StoredState(first[-1], b"1"))
@@ -68,7 +68,7 @@ def test_the_next_turn_goes_on_and_the_same_one_begins_again() -> None:
 
 def test_a_named_conversation_goes_on_without_its_beginning() -> None:
     """A client that no longer sends how its chat began still has its state, if it says which conversation it is."""
-    store, scope = StatesInMemory(), conversation_scope("me", "wenna", "7")
+    store, scope = ConversationStates.private(), conversation_scope("me", "wenna", "7")
     late = prefix_keys(CHAT[1:])
     store.put(scope, StoredState("x", b"1"))
     assert state_before(store, scope, late) == b""
@@ -77,14 +77,3 @@ def test_a_named_conversation_goes_on_without_its_beginning() -> None:
     store.put(scope, StoredState(late[-1], b"2", b"1"))
     assert state_before(store, scope, late, named=True) == b"1"
     assert state_before(store, conversation_scope("me", "wenna", "8"), late, named=True) == b""
-
-
-def test_memory_is_bounded() -> None:
-    """However many conversations there are, what is kept of them stays within the limit."""
-    store = StatesInMemory(size=20_000)
-    for number in range(500):
-        store.put(str(number), StoredState("k", b"x" * 100))
-    assert store._states.size <= 20_000
-    assert store._last.size <= 20_000
-    assert store.last("499") is not None
-    assert store.get("0", ["k"]) is None

@@ -83,6 +83,11 @@ class StoredState(msgspec.Struct, frozen=True):
 class StateStore(Protocol):
     """Where states are kept: by scope and key, and the last one of each scope."""
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether nothing has to be waited for."""
+        ...
+
     def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
         """The state of the first of these keys that has one."""
         ...
@@ -98,31 +103,6 @@ class StateStore(Protocol):
     def close(self) -> None:
         """Let go of what it holds."""
         ...
-
-
-class StatesInMemory:
-    """States in this process, bounded in bytes (`MAX_STATES`): those that nobody asks for are forgotten first."""
-
-    def __init__(self, size: int = MAX_STATES) -> None:
-        self._states: BoundedCache[tuple[str, str], bytes] = BoundedCache(items=1_000_000, size=size)
-        self._last: BoundedCache[str, StoredState] = BoundedCache(items=1_000_000, size=size)
-
-    def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
-        """The state of the first of these keys that has one."""
-        states = (self._states.get((scope, key)) for key in keys)
-        return next((state for state in states if state is not None), None)
-
-    def last(self, scope: str) -> StoredState | None:
-        """The state that was put last."""
-        return self._last.get(scope)
-
-    def put(self, scope: str, stored: StoredState) -> None:
-        """Keep a state."""
-        self._states.put((scope, stored.key), stored.state, len(stored.state))
-        self._last.put(scope, stored, len(stored.state) + len(stored.before))
-
-    def close(self) -> None:
-        """There is nothing to let go."""
 
 
 def state_before(

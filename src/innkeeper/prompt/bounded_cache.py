@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from threading import Lock
 from time import monotonic
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 from weakref import ref
 
 K = TypeVar("K", bound=Hashable)
@@ -20,13 +20,35 @@ ITEM_OVERHEAD: Final = 160
 MAX_STORES_BYTES: Final = 1024 * 1024 * 1024
 """Bytes that the stores of a process hold together (no error: what was used longest ago is forgotten)."""
 
-_CHECK_EVERY: Final = 256 * 1024
+CHECK_EVERY: Final = 256 * 1024
 """Bytes that a store takes in before it looks at the ceiling: so far the sum may exceed it, a store."""
 
-_STORES: Final[set[ref[BoundedCache[Any, Any]]]] = set()
+
+class BoundedStore(Protocol):
+    """A store that stands under the ceiling."""
+
+    turned: float
+    """When it forgot something last, by the process's own clock."""
+
+    @property
+    def held(self) -> int:
+        """Bytes that it holds."""
+        ...
+
+    def turn(self) -> None:
+        """Forget what was used longest ago, or came first."""
+        ...
+
+
+_STORES: Final[set[ref[BoundedStore]]] = set()
 """All stores that are alive. Single operations on the set are atomic, so it needs no lock."""
 
 _TRIMMING: Final = Lock()
+
+
+def keep_below_ceiling(store: BoundedStore) -> None:
+    """Count a store among those that stand under the ceiling, as long as it lives."""
+    _STORES.add(ref(store, _STORES.discard))
 
 
 def stored_bytes() -> int:
@@ -53,7 +75,7 @@ def trim_stores(ceiling: int = MAX_STORES_BYTES) -> None:
         _TRIMMING.release()
 
 
-def _living() -> list[BoundedCache[Any, Any]]:
+def _living() -> list[BoundedStore]:
     return [store for each in list(_STORES) if (store := each()) is not None]
 
 
@@ -81,7 +103,7 @@ class BoundedCache(Generic[K, V]):
         self.turned = 0.0
         """When the young generation became the old one last, by the process's own clock."""
         self.clear()
-        _STORES.add(ref(self, _STORES.discard))
+        keep_below_ceiling(self)
 
     def get(self, key: K) -> V | None:
         """Return the cached value for ``key``, or ``None``."""
@@ -150,7 +172,7 @@ class BoundedCache(Generic[K, V]):
             self._used += size
             self._young[key] = item
             self._unchecked += size
-            if self._unchecked < _CHECK_EVERY:
+            if self._unchecked < CHECK_EVERY:
                 return
             self._unchecked = 0
         # outside the lock of this store: trimming takes the lock of each, also of this one

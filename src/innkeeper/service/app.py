@@ -281,10 +281,10 @@ def _gate(settings: Settings) -> Gate:
 
 def _ledger(settings: Settings) -> Ledger:
     """Where it stands what keys have spent: in the library's database where one is named and some key's money is counted."""
-    from innkeeper.service.guard.spending import DatabaseLedger, MemoryLedger
+    from innkeeper.service.guard.spending import Ledger, spendings_in_memory
 
     if settings.database is None or not settings.keys.is_metered:
-        return MemoryLedger()
+        return Ledger(spendings_in_memory)
     from innkeeper.lazy import require
 
     require("sqlalchemy")
@@ -295,7 +295,7 @@ def _ledger(settings: Settings) -> Ledger:
 
         return Spendings(Database.open(settings.database))
 
-    return DatabaseLedger(opened)
+    return Ledger(opened)
 
 
 def library(name: str) -> Any:

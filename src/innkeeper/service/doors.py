@@ -12,7 +12,7 @@ from innkeeper.library.outside import MACHINE
 from innkeeper.service.answers import CompletionHandler
 from innkeeper.service.anthropic.routes import anthropic_pages
 from innkeeper.service.openai.routes import openai_pages
-from innkeeper.service.openai.store import DatabaseResponses, MemoryResponses, ResponseStore
+from innkeeper.service.openai.store import ResponseStore, responses_in_memory
 from innkeeper.service.pages import PageTable
 from innkeeper.service.settings import Settings
 
@@ -37,7 +37,7 @@ class ModelRoutes:
 
     def __init__(self, models: Models | None = None, store: ResponseStore | None = None) -> None:
         self.models = RouteModels(Routes.read()) if models is None else models
-        self._store = MemoryResponses() if store is None else store
+        self._store = responses_in_memory() if store is None else store
 
     def tables(self) -> tuple[PageTable, ...]:
         """The pages of each surface."""
@@ -53,11 +53,12 @@ class ModelRoutes:
 def response_store(settings: Settings) -> ResponseStore:
     """Where responses are kept. Raises `DatabaseError`, and `UnavailableError` without the library's extra."""
     if settings.states == "memory":
-        return MemoryResponses()
+        return responses_in_memory()
     from innkeeper.lazy import require
 
     require("sqlalchemy")
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.stored_responses import StoredResponses
 
-    return DatabaseResponses(StoredResponses(Database.open(settings.database)))
+    rows = StoredResponses(Database.open(settings.database))
+    return ResponseStore(lambda: rows)

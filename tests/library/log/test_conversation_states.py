@@ -2,8 +2,9 @@
 
 import pytest
 
-from innkeeper.conversation.state import StatesInMemory, StateStore, StoredState, state_before
+from innkeeper.conversation.state import StateStore, StoredState, state_before
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.log import conversation_states
 from innkeeper.library.log.conversation_states import ConversationStates
 
@@ -11,7 +12,7 @@ from innkeeper.library.log.conversation_states import ConversationStates
 @pytest.fixture(params=["database", "memory"])
 def store(request: pytest.FixtureRequest, db: Database) -> StateStore:
     """A store of each kind."""
-    return StatesInMemory() if request.param == "memory" else ConversationStates(db)
+    return ConversationStates.private() if request.param == "memory" else ConversationStates(db)
 
 
 def test_states_are_found_again(store: StateStore) -> None:
@@ -46,3 +47,14 @@ def test_it_lasts_and_is_bounded(db: Database, monkeypatch: pytest.MonkeyPatch) 
     assert again.get("a", [str(number) for number in range(2_000)]) == b"{}"
     assert again.forget(days=1) == 0
     assert again.forget(days=-1) == 3
+
+
+def test_memory_is_bounded() -> None:
+    """However many conversations there are, what they take up in memory stays within the limit; the oldest go first."""
+    store = ConversationStates.private(size=100_000)
+    for number in range(500):
+        store.put(str(number), StoredState("k", b"x" * 1_000))
+        assert isinstance(store.db, PrivateDatabase)
+        assert store.db.held <= 100_000
+    assert store.last("499") is not None
+    assert store.get("0", ["k"]) is None

@@ -8,26 +8,24 @@ from pathlib import Path
 import pytest
 
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import spendings
+from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.errors import DatabaseError
 from innkeeper.library.log.spendings import Spendings
 from innkeeper.prompt.determinism import Clock
 from innkeeper.service.errors import SpendLimitError
 from innkeeper.service.guard.grants import OPEN, Grant
-from innkeeper.service.guard.spending import DAY, Account, DatabaseLedger, Ledger, MemoryLedger, account_of, afford
+from innkeeper.service.guard.spending import DAY, Account, Ledger, account_of, afford
 
 TWO = Grant(spend=2)
 MINE = Account("", "a", 2.0)
 
 
 class Time:
-    """A clock that is set, for both kinds of ledgers."""
+    """A clock that is set."""
 
     def __init__(self) -> None:
         self.passed = 0.0
-
-    def __call__(self) -> float:
-        """Seconds."""
-        return self.passed
 
     def now(self) -> Clock:
         """The moment."""
@@ -55,8 +53,8 @@ def rows(tmp_path: Path, time: Time) -> Callable[[], Spendings]:
 def ledger(request: pytest.FixtureRequest, time: Time) -> Ledger:
     """A ledger of each kind."""
     if request.param == "memory":
-        return MemoryLedger(time)
-    return DatabaseLedger(request.getfixturevalue("rows"))
+        return Ledger(lambda: Spendings(PrivateDatabase(spendings, outside=time)))
+    return Ledger(request.getfixturevalue("rows"))
 
 
 async def wait(ledger: Ledger, caller: str = "a", grant: Grant = TWO) -> int:
@@ -111,9 +109,8 @@ def test_a_clock_that_goes_back(ledger: Ledger, time: Time) -> None:
         time.passed = DAY
         ledger.charge(MINE, 1)
         await asyncio.sleep(0)
-        if isinstance(ledger, DatabaseLedger):
-            await ledger.close()
-            time.passed = 0
+        await ledger.close()
+        time.passed = 0
         assert await ledger.spent(MINE) == pytest.approx(1)
         await ledger.close()
 
@@ -142,13 +139,13 @@ def test_two_services_share_a_ledger(rows: Callable[[], Spendings]) -> None:
     """What one has written the other reads; a service that is started again goes on where the last one was."""
 
     async def test() -> None:
-        one, other = DatabaseLedger(rows), DatabaseLedger(rows)
+        one, other = Ledger(rows), Ledger(rows)
         one.charge(MINE, 1.5)
         await one.close()
         other.charge(MINE, 0.5)
         assert await wait(other)
         await other.close()
-        again = DatabaseLedger(rows)
+        again = Ledger(rows)
         assert await again.spent(MINE) == pytest.approx(2)
         await again.close()
 
@@ -159,12 +156,12 @@ def test_all_at_once(rows: Callable[[], Spendings]) -> None:
     """Nothing of what many requests of two services cost is lost."""
 
     async def test() -> None:
-        ledgers = [DatabaseLedger(rows), DatabaseLedger(rows)]
+        ledgers = [Ledger(rows), Ledger(rows)]
         for at in range(40):
             ledgers[at % 2].charge(MINE, 0.25)
         for ledger in ledgers:
             await ledger.close()
-        last = DatabaseLedger(rows)
+        last = Ledger(rows)
         assert await last.spent(MINE) == pytest.approx(10)
         await last.close()
 
@@ -178,7 +175,7 @@ def test_a_database_that_fails(rows: Callable[[], Spendings], monkeypatch: pytes
         raise DatabaseError("locked")
 
     async def test() -> None:
-        ledger = DatabaseLedger(rows)
+        ledger = Ledger(rows)
         with monkeypatch.context() as patch:
             patch.setattr(Spendings, "add", broken)
             ledger.charge(MINE, 1.5)
@@ -186,7 +183,7 @@ def test_a_database_that_fails(rows: Callable[[], Spendings], monkeypatch: pytes
         assert await ledger.spent(MINE) == pytest.approx(1.5)
         ledger.charge(MINE, 0.5)
         await ledger.close()
-        assert await DatabaseLedger(rows).spent(MINE) == pytest.approx(2)
+        assert await Ledger(rows).spent(MINE) == pytest.approx(2)
         with monkeypatch.context() as patch:
             patch.setattr(Spendings, "spent", broken)
             with pytest.raises(DatabaseError):

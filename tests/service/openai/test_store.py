@@ -11,11 +11,10 @@ from innkeeper.library.log.stored_responses import StoredResponses
 from innkeeper.prompt import Message
 from innkeeper.prompt.message import Attachment
 from innkeeper.service.openai.store import (
-    DatabaseResponses,
-    MemoryResponses,
     ResponseMissingError,
     ResponseStore,
     StoredResponse,
+    responses_in_memory,
 )
 
 
@@ -33,12 +32,11 @@ def stored(text: str = "x") -> StoredResponse:
 @pytest.fixture(params=["memory", "database"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ResponseStore]:
     """Either store."""
-    kept = MemoryResponses()
     if request.param == "memory":
-        yield kept
+        yield responses_in_memory()
         return
     with Database.open(tmp_path / "library.db") as db:
-        yield DatabaseResponses(StoredResponses(db))
+        yield ResponseStore(lambda: StoredResponses(db))
 
 
 def test_owners(store: ResponseStore) -> None:
@@ -58,9 +56,11 @@ def test_owners(store: ResponseStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("store", "size"), [(MemoryResponses(most=2), 1), (MemoryResponses(volume=900), 300)], ids=["number", "bytes"]
+    ("store", "size"),
+    [(responses_in_memory(most=2), 1), (responses_in_memory(volume=90_000), 30_000)],
+    ids=["number", "bytes"],
 )
-def test_the_oldest_go_first(store: MemoryResponses, size: int) -> None:
+def test_the_oldest_go_first(store: ResponseStore, size: int) -> None:
     """Beyond the number or the bytes that memory keeps, what came first goes."""
 
     async def run() -> None:

@@ -17,6 +17,7 @@ from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Routes
+from innkeeper.library.log.conversation_states import ConversationStates
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError
 from innkeeper.service import Gateway, Settings
 from innkeeper.service.errors import ScopeError, SpendLimitError
@@ -60,7 +61,8 @@ class Inn:
         known = Routes.read(("fast=http://127.0.0.1:9:own-model",))
         self.routes = RouteModels(known, transport=httpx.MockTransport(self._provide))
         pool: Any = self.workers
-        self.models = ProfileModels(Profiles([folder]), self.routes, pool)
+        states = ConversationStates.private()
+        self.models = ProfileModels(Profiles([folder]), self.routes, pool, states=states)
 
     def _provide(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)

@@ -111,7 +111,7 @@ def make_engine(target: DatabaseTarget, *, timeout: float, read_only: ReadOnly, 
 
     engine = _sqlite(target, timeout, read_only, create) if target.path else _postgresql(target, timeout, read_only)
     if target.path:
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "begin", begin)
     return engine
 
 
@@ -144,7 +144,7 @@ def _check_file(file: SqliteFile, connection: Any, _record: Any, _proxy: Any) ->
         raise exc.DisconnectionError("the file is not the one that was opened")
 
 
-def _begin(connection: Connection) -> None:
+def begin(connection: Connection) -> None:
     """Take the lock for writing at once, so that no transaction fails halfway because another was faster."""
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -42,8 +42,11 @@ _ADVISORY: Final = 0x696E6E6B
 class Database:
     """An open library. Threads may use it at the same time; forked processes open their own.
 
-    Make one with `Database.open`. ``place`` is how errors call it, ``dialect`` ``sqlite`` or ``postgresql``.
+    Make one with `Database.open`. ``place`` is how errors call it, ``dialect`` ``sqlite`` or ``postgresql``; one that is not
+    ``in_memory`` may have to be waited for.
     """
+
+    in_memory: ClassVar[bool] = False
 
     def __init__(
         self, target: DatabaseTarget, engine: Engine, *, outside: Outside, timeout: float, read_only: bool

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, Self
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 
-from innkeeper.conversation.state import StoredState
+from innkeeper.conversation.state import MAX_STATES, StoredState
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import conversation_states as states
+from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.db.rows import upsert
 
 MAX_STATES_KEPT: Final = 64
@@ -28,20 +29,32 @@ _AT_ONCE: Final = 500
 _EACH: Final = 256
 
 
+_HERE: Final = states.c.scope == bindparam("of")
+_KNOWN: Final = select(states.c.chat, states.c.state).where(_HERE, states.c.chat.in_(bindparam("keys", expanding=True)))
+_NEWEST: Final = select(func.coalesce(func.max(states.c.number), 0)).where(_HERE)
+_OLD: Final = delete(states).where(_HERE, states.c.number <= bindparam("old"))
+"""Statements of every turn, made once: making them takes longer than SQLite's work in memory."""
+
+
 class ConversationStates:
     """The states of one database. Every method is one transaction and may wait for others."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        self.in_memory = db.in_memory
         self._puts = 0
+
+    @classmethod
+    def private(cls, size: int = MAX_STATES) -> Self:
+        """States of this process alone, in memory: those that nobody goes on with are forgotten first."""
+        return cls(PrivateDatabase(states, size=size, age=states.c.updated_at))
 
     def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
         """The state of the first of these keys that has one."""
         with self.db.reading() as connection:
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
-                query = select(states.c.chat, states.c.state).where(states.c.scope == scope, states.c.chat.in_(some))
-                found = {row.chat: row.state for row in connection.execute(query)}
+                found = {row.chat: row.state for row in connection.execute(_KNOWN, {"of": scope, "keys": some})}
                 key = next((key for key in some if key in found), None)
                 if key is not None:
                     return str(found[key]).encode()
@@ -58,8 +71,7 @@ class ConversationStates:
     def put(self, scope: str, stored: StoredState) -> None:
         """Keep a state; of its conversation, those that are too many are forgotten, and now and then old conversations."""
         with self.db.transaction() as connection:
-            newest = select(func.coalesce(func.max(states.c.number), 0)).where(states.c.scope == scope)
-            number = connection.execute(newest).scalar_one() + 1
+            number = connection.execute(_NEWEST, {"of": scope}).scalar_one() + 1
             values = {
                 "state": stored.state.decode(),
                 "state_before": stored.before.decode(),
@@ -67,8 +79,7 @@ class ConversationStates:
                 "updated_at": self.db.now(),
             }
             upsert(connection, states, {"scope": scope, "chat": stored.key, **values})
-            old = number - MAX_STATES_KEPT
-            connection.execute(delete(states).where(states.c.scope == scope, states.c.number <= old))
+            connection.execute(_OLD, {"of": scope, "old": number - MAX_STATES_KEPT})
         self._puts += 1
         if self._puts % _EACH == 1:
             self.forget()

@@ -29,7 +29,7 @@ from innkeeper.service.errors import (
 from innkeeper.service.guard.auth_throttle import AuthThrottle
 from innkeeper.service.guard.prices import RoutePrice, cost_of
 from innkeeper.service.guard.quotas import Quotas
-from innkeeper.service.guard.spending import Ledger, MemoryLedger, account_of, afford
+from innkeeper.service.guard.spending import Ledger, account_of, afford, spendings_in_memory
 from innkeeper.service.guard.surfaces import ANSWERING
 from innkeeper.service.record import CallRecord, Observer
 from innkeeper.service.settings import Keys
@@ -66,7 +66,7 @@ class Gate:
         self.answers: Counter[str] = Counter()
         self.volume: Counter[str] = Counter()
         self.quotas = Quotas()
-        self.ledger: Ledger = MemoryLedger() if ledger is None else ledger
+        self.ledger = Ledger(spendings_in_memory) if ledger is None else ledger
         self.lag = Lag()
         self.observers: tuple[Observer, ...] = ()
 

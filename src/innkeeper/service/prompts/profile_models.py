@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.conversation.reply import ReplyRules
-from innkeeper.conversation.state import ClientConversation, StatesInMemory, StateStore, conversation_scope
+from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope
 from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.raw import refuse_raw
@@ -68,12 +68,12 @@ class ProfileModels:
         routes: RouteModels,
         pool: Pool,
         *,
-        states: StateStore | None = None,
+        states: StateStore,
         plans: PlanStore | None = None,
         stored: StoredFolders | None = None,
     ) -> None:
         self._profiles, self._routes, self._known, self._pool = profiles, routes, routes.routes, pool
-        self._states: StateStore = StatesInMemory() if states is None else states
+        self._states: StateStore = states
         self.plans = PlanStore() if plans is None else plans
         self._stored = stored
         self._cards: dict[str, tuple[Profile, ModelCard]] = {}
@@ -171,7 +171,7 @@ class ProfileModels:
 
     async def _kept(self, ask: Callable[[], Any]) -> Any:
         """What a store says; one in a database is asked beside the event loop."""
-        return ask() if isinstance(self._states, StatesInMemory) else await asyncio.to_thread(ask)
+        return ask() if self._states.in_memory else await asyncio.to_thread(ask)
 
 
 _DONE: Final = 200

@@ -9,9 +9,10 @@ import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
-from innkeeper.conversation.state import StatesInMemory, StateStore
+from innkeeper.conversation.state import StateStore
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
+from innkeeper.lazy import require
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.service.answers import ticket_of
 from innkeeper.service.error_facts import refusal
@@ -124,12 +125,10 @@ _PLAN: Final = operation(
 
 def _states(settings: Settings) -> StateStore:
     """Where conversations are kept between turns. Raises `DatabaseError`, and `UnavailableError` without the library's extra."""
-    if settings.states == "memory":
-        return StatesInMemory()
-    from innkeeper.lazy import require
-
     require("sqlalchemy")
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.conversation_states import ConversationStates
 
+    if settings.states == "memory":
+        return ConversationStates.private()
     return ConversationStates(Database.open(settings.database))
