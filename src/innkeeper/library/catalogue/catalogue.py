@@ -133,7 +133,11 @@ class Catalogue:
         ``tables`` are rows by table (``negatives``, ``models``, ``providers``), ``facts`` the other fields. A negative prompt of
         no known tier is left out: it is never taken for a general one.
         """
-        held = {_row_order(row): row for row in labelled if _allowed(row.version, ceiling)}
+        held = {
+            (row.label, row.version.name, row.version.version): row
+            for row in labelled
+            if _allowed(row.version, ceiling)
+        }
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
         kept = tuple(held[place] for place in sorted(held))
         parts = tuple(others[place] for place in sorted(others))
@@ -149,7 +153,7 @@ class Catalogue:
             **facts,
             _buckets=_bucketed(kept),
             _versions={version.ref: version for version in (*parts, *(row.version for row in kept))},
-            _families=_families_of(rows.get("models", ())),
+            _families={model.model_key: model.model_family for model in rows.get("models", ()) if model.model_family},
         )
 
     def candidates(self, label: str, use_case: str, tier: Tier) -> Mapping[str | None, Bucket]:
@@ -178,10 +182,6 @@ def _allowed(version: TemplateVersion, ceiling: Tier) -> bool:
     return version.key.content_mode.rank <= ceiling.rank
 
 
-def _row_order(row: Labelled) -> tuple[str, str, int]:
-    return (row.label, row.version.name, row.version.version)
-
-
 def _bucketed(rows: Iterable[Labelled]) -> dict[_BucketKey, dict[str | None, Bucket]]:
     by_key: dict[_BucketKey, dict[str | None, list[TemplateVersion]]] = {}
     for row in rows:
@@ -192,7 +192,3 @@ def _bucketed(rows: Iterable[Labelled]) -> dict[_BucketKey, dict[str | None, Buc
     return {
         key: {target: Bucket.of(versions) for target, versions in targets.items()} for key, targets in by_key.items()
     }
-
-
-def _families_of(models: Iterable[CatalogueModel]) -> dict[str, str]:
-    return {model.model_key: model.model_family for model in models if model.model_family}

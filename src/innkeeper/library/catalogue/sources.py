@@ -96,11 +96,6 @@ _EMPTY: Final = "database_empty"
 _STALE: Final = "stale"
 
 
-def _failed(error: InnkeeperError) -> str:
-    """A word for programs: ``database_unreachable``."""
-    return f"database_{error.kind.removeprefix('database_')}"
-
-
 def _replaced(catalogue: Catalogue, **facts: Any) -> Catalogue:
     return dataclasses.replace(catalogue, **facts)
 
@@ -162,7 +157,7 @@ class Sources:
         if memory is not None:
             self._revalidate()
             return memory
-        if self._database is not None and self._may_try():
+        if self._database is not None and (self._failures == 0 or self._clock() >= self._due):
             try:
                 found = self._database.point(request)
             except InnkeeperError:
@@ -207,7 +202,7 @@ class Sources:
         try:
             fresh, failed = self._fetch(whole=whole), False
         except InnkeeperError as error:
-            fresh, failed = self._stand_in(_failed(error)), True
+            fresh, failed = self._stand_in(f"database_{error.kind.removeprefix('database_')}"), True
         self._settle(fresh, failed=failed)
         with self._lock:
             if self._invalidated != before and not failed:  # what was published meanwhile may be missing
@@ -231,9 +226,6 @@ class Sources:
         finally:
             with self._lock:
                 self._fetching = False
-
-    def _may_try(self) -> bool:
-        return self._failures == 0 or self._clock() >= self._due
 
     def _fetch(self, *, whole: bool) -> Catalogue:
         """The catalogue of the database, or what stands in for an empty one. Raises what the database raises."""

@@ -32,7 +32,6 @@ from innkeeper.prompt.data import parse_json, to_json
 from innkeeper.prompt.errors import FormatError, InputError, Where
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
 
@@ -69,14 +68,17 @@ def back_up(
         raise AlreadyExistsError(f"{target} exists already", hint="say force to overwrite it")
     with translated(str(target)), draft_beside(target) as draft:
         if db.dialect == "sqlite":
-            _copy(_path_of(db), draft)
-            _settle(draft)
+            _copy(db.target.path or Path(), draft)
+            with closing(_open(draft, "rw")) as copy:
+                copy.execute("PRAGMA journal_mode = DELETE")  # everything is in the one file then
+            _check_file(draft)
             Path(f"{target}{SUFFIX}").write_text(f"{_digest(draft)}  {target.name}\n", encoding="utf-8")
         else:
             with draft.open("wb") as file:
                 write_dump(db, file, progress)
             check_dump(draft)
-        _to_disk(draft)
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
         draft.replace(target)
     return verify(target)
 
@@ -164,10 +166,6 @@ def _holds_something(url: str | Path) -> bool:
         return False
 
 
-def _path_of(db: Database) -> Path:
-    return db.target.path or Path()
-
-
 def _copy(source: Path, target: Path) -> None:
     """SQLite's own copy of a database that others may be writing to: of one moment, whole or not at all."""
     make_private(target)
@@ -177,13 +175,6 @@ def _copy(source: Path, target: Path) -> None:
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30.0)
-
-
-def _settle(path: Path) -> None:
-    """Bring everything into the one file, and check that it is whole."""
-    with closing(_open(path, "rw")) as copy:
-        copy.execute("PRAGMA journal_mode = DELETE")
-    _check_file(path)
 
 
 def _check_file(path: Path) -> None:
@@ -210,11 +201,6 @@ def _digest(path: Path) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _replace(draft: Path, target: Path) -> None:
@@ -409,10 +395,7 @@ def _count_on(connection: Connection, path: Path, before: int) -> None:
         raise damaged(path, "the backup holds no revision")
     connection.execute(revisions.update().values(revision=max(before, now) + 1))
     if connection.dialect.name == "postgresql":
-        for table in _counted(metadata.sorted_tables):
+        counted = (table for table in metadata.sorted_tables if "id" in table.c and table.c.id.autoincrement is True)
+        for table in counted:
             highest = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
             connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {highest}, false)")
-
-
-def _counted(tables: Iterable[Table]) -> Iterator[Table]:
-    return (table for table in tables if "id" in table.c and table.c.id.autoincrement is True)

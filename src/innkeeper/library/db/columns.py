@@ -5,7 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, String, Text, TypeDecorator, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Integer,
+    String,
+    Text,
+    TypeDecorator,
+    false,
+    text,
+    true,
+)
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.ext.compiler import compiles
@@ -122,7 +134,7 @@ def created(name: str = "created_at", *, index: bool = False) -> Column[Any]:
 
 def active(*, default: bool) -> Column[Any]:
     """Whether the row counts."""
-    return Column("is_active", Boolean, nullable=False, default=default, server_default=_truth(default))
+    return Column("is_active", Boolean, nullable=False, default=default, server_default=true() if default else false())
 
 
 def tier(name: str, *, default: str | None = "sfw") -> tuple[Any, ...]:
@@ -135,12 +147,6 @@ def one_of(name: str, *allowed: str) -> CheckConstraint:
     """The constraint that a column holds one of these words."""
     listed = ", ".join(f"'{word}'" for word in allowed)
     return CheckConstraint(f"{name} IN ({listed})", name=f"{name}_known")
-
-
-def _truth(value: bool) -> Any:  # noqa: FBT001 - a truth value is what it is about
-    from sqlalchemy import false, true
-
-    return true() if value else false()
 
 
 def text_column(name: str, default: str | None = None, **options: Any) -> Column[Any]:

@@ -63,7 +63,8 @@ class CharacterStore(RowStore[CharacterRow]):
         Without an owner any. Raises `NotFoundError` for all others, too.
         """
         row = self._looked_up(key)
-        if row is None or not (owner is None or owner.is_of(row) or _is_open_to(row, owner)):
+        public = row is not None and row.is_public and row.moderation_status == "approved"
+        if row is None or not (owner is None or owner.is_of(row) or (public and row.tenant == owner.tenant)):
             raise NotFoundError(f"there is no character {key!r:.80}", where=Where(asset="characters"))
         return row
 
@@ -77,10 +78,6 @@ class CharacterStore(RowStore[CharacterRow]):
     def _looked_up(self, key: str) -> CharacterRow | None:
         with self.db.reading() as connection:
             return self._find(connection, key) if is_storable(key) else None
-
-
-def _is_open_to(row: CharacterRow, owner: Owner) -> bool:
-    return row.is_public and row.moderation_status == "approved" and row.tenant == owner.tenant
 
 
 def card_texts(row: CharacterRow, without: Collection[str]) -> dict[str, str]:
@@ -194,7 +191,7 @@ class ConversationStore:
             if sent is not None:
                 return sent
             connection.execute(insert(messages), row)
-            self._count(connection, conversation_id, seq)
+            connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(last_seq=seq))
             query = select(messages).where(messages.c.id == row["id"])
             return typed_rows(connection.execute(query), MessageRow)[0]
 
@@ -277,9 +274,6 @@ class ConversationStore:
         if last is None:
             raise _unknown(conversation_id)
         return last + 1
-
-    def _count(self, connection: Connection, conversation_id: str, seq: int) -> None:
-        connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(last_seq=seq))
 
     def _sent(self, connection: Connection, row: Mapping[str, Any]) -> MessageRow | None:
         """The message that this one repeats. Raises `ConflictError` where it says something else."""

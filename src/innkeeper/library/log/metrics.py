@@ -127,7 +127,10 @@ class Metrics:
         """Everything, JSON-ready and in a fixed order."""
         with self._lock:
             return {
-                "counters": {name: _rows(series, _plain) for name, series in sorted(self._counters.items())},
+                "counters": {
+                    name: _rows(series, lambda count: {"value": count})
+                    for name, series in sorted(self._counters.items())
+                },
                 "histograms": {name: _rows(series, _figures) for name, series in sorted(self._histograms.items())},
                 "gauges": dict(sorted(self._gauges.items())),
             }
@@ -140,10 +143,6 @@ def _series_labels(series: Mapping[Labels, object], labels: Mapping[str, object]
 
 def _rows(series: Mapping[Labels, Any], shown: Any) -> list[dict[str, Any]]:
     return [{"labels": dict(key), **shown(series[key])} for key in sorted(series)]
-
-
-def _plain(count: int) -> dict[str, Any]:
-    return {"value": count}
 
 
 def _figures(histogram: Histogram) -> dict[str, Any]:

@@ -152,7 +152,8 @@ def join_negatives(
     if spec is None:
         return NegativePrompt(skipped="no_negative_input")
     used, rows_tier = _chosen(list(rows), family, Tier.of(tier), mode)
-    wanted = [*_fragments(used), *_split(user_text, "", 0)]
+    fragments = (part for row in used for part in _split(row.negative_prompt, row.id, row.priority))
+    wanted = [*fragments, *_split(user_text, "", 0)]
     if not wanted:
         return NegativePrompt(skipped="no_rows", tier=rows_tier)
     sizes = measure or spec.measure()
@@ -181,11 +182,6 @@ def _chosen(
         if found:
             return sorted(found, key=lambda row: (row.priority, row.id)), wanted
     return [], None
-
-
-def _fragments(rows: Iterable[CatalogueNegative]) -> Iterator[NegativeFragment]:
-    for row in rows:
-        yield from _split(row.negative_prompt, row.id, row.priority)
 
 
 def _split(text: str, row: str, priority: int) -> Iterator[NegativeFragment]:

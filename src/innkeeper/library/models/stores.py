@@ -116,7 +116,8 @@ class RowStore(Generic[R]):
             return typed_rows(connection.execute(ordered), self.row)
 
     def _add(self, connection: Connection, values: Mapping[str, Any], who: str) -> R:
-        row = {**self._fresh_id(values), **self._stamp(new=True), **values}
+        fresh = {"id": self.db.fresh_id()} if "id" in self.table.c and "id" not in values else {}
+        row = {**fresh, **self._stamp(new=True), **values}
         try:
             connection.execute(insert(self.table), self._checked(row))
         except Exception as error:
@@ -144,9 +145,6 @@ class RowStore(Generic[R]):
             message = f"{self.table.name} has a row like {row[self.key]!r} already"
             return AlreadyExistsError(message, where=Where(asset=self.table.name))
         return found
-
-    def _fresh_id(self, values: Mapping[str, Any]) -> dict[str, str]:
-        return {"id": self.db.fresh_id()} if "id" in self.table.c and "id" not in values else {}
 
     def _stamp(self, *, new: bool = False) -> dict[str, str]:
         now = self.db.now()
@@ -255,7 +253,8 @@ class ModelStore(RowStore[CatalogueModel]):
         query = by_priority(select(api_models).where(api_models.c.is_active), api_models)
         with self.db.reading() as connection:
             rows = typed_rows(connection.execute(query), CatalogueModel)
-            first = self._default(connection, task)
+            default = select(api_model_defaults.c.model_id).where(api_model_defaults.c.task == task)
+            first = connection.execute(default).scalar()
         fit = (row for row in rows if task in row.tasks and modality in {None, row.modality})
         return tuple(sorted(fit, key=lambda row: row.id != first))
 
@@ -285,11 +284,6 @@ class ModelStore(RowStore[CatalogueModel]):
         query = select(api_model_defaults.c.task, api_models.c.model_key).select_from(joined)
         with self.db.reading() as connection:
             return dict(sorted((row.task, row.model_key) for row in connection.execute(query)))
-
-    def _default(self, connection: Any, task: str) -> str | None:
-        query = select(api_model_defaults.c.model_id).where(api_model_defaults.c.task == task)
-        found: str | None = connection.execute(query).scalar()
-        return found
 
 
 class RoutePolicyStore(RowStore[RoutePolicyRow]):

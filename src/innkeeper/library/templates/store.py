@@ -222,7 +222,16 @@ class TemplateStore:
         with self.db.reading() as connection:
             rows = connection.execute(query.order_by(templates.c.name).limit(limit)).mappings().all()
             labels = self._labels_of(connection, None if limit is None else [row["template_id"] for row in rows])
-            entries = [_entry(row, labels.get(row["template_id"], {})) for row in rows]
+            entries = [
+                TemplateEntry(
+                    name=row["name"],
+                    description=row["description"],
+                    latest_version=row["latest_version"],
+                    labels=labels.get(row["template_id"], {}),
+                    shown=version_of(row),
+                )
+                for row in rows
+            ]
         return tuple(sorted(entries, key=lambda one: one.name) if limit is None else entries)
 
     def names(self) -> tuple[str, ...]:
@@ -318,7 +327,11 @@ class TemplateStore:
             while missing:
                 names = sorted({name for name, _ in missing})
                 batches = (names[start : start + _BATCH] for start in range(0, len(names), _BATCH))
-                rows = [row for few in batches for row in connection.execute(_named(few)).mappings()]
+                rows = [
+                    row
+                    for few in batches
+                    for row in connection.execute(select_versions().where(templates.c.name.in_(few))).mappings()
+                ]
                 fresh = [version for version in map(version_of, rows) if version.ref in missing]
                 versions |= {version.ref: version for version in fresh}
                 missing = {ref for version in fresh for ref in pins(version)} - versions.keys()
@@ -469,14 +482,6 @@ def _conditions(where: dict[str, str | None]) -> list[Any]:
         texts = (templates.c.name, templates.c.description, template_versions.c.system_prompt)
         conditions.append(or_(*(text.icontains(search, autoescape=True) for text in texts)))
     return conditions
-
-
-def _named(names: list[str]) -> Any:
-    return select_versions().where(templates.c.name.in_(names))
-
-
-def _entry(row: Mapping[Any, Any], labels: dict[str, int]) -> TemplateEntry:
-    return TemplateEntry(row["name"], row["description"], row["latest_version"], labels, version_of(row))
 
 
 def _labelled_of(row: Mapping[Any, Any]) -> Labelled:

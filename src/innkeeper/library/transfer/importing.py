@@ -123,7 +123,8 @@ class _Import:
         self.now = db.now()
         self.done = Imported()
         self.known = _known_templates(connection)
-        self.held = _held_labels(connection)
+        labels = connection.execute(select(template_labels)).mappings()
+        self.held = {(row["template_id"], row["label"]): dict(row) for row in labels}
 
     def run(self) -> None:
         """Everything, in an order in which what is referred to comes first."""
@@ -153,7 +154,8 @@ class _Import:
                     raise TransferError(f"the template {template.name!r} stands here twice")
                 seen.add(template.name)
             made = self._versions(template, path)
-            new = [version for version in made.values() if self._is_new(version)]
+            known = self.known.get(template.name)
+            new = [version for version in made.values() if known is None or version.version not in known.hashes]
             versions += [version_values(version) for version in new]
             fresh += self._template_row(template, new, path)
             moves += self._moves(template, made, path)
@@ -212,10 +214,6 @@ class _Import:
             template_versions.c.version == version.version
         )
         return version_of(self.connection.execute(select_versions().where(here)).mappings().one()).content_sha256
-
-    def _is_new(self, version: TemplateVersion) -> bool:
-        known = self.known.get(version.name)
-        return known is None or version.version not in known.hashes
 
     def _template_row(
         self, template: TransferredTemplate, new: list[TemplateVersion], path: Path
@@ -397,11 +395,6 @@ def _known_templates(connection: Connection) -> dict[str, _StoredTemplate]:
     for row in connection.execute(select(version.template_id, version.version, version.content_sha256)):
         known[row.template_id][1].hashes[row.version] = row.content_sha256
     return dict(known.values())
-
-
-def _held_labels(connection: Connection) -> dict[tuple[str, str], Mapping[str, Any]]:
-    rows = connection.execute(select(template_labels)).mappings()
-    return {(row["template_id"], row["label"]): dict(row) for row in rows}
 
 
 def _key(move: tuple[TemplateVersion, str, Path]) -> tuple[str, str]:
