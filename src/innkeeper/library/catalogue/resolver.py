@@ -10,7 +10,6 @@ is none), then the names of enhancer and job type. Keys are unique under a label
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
@@ -236,13 +235,8 @@ def _step(
     return ResolutionStep(under, tried, outcome, f"{level.value}: {reason}")
 
 
-def _lower(tier: Tier) -> Iterator[Tier]:
-    """The tiers below one, highest first."""
-    return (below for below in reversed(Tier) if below.rank < tier.rank)
-
-
 def _search_lower(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> _Hit | None:
-    tiers = list(_lower(asked.request.content_mode))
+    tiers = [below for below in reversed(Tier) if below.rank < asked.request.content_mode.rank]
     if not tiers or not asked.request.lower_tier:
         reason = "a lower tier was not wanted" if tiers else "there is no lower tier"
         trace.append(ResolutionStep(MatchLevel.LOWER_TIER, None, LevelOutcome.SKIPPED, reason))

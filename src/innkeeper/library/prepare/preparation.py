@@ -251,7 +251,12 @@ class Preparation:
                 limit = chat_budget(reader.window, _answer_tokens(template))
             unknown = template is not None and bool(request.history) and reader.window is None
             plan = self._plan(reader, template, rendered, fitted)
-            negative = self._negative(target, tier.effective) if target.visual else None
+            mode, text = request.generation_mode, request.negative
+            negative = (
+                self.library.negatives("", tier.effective, mode, facts=target, user_text=text)
+                if target.visual
+                else None
+            )
         return PreparedPrompt(
             request=request,
             request_id=self.request_id,
@@ -333,10 +338,6 @@ class Preparation:
             return report.final_tokens if report.sent_tokens is None else report.sent_tokens
         costing = Costing(counter=self.library.counter, model=plan.model, framing=framing_of(plan.dialect))
         return costing.total(plan.enabled_blocks)
-
-    def _negative(self, target: ModelFacts, tier: Tier) -> NegativePrompt:
-        request = self.request
-        return self.library.negatives("", tier, request.generation_mode, facts=target, user_text=request.negative)
 
 
 def _is_optional(template: TemplateVersion, part: PromptPart) -> bool:

@@ -128,16 +128,15 @@ def texts_of(request: PrepareRequest) -> dict[str, str]:
     found = {
         TextKind.USER_TEXT.value: request.text,
         f"{TextKind.USER_TEXT}:negative": request.negative,
-        TextKind.HISTORY.value: "\n".join(_message_text(message) for message in request.history),
+        TextKind.HISTORY.value: "\n".join(
+            message.content if message.name is None else f"{message.name}: {message.content}"
+            for message in request.history
+        ),
         f"{TextKind.USER_TEXT}:segments": "\n".join(segment.text for segment in request.segments),
         **{f"{TextKind.USER_TEXT}:{name}": text for name, text in request.overlays.items()},
         **part_texts(request.parts),
     }
     return {name: text for name, text in (*found.items(), *_value_texts(request.values)) if text}
-
-
-def _message_text(message: Message) -> str:
-    return message.content if message.name is None else f"{message.name}: {message.content}"
 
 
 def _value_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -271,9 +271,6 @@ def _cut_rest(work: _Shrinking) -> None:
     for number, (index, least) in enumerate(shorter[:count], start=1):
         kept = work.fitting(index) if number == count else ""
         enough = kept and work.measure.count(kept) >= work.segments[index].min
-        _cut(work, index, kept if enough else least)
-
-
-def _cut(work: _Shrinking, index: int, kept: str) -> None:
-    if len(kept) < len(work.texts[index]):
-        work.take(index, kept, "cut")
+        chosen = kept if enough else least
+        if len(chosen) < len(work.texts[index]):
+            work.take(index, chosen, "cut")

@@ -191,7 +191,7 @@ class TemplateStore:
         with self.db.reading() as connection:
             if label is not None and label != LATEST:
                 return self._labelled(connection, name, label)
-            number = templates.c.latest_version if version is None else _number(version)
+            number = templates.c.latest_version if version is None else version if 0 < version < _TOO_HIGH else 0
             query = select_versions().where(templates.c.name == name, template_versions.c.version == number)
             row = connection.execute(query).mappings().first()
             if row is None:
@@ -270,7 +270,10 @@ class TemplateStore:
         with self.db.reading() as connection:
             here = self._id(connection, name)
             query = select(label_events).where(label_events.c.template_id == here).order_by(label_events.c.id)
-            return tuple(_event_of(name, row) for row in connection.execute(query))
+            return tuple(
+                LabelEvent(name, row.label, row.from_version, row.to_version, row.who, row.why, row.created_at)
+                for row in connection.execute(query)
+            )
 
     def labels(self, name: str) -> dict[str, int]:
         """The labels of a template and the versions that hold them. Raises `NotFoundError`."""
@@ -290,7 +293,9 @@ class TemplateStore:
 
         A version counts as known by its content's hash, too, since a restored backup may hold another under the same number.
         """
-        known_versions = {_head(row.version): row.version for row in known}
+        known_versions = {
+            (one.name, one.template_id, one.version, one.content_sha256): one for one in (row.version for row in known)
+        }
         rows: list[Labelled] = []
         missing: list[tuple[str, str]] = []
         with self.db.reading() as connection:
@@ -400,10 +405,6 @@ _HEADS: Final = text(
 """What tells a labelled version from another."""
 
 
-def _head(version: TemplateVersion) -> tuple[str, str, int, str]:
-    return version.name, version.template_id, version.version, version.content_sha256
-
-
 ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_type", "content_mode", "partial_name")
 """What is unique among the rows that hold labels."""
 
@@ -428,10 +429,6 @@ def check_label(label: str) -> None:
 def pins(version: TemplateVersion) -> tuple[PartRef, ...]:
     """What a version includes and extends."""
     return (*version.partials, *(() if version.extends is None else (version.extends,)))
-
-
-def _number(version: int) -> int:
-    return version if 0 < version < _TOO_HIGH else 0
 
 
 _TOO_HIGH: Final = 2**31
@@ -486,7 +483,3 @@ def _conditions(where: dict[str, str | None]) -> list[Any]:
 
 def _labelled_of(row: Mapping[Any, Any]) -> Labelled:
     return Labelled(row["label"], version_of(row))
-
-
-def _event_of(name: str, row: Any) -> LabelEvent:
-    return LabelEvent(name, row.label, row.from_version, row.to_version, row.who, row.why, row.created_at)

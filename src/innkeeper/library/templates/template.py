@@ -249,7 +249,9 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
         match = _PLACE.fullmatch(str(error))
         message, path = (match[1], match[2]) if match else (str(error), None)
         raise FormatError(f"not a template: {message}", where=Where(asset, path)) from error
-    return msgspec.structs.replace(version, key=_plain_key(version.key))
+    key = version.key
+    plain = TemplateKey.of(key.use_case, key.content_mode, key.target_model, key.enhancer_model, key.job_type)
+    return msgspec.structs.replace(version, key=plain)
 
 
 def _hook(_kind: type, value: Any) -> Any:
@@ -257,10 +259,6 @@ def _hook(_kind: type, value: Any) -> Any:
         msg = f"Expected `object`, got `{type(value).__name__}`"
         raise TypeError(msg)  # msgspec adds the path
     return freeze(dict(value))
-
-
-def _plain_key(key: TemplateKey) -> TemplateKey:
-    return TemplateKey.of(key.use_case, key.content_mode, key.target_model, key.enhancer_model, key.job_type)
 
 
 def write_version(version: TemplateVersion) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def fill(
         if total > MAX_VALUES_CHARS:
             _too_long("the values together", "MAX_VALUES_CHARS", MAX_VALUES_CHARS, total)
         short, report = _report(var, text, given, counter, model)
-        if _is_present(value, text):
+        if value is not False and text and not text.isspace():  # a section for it is shown
             present.add(var.name)
         texts[var.name] = shown = fenced(var.name, short) if var.fence and short else short
         data[var.name] = _data(value, text, short, shown)
@@ -92,11 +92,6 @@ def _value(var: Variable, values: Mapping[str, Any]) -> tuple[Any, str]:
     if value is not None:
         return value, "value"
     return (None, "empty") if var.default is None else (var.default, "default")
-
-
-def _is_present(value: Any, text: str) -> bool:
-    """Whether a section for a value is shown: it is not false, and not blank."""
-    return value is not False and bool(text) and not text.isspace()
 
 
 def _data(value: Any, text: str, short: str, shown: str) -> Any:
@@ -117,7 +112,7 @@ def _text(var: Variable, value: Any) -> str:
         text = scalar_text(str(value))
     elif isinstance(value, (list, tuple)) and var.type == "list":
         text = _joined(var, value)
-    elif _is_plain(value) and _takes(var, value):
+    elif _is_plain(value) and (var.type != "boolean" or isinstance(value, bool)):
         text = _plain(value)
     else:
         raise _wrong(var, value)
@@ -136,10 +131,6 @@ def _joined(var: Variable, items: list[Any] | tuple[Any, ...]) -> str:
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _takes(var: Variable, value: Any) -> bool:
-    return var.type != "boolean" or isinstance(value, bool)
 
 
 def _plain(value: Any) -> str:

@@ -240,9 +240,14 @@ class Vault:
 
     def _unset(self) -> tuple[VaultFinding, ...]:
         return tuple(
-            VaultFinding("unset", one.name, f"not set; wanted by {', '.join(one.providers)}", hint=_set_hint(one.name))
-            for one in self.list()
-            if not one.is_set
+            VaultFinding(
+                "unset",
+                entry.name,
+                f"not set; wanted by {', '.join(entry.providers)}",
+                hint=f"`innkeeper library vault set {entry.name}` reads it from the terminal or from its input",
+            )
+            for entry in self.list()
+            if not entry.is_set
         )
 
     def _known(self, name: str) -> _Known:
@@ -270,10 +275,6 @@ def _entry(name: str, row: SecretRow | None, providers: tuple[str, ...]) -> Secr
     if row is None:
         return SecretEntry(name, is_set=False, providers=providers)
     return SecretEntry(name, True, row.key_id, row.updated_at, row.updated_by, providers)  # noqa: FBT003 - is_set
-
-
-def _set_hint(name: str) -> str:
-    return f"`innkeeper library vault set {name}` reads it from the terminal or from its input"
 
 
 def _checked(name: str, secret: Secret) -> Secret:
