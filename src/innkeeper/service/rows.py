@@ -17,10 +17,6 @@ class Rows(Protocol):
 
     db: Database
 
-    def close(self) -> None:
-        """Close the database."""
-        ...
-
 
 S = TypeVar("S", bound=Rows)
 T = TypeVar("T")
@@ -42,4 +38,4 @@ class AskedRows(Generic[S]):
     async def close(self) -> None:
         """Close the database, if it was opened."""
         if self._rows is not None:
-            await self.ask(lambda rows: rows.close())
+            await self.ask(lambda rows: rows.db.close())

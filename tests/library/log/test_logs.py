@@ -41,16 +41,6 @@ def test_all_or_none(store: LogStore) -> None:
     assert store.newest() == ()
 
 
-def test_figures_in_order(store: LogStore) -> None:
-    """Figures are all values, sorted, so that a percentile is read off and not estimated."""
-    for value in (30, 10.5, 20, None):
-        store.add({"execution_time_ms": value, "use_case": "chat"})
-    assert store.figures("execution_time_ms") == (10.5, 20.0, 30.0)
-    assert store.figures("execution_time_ms", use_case="other") == ()
-    with pytest.raises(UsageError, match="no figure"):
-        store.figures("status")
-
-
 def test_usage(store: LogStore) -> None:
     """Uses of models have a log of their own, without texts."""
     with store.db.transaction() as connection:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from innkeeper.library.catalogue.database_source import KEPT, SnapshotStore
+from innkeeper.library.catalogue.catalogue import Catalogue
+from innkeeper.library.catalogue.database_source import KEPT, DatabaseSnapshots
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.owner import Owner
@@ -40,7 +41,8 @@ def test_priority_is_one_order_everywhere(db: Database) -> None:
     for name, priority in (("c", 5), ("a", 1), ("d", 5), ("b", 1)):
         store.add({**FRAGMENT, "negative_prompt": name, "priority": priority})
     store.add({**FRAGMENT, "negative_prompt": "off", "priority": 0, "is_active": False})
-    assert [row.negative_prompt for row in store.pick("sdxl")] == ["a", "b", "c", "d"]
+    here = {"model_type": "sdxl", "content_mode": "sfw", "is_active": True}
+    assert [row.negative_prompt for row in store.list(**here)] == ["a", "b", "c", "d"]
     for key, priority in (("x", 9), ("y", -1), ("z", 0)):
         model(db, key, priority=priority)
     assert [row.model_key for row in ModelStore(db).list()] == ["y", "z", "x"]
@@ -172,13 +174,12 @@ def test_settings(db: Database) -> None:
 
 def test_snapshots_are_few(db: Database) -> None:
     """The newest snapshot is found, and old ones are forgotten."""
-    store = SnapshotStore(db)
-    assert store.newest() is None
+    store = DatabaseSnapshots(db)
+    with pytest.raises(FormatError, match="no snapshot"):
+        store.load()
     for number in range(KEPT + 3):
-        store.put(f"payload {number}", content_sha256="x", revision=number)
-    newest = store.newest()
-    assert newest is not None
-    assert newest.payload == f"payload {KEPT + 2}"
+        store.store(Catalogue.build(revision=number))
+    assert store.load().revision == KEPT + 2
     assert query(db, "SELECT count(*) FROM prompt_cache_snapshot").rows == ((KEPT,),)
 
 

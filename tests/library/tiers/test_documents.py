@@ -24,7 +24,7 @@ def test_versions_and_the_active_one(store: DocumentStore) -> None:
     assert [(row.version, row.approved_by) for row in store.active()] == [(1, "bob")]
     store.deactivate("default")
     assert store.active() == ()
-    assert [row.body for row in store.versions("default")] == [{"terms": ("a",)}, {"terms": ("b",)}]
+    assert [row.body for row in store.all()] == [{"terms": ("a",)}, {"terms": ("b",)}]
     assert store.get("default").version == 2
     assert len(store.all()) == 2
 

@@ -20,7 +20,7 @@ from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, damaged, snapshot_of
 from innkeeper.library.db.connection import translated
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import by_priority, checked, typed_rows
+from innkeeper.library.db.rows import by_priority, checked, first_row
 from innkeeper.library.db.schema import CHANNEL
 from innkeeper.library.db.tables import api_models, api_providers, negative_prompts, prompt_cache_snapshot
 from innkeeper.library.templates.partials import parts_of
@@ -117,32 +117,6 @@ def _without_dates(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in {"created_at", "updated_at"}}
 
 
-class DatabaseSnapshots:
-    """The last verified snapshot in the database's own table ``prompt_cache_snapshot``: a source that can be written."""
-
-    def __init__(self, db: Database, *, ceiling: Tier = Tier.SFW) -> None:
-
-        self._store = SnapshotStore(db)
-        self._ceiling = ceiling
-
-    def load(self) -> Catalogue:
-        """The newest snapshot. Raises `FormatError` where there is none or it is damaged, `DatabaseError`."""
-        row = self._store.newest()
-        if row is None:
-            raise damaged("no snapshot was made yet")
-        snapshot = Snapshot(row.payload.encode(), row.content_sha256, row.built_from_revision)
-        return catalogue_of(snapshot, ceiling=self._ceiling)
-
-    def point(self, _request: ResolveRequest) -> Catalogue:
-        """A snapshot is read whole."""
-        return self.load()
-
-    def store(self, catalogue: Catalogue) -> None:
-        """Keep a catalogue. Raises `DatabaseError`."""
-        made = snapshot_of(catalogue)
-        self._store.put(made.payload.decode(), content_sha256=made.content_sha256, revision=made.built_from_revision)
-
-
 KEPT = 5
 """How many snapshots are kept."""
 
@@ -157,27 +131,37 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     built_from_revision: int
 
 
-class SnapshotStore:
-    """The snapshots of one database; what is in them is not looked at here."""
+class DatabaseSnapshots:
+    """The last verified snapshots in the database's own table ``prompt_cache_snapshot``: a source that can be written."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, ceiling: Tier = Tier.SFW) -> None:
         self.db = db
+        self._ceiling = ceiling
 
-    def put(self, payload: str, *, content_sha256: str, revision: int) -> None:
-        """Keep a snapshot and forget all but the newest `KEPT`."""
-        row = {"payload": payload, "content_sha256": content_sha256, "built_from_revision": revision}
-        table = prompt_cache_snapshot
-        with self.db.transaction() as connection:
-            connection.execute(insert(table), checked(table, {**row, "created_at": self.db.now()}))
-            newest = select(table.c.id).order_by(table.c.id.desc()).limit(KEPT)
-            connection.execute(delete(table).where(table.c.id.not_in(newest)))
-
-    def newest(self) -> SnapshotRow | None:
-        """The newest snapshot's row, None where there is none."""
+    def load(self) -> Catalogue:
+        """The newest snapshot. Raises `FormatError` where there is none or it is damaged, `DatabaseError`."""
         table = prompt_cache_snapshot
         with self.db.reading() as connection:
             query = select(table).order_by(table.c.id.desc()).limit(1)
-            return next(iter(typed_rows(connection.execute(query), SnapshotRow)), None)
+            row = first_row(connection.execute(query), SnapshotRow)
+        if row is None:
+            raise damaged("no snapshot was made yet")
+        snapshot = Snapshot(row.payload.encode(), row.content_sha256, row.built_from_revision)
+        return catalogue_of(snapshot, ceiling=self._ceiling)
+
+    def point(self, _request: ResolveRequest) -> Catalogue:
+        """A snapshot is read whole."""
+        return self.load()
+
+    def store(self, catalogue: Catalogue) -> None:
+        """Keep a catalogue and forget all but the newest `KEPT`. Raises `DatabaseError`."""
+        made, table = snapshot_of(catalogue), prompt_cache_snapshot
+        facts = {"content_sha256": made.content_sha256, "built_from_revision": made.built_from_revision}
+        row = {"payload": made.payload.decode(), **facts, "created_at": self.db.now()}
+        with self.db.transaction() as connection:
+            connection.execute(insert(table), checked(table, row))
+            newest = select(table.c.id).order_by(table.c.id.desc()).limit(KEPT)
+            connection.execute(delete(table).where(table.c.id.not_in(newest)))
 
 
 _LOOK: Final = 5.0

@@ -20,15 +20,11 @@ from innkeeper.library.db.queries import shifted
 from innkeeper.library.db.rows import checked, typed_rows
 from innkeeper.library.log.metrics import Percentiles, percentiles
 from innkeeper.library.rows import EnhancementRow
-from innkeeper.prompt.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-
-FIGURES: Final = ("execution_time_ms", "input_tokens", "output_tokens", "budget_tokens", "cost_usd", "cache_age_s")
-"""Columns of ``enhancement_logs`` that percentiles are asked of."""
 
 _TIMED: Final = (
     *("created_at", "template_name", "status", "cache_hit"),
@@ -67,16 +63,6 @@ class LogStore:
         query = select(*columns).where(enhancement_logs.c.created_at > since)
         with self.db.reading() as connection:
             return connection.execute(query.order_by(enhancement_logs.c.id.desc()).limit(limit)).all()
-
-    def figures(self, column: str, *, since: str | None = None, **where: Any) -> tuple[float, ...]:
-        """All values of one of `FIGURES` in ascending order: what true percentiles are read from."""
-        if column not in FIGURES:
-            raise UsageError(f"{column!r} is no figure of the log", hint=f"figures: {', '.join(FIGURES)}")
-        value_column = enhancement_logs.c[column]
-        conditions = _conditions(enhancement_logs, since, where)
-        query = select(value_column).where(value_column.is_not(None), *conditions).order_by(value_column)
-        with self.db.reading() as connection:
-            return tuple(float(value) for value in connection.execute(query).scalars())
 
     def insert(self, connection: Connection, row: Mapping[str, Any]) -> int:
         """Add a row to ``enhancement_logs`` in somebody's transaction; returns its id. Raises `FieldError`, `UsageError`."""

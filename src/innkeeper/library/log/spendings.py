@@ -38,10 +38,6 @@ class Spendings:
         with self.db.transaction() as connection:
             upsert(connection, rows, {"tenant": tenant, "owner": owner, "spent": cost, "at": now}, changes)
 
-    def close(self) -> None:
-        """Close the database."""
-        self.db.close()
-
     def _now(self) -> float:
         """The time in seconds."""
         return self.db.outside.now().epoch_ms / 1000

@@ -47,10 +47,6 @@ class StoredResponses:
             gone = connection.execute(delete(rows).where(rows.c.owner == owner, rows.c.id == response_id))
         return gone.rowcount > 0
 
-    def close(self) -> None:
-        """Close the database."""
-        self.db.close()
-
     def forget(self, days: int = DAYS) -> int:
         """Forget the responses of so many days ago and before; how many went."""
         since = moment_text(self.db.outside.now().now - timedelta(days=days))

@@ -179,13 +179,6 @@ class NegativeStore(RowStore[CatalogueNegative]):
     table = negative_prompts
     row = CatalogueNegative
 
-    def pick(
-        self, model_type: str, content_mode: str = "sfw", generation_mode: str = "txt2img"
-    ) -> tuple[CatalogueNegative, ...]:
-        """The active fragments for a model family, tier and generation mode, in their order."""
-        here = {"model_type": model_type, "content_mode": content_mode, "generation_mode": generation_mode}
-        return self.list(**here, is_active=True)
-
     def _admit(self, row: CatalogueNegative, who: str) -> None:
         super()._admit(row, who)
         if not row.negative_prompt.strip():

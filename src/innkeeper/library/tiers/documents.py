@@ -90,12 +90,6 @@ class DocumentStore:
             rows = typed_rows(connection.execute(query), DocumentRow)
         return tuple(map(self._whole, rows))
 
-    def versions(self, name: str) -> tuple[DocumentRow, ...]:
-        """All versions of a name, oldest first."""
-        query = select(self.table).where(self.table.c.name == name).order_by(self.table.c.version)
-        with self.db.reading() as connection:
-            return typed_rows(connection.execute(query), DocumentRow)
-
     def _latest(self, connection: Connection, name: str) -> int | None:
         latest: int | None = connection.execute(
             select(func.max(self.table.c.version)).where(self.table.c.name == name)

@@ -9,6 +9,8 @@ last, not an older one put back, is told by the audit event of the change, which
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Final
 
@@ -250,25 +252,16 @@ class Vault:
             if not entry.is_set
         )
 
-    def _known(self, name: str) -> _Known:
-        return _Known(self, name)
-
-
-class _Known:
-    """Turns a missing row into a missing secret, with near names."""
-
-    def __init__(self, vault: Vault, name: str) -> None:
-        self._vault, self._name = vault, name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, NotFoundError):
-            names = (entry.name for entry in self._vault.list() if entry.is_set)
+    @contextmanager
+    def _known(self, name: str) -> Iterator[None]:
+        """Turn a missing row into a missing secret, with near names."""
+        try:
+            yield
+        except NotFoundError:
+            names = (entry.name for entry in self.list() if entry.is_set)
             hint = "`innkeeper library vault list` shows what is set"
-            missing = NotFoundError(f"there is no secret {self._name[:128]!r}", hint=hint)
-            raise with_near(missing, self._name, names) from None
+            missing = NotFoundError(f"there is no secret {name[:128]!r}", hint=hint)
+            raise with_near(missing, name, names) from None
 
 
 def _entry(name: str, row: SecretRow | None, providers: tuple[str, ...]) -> SecretEntry:
