@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json, to_json
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.message import Message
