@@ -29,3 +29,14 @@ def test_other_changes_write_it_anew(tmp_path: Path) -> None:
     for changed in (chat.without(-1), chat.with_metadata({"note_prompt": "dry"})):
         file.keep(changed)
         assert path.read_bytes() == changed.to_jsonl()
+
+
+def test_the_same_chat_is_not_written(tmp_path: Path) -> None:
+    """Where nothing has changed no file is made; an empty chat whose header changes is written."""
+    path, chat = tmp_path / "c.jsonl", Chat(header={"user_name": "Ansel"})
+    file = ChatFile(path, chat)
+    file.keep(chat.with_metadata({"note_prompt": None}))
+    assert not path.exists()
+    noted = chat.with_metadata({"note_prompt": "dry"})
+    file.keep(noted)
+    assert path.read_bytes() == noted.to_jsonl()

@@ -21,8 +21,10 @@ class ChatFile:
     def keep(self, chat: Chat) -> None:
         """Write what has changed."""
         before = self._written
-        if chat.header is before.header and chat.messages[:-1] == before.messages:
+        if chat is before:
+            return
+        if chat.header is before.header and chat.messages and chat.messages[:-1] == before.messages:
             append_to_chat(self.path, chat.messages[-1], chat=before)
-        elif chat is not before:
+        else:
             save_chat(self.path, chat, force=True)
         self._written = chat
