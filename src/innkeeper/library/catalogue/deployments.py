@@ -17,6 +17,7 @@ from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
+from innkeeper.library.models.json_columns import RateLimits, read_json
 from innkeeper.library.rows import RoutePolicyRow
 from innkeeper.library.workers.states import WorkerRow
 from innkeeper.prompt.data import EMPTY, FrozenDict
@@ -74,7 +75,7 @@ def _of_row(row: CatalogueModel, owner: CatalogueProvider) -> Deployment:
         abilities=_abilities(row.capabilities),
         context_window=row.context_window,
         price=Price.read(row.pricing),
-        slots=_count(owner.rate_limits.get("concurrent_requests")) or (1 if owner.name == LOCAL else SLOTS),
+        slots=read_json(owner.rate_limits, RateLimits).concurrent_requests or (1 if owner.name == LOCAL else SLOTS),
         active=row.is_active and owner.is_active,
     )
 

@@ -9,15 +9,16 @@ for the general tier of the same family, and never for a higher one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.models.emphasis import unweighted
+from innkeeper.library.models.json_columns import ModelCapabilities, read_json
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
@@ -249,13 +250,14 @@ def facts_of(
     row = _row(catalogue, key)
     if row is None:
         return ModelFacts(key, family or key, visual=job_type in _IMAGES)
+    able = read_json(row.capabilities, ModelCapabilities)
     return ModelFacts(
         key,
         family or row.model_family or key,
         row.context_window,
         _spec(row.tokenizer),
-        _count(row.capabilities.get("char_limit")),
-        _takes_negative(row.capabilities),
+        able.char_limit,
+        able.negative_prompt and (able.input_schema is None or "negative_prompt" in able.input_schema),
         row.modality in _IMAGES,
         known=True,
     )
@@ -309,14 +311,3 @@ def _spec(value: FrozenDict | None) -> TokenizerSpec | None:
         return None if value is None else convert(thaw(value), TokenizerSpec)
     except (msgspec.ValidationError, InnkeeperError):
         return None
-
-
-def _takes_negative(capabilities: Mapping[str, Any]) -> bool:
-    if capabilities.get("negative_prompt") is False:
-        return False
-    schema = capabilities.get("input_schema")
-    return not isinstance(schema, Mapping) or "negative_prompt" in schema
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and value > 0 else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from contextlib import suppress
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -11,6 +12,8 @@ from innkeeper.library.errors import FieldError, with_near
 from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.once import convert
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 Amount = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -50,6 +53,16 @@ class ModelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     sync: bool = False
     workflow: dict[str, Any] | None = None
     inputs: dict[str, Any] | None = None
+
+
+def read_json(value: Mapping[str, Any], kind: type[S]) -> S:
+    """Return a stored object as its struct; keys that it does not have, and values of another kind, are left out."""
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        if field.name in value:
+            with suppress(msgspec.ValidationError):
+                fields[field.name] = convert(thaw(value[field.name]), field.type)
+    return kind(**fields)
 
 
 OPEN: Final = frozenset({ModelCapabilities})

@@ -15,6 +15,7 @@ from innkeeper.jobs.media import MediaRequest, pictures_read
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.owner import Owner
 from innkeeper.library.models.facts import Measure, ModelFacts, TokenizerSpec, facts_of
+from innkeeper.library.models.json_columns import ModelCapabilities, read_json
 from innkeeper.library.prepare.budget import Budget, budget_of
 from innkeeper.library.prepare.request import tier_facts
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
@@ -285,8 +286,7 @@ class Composing:
 
     def _room(self, facts: ModelFacts, model: CatalogueModel) -> tuple[Budget, Measure, bool]:
         """Return the prompt's budget, its measure, and whether the model takes a negative prompt."""
-        own = model.capabilities.get("char_limit")
-        most = own if type(own) is int and own > 0 else MAX_PROMPT_CHARS
+        most = read_json(model.capabilities, ModelCapabilities).char_limit or MAX_PROMPT_CHARS
         spec = facts.measured(facts.window) or TokenizerSpec("chars", "", most)
         measure = spec.measure(self.library.counter)
         apart = spec.kind == "clip" and facts.negative
