@@ -45,7 +45,7 @@ def test_choices(model: str | None, base_url: str | None, name: str, address: st
 def test_environment() -> None:
     """Model and address of the environment count as those of the file do."""
     choice = choose_model(settings({}, INNKEEPER_MODEL="m", INNKEEPER_BASE_URL="http://localhost:7"))
-    assert (choice.name, choice.address, choice.said.source) == ("m", "http://localhost:7", "environment")
+    assert (choice.name, choice.address, choice.setting.source) == ("m", "http://localhost:7", "environment")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_refused(model: str | None, base_url: str | None, words: str) -> None:
 
 def test_name_alone() -> None:
     """Who only needs the name is not asked where the model is."""
-    choice = choose_model(settings({}), "gpt-4o", wanted=False)
+    choice = choose_model(settings({}), "gpt-4o", need_address=False)
     assert (choice.name, choice.wire_name, choice.is_local) == ("gpt-4o", "gpt-4o", False)
 
 

@@ -92,11 +92,11 @@ def test_a_service_that_is_away(reply: tuple[int, Any]) -> None:
 def test_kept(tmp_path: Path) -> None:
     """What is kept is for its owner alone, and counts for the same service and address only."""
     path = tmp_path / "worker.json"
-    assert Membership.kept(path, MEMBER.service, MEMBER.url) is None
+    assert Membership.read(path, MEMBER.service, MEMBER.url) is None
     MEMBER.keep(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert Membership.kept(path, MEMBER.service, MEMBER.url) == MEMBER
-    assert Membership.kept(path, MEMBER.service, "http://elsewhere") is None
+    assert Membership.read(path, MEMBER.service, MEMBER.url) == MEMBER
+    assert Membership.read(path, MEMBER.service, "http://elsewhere") is None
     path.write_text("?")
     with pytest.raises(UsageError):
-        Membership.kept(path, MEMBER.service, MEMBER.url)
+        Membership.read(path, MEMBER.service, MEMBER.url)

@@ -159,7 +159,7 @@ def _membership(service: str, url: str, path: Path | None, report: dict[str, Any
     from innkeeper.service.workers.agent import Membership, enrol
 
     file = path or home() / "worker.json"
-    membership = Membership.kept(file, service, url)
+    membership = Membership.read(file, service, url)
     if membership is not None:
         return membership
     invitation = os.environ.get(INVITATION, "").strip()

@@ -19,12 +19,13 @@ LOCAL: Final = "local"
 class ModelChoice(NamedTuple):
     """A model: its ``name`` at the provider, and the provider's ``address``, None for one in this process.
 
-    ``said`` is the setting's value. ``provider`` is the provider's name, if one was named: two of them may share an address.
+    ``setting`` is the value of the setting ``model``. ``provider`` is the provider's name, if one was named: two of them may
+    share an address.
     """
 
     name: str
     address: str | None
-    said: SettingValue
+    setting: SettingValue
     provider: str = ""
 
     @property
@@ -48,9 +49,9 @@ class ModelChoice(NamedTuple):
 
 
 def choose_model(
-    settings: UserSettings, model: str | None = None, base_url: str | None = None, *, wanted: bool = True
+    settings: UserSettings, model: str | None = None, base_url: str | None = None, *, need_address: bool = True
 ) -> ModelChoice:
-    """Return the model that options and settings name; with ``wanted`` off only its name, wherever it runs.
+    """Return the model that options and settings name; with ``need_address`` off only its name, wherever it runs.
 
     ``model`` may be an alias, ``PROVIDER:NAME`` with the name of a provider, ``local`` or ``local:NAME``.
 
@@ -58,30 +59,30 @@ def choose_model(
         UsageError: an address without a model, a model without an address, or two addresses.
         UnknownNameError: an unknown provider.
     """
-    said = settings.value("model", model)
-    name = settings.table("aliases.models").get(said.value, said.value)
+    setting = settings.value("model", model)
+    name = settings.table("aliases.models").get(setting.value, setting.value)
     first, sign, rest = name.partition(":")
     if sign and rest and first in {*PROVIDERS, *settings.table("providers")}:
         if base_url is not None:
             hint = f"leave out --base-url, or the {first}: before the model"
             raise UsageError(f"the model {name!r} and --base-url both say where it is", hint=hint)
         provider = "" if first in settings.table("providers") else first
-        return ModelChoice(rest, settings.address(first), said, provider)
-    place = settings.value("base_url", base_url)
-    if place.source == "option" and said.source == "default":
+        return ModelChoice(rest, settings.address(first), setting, provider)
+    address_setting = settings.value("base_url", base_url)
+    if address_setting.source == "option" and setting.source == "default":
         raise UsageError("a provider needs the name of a model", hint="--model NAME")
-    if first == LOCAL and place.source != "option":
-        return ModelChoice(name, None, said)
-    if place.value is None:
-        if not wanted:
-            return ModelChoice(name, None, said)
+    if first == LOCAL and address_setting.source != "option":
+        return ModelChoice(name, None, setting)
+    if address_setting.value is None:
+        if not need_address:
+            return ModelChoice(name, None, setting)
         hint = f"--base-url URL, or --model PROVIDER:{name}, or `innkeeper config set base_url URL`"
         raise UsageError(
             f"where the model {name!r} is, nobody has said", hint=f"{hint}; providers: {', '.join(PROVIDERS)}"
         )
-    return ModelChoice(name, settings.address(place.value), said)
+    return ModelChoice(name, settings.address(address_setting.value), setting)
 
 
-def named_model(settings: UserSettings, said: str | None = None) -> str | None:
+def named_model(settings: UserSettings, model: str | None = None) -> str | None:
     """Return the model name for counting tokens, from the option, else the settings; None if neither has one."""
-    return choose_model(settings, said, wanted=False).wire_name
+    return choose_model(settings, model, need_address=False).wire_name

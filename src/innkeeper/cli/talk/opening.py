@@ -94,7 +94,7 @@ class SessionStart:
         from innkeeper.cli.talk.answering import open_choice
 
         place = None if self.choice.is_local else self.choice.address
-        named = choose_model(self.settings, model, wanted=place is None)
+        named = choose_model(self.settings, model, need_address=place is None)
         choice = named._replace(address=named.address or (None if named.is_local else place))
         return open_choice(choice, self.settings, self.options["context_window"])
 

@@ -49,15 +49,15 @@ class Membership(msgspec.Struct, frozen=True):
         write_private(path, msgspec.json.encode(self))
 
     @classmethod
-    def kept(cls, path: Path, service: str, url: str) -> Membership | None:
-        """What was kept for this service and this address; None where nothing was. Raises `UsageError` for another file."""
+    def read(cls, path: Path, service: str, url: str) -> Membership | None:
+        """Return the membership stored for this service and address, else None. Raises `UsageError` for another file."""
         try:
-            found = decode(path.read_bytes(), cls)
+            membership = decode(path.read_bytes(), cls)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError) as error:
             raise UsageError("this is no file of a worker's enrolment", where=Where(asset=str(path))) from error
-        return found if (found.service, found.url) == (service, url) else None
+        return membership if (membership.service, membership.url) == (service, url) else None
 
 
 def post_to(service: str) -> Post:
@@ -118,9 +118,9 @@ class WorkerAgent:
     async def beat(self) -> None:
         """Renew the lease, and do what the service says. A service that does not answer is asked again at the next beat."""
         status, body = await self._send(self._engine.state)
-        told = body.get("state") if isinstance(body, Mapping) else None
-        if status == _REFUSED or told in {WorkerState.DRAINING, WorkerState.QUARANTINED}:
-            LOG.warning("the worker drains: %s", told or "its token is not taken any more")
+        state = body.get("state") if isinstance(body, Mapping) else None
+        if status == _REFUSED or state in {WorkerState.DRAINING, WorkerState.QUARANTINED}:
+            LOG.warning("the worker drains: %s", state or "its token is not taken any more")
             self._engine.drain()
 
     async def _beat_on(self) -> None:

@@ -89,8 +89,8 @@ def worker_app(engine: WorkerEngine | MediaEngine, settings: Settings, around: _
     return app
 
 
-def _told(endpoint: Callable[[Any, WebRequest], Awaitable[Response]]) -> Any:
-    """The endpoint, its errors as replies."""
+def _with_errors(endpoint: Callable[[Any, WebRequest], Awaitable[Response]]) -> Any:
+    """Return the endpoint with its errors as replies."""
 
     async def call(self: Any, web: WebRequest) -> Response:
         try:
@@ -158,7 +158,7 @@ class _MediaPages(_Pages):
         """The routes."""
         return [Route("/generate", self.generate, methods=["POST"])]
 
-    @_told
+    @_with_errors
     async def generate(self, web: WebRequest) -> Response:
         answer = await unless_gone(web.receive, self._engine.execute(read_work(await web.body())))
         return json_response(msgspec.to_builtins(answer))
@@ -176,7 +176,7 @@ class _ChatPages(_Pages):
         pages = {"/chat": self.chat, "/enhance": self.enhance, "/generate": self.generate}
         return [Route(path, page, methods=["POST"]) for path, page in pages.items()]
 
-    @_told
+    @_with_errors
     async def chat(self, web: WebRequest) -> Response:
         request = read_request(await web.body())
         assert isinstance(request, WorkerRequest)  # noqa: S101 - no other is read
@@ -185,14 +185,14 @@ class _ChatPages(_Pages):
         answer = await unless_gone(web.receive, self._engine.execute(request))
         return json_response({"success": True, "response": answer.output, **answer.to_dict()})
 
-    @_told
+    @_with_errors
     async def enhance(self, web: WebRequest) -> Response:
         request = read_request(await web.body())
         assert isinstance(request, WorkerRequest)  # noqa: S101 - as above
         answer = await unless_gone(web.receive, self._engine.execute(request))
         return json_response({"success": True, "enhanced_prompt": answer.output, **_generation(answer)})
 
-    @_told
+    @_with_errors
     async def generate(self, web: WebRequest) -> Response:
         request = read_request(await web.body(), legacy=True)
         asked = request.request() if isinstance(request, LegacyRequest) else request
@@ -213,8 +213,8 @@ class _ChatPages(_Pages):
 
 
 def _generation(answer: WorkerAnswer) -> Mapping[str, Any]:
-    told = {"generation_time": round(answer.gen_ms / 1000, 3), "tokens_generated": answer.completion_tokens}
-    return {**told, **answer.to_dict()}
+    timing = {"generation_time": round(answer.gen_ms / 1000, 3), "tokens_generated": answer.completion_tokens}
+    return {**timing, **answer.to_dict()}
 
 
 async def _events(execution: Execution, pieces: AsyncGenerator[str], first: str | None) -> AsyncIterator[bytes]:

@@ -64,7 +64,7 @@ class LibraryRouting:
         self._following: asyncio.Future[None] | None = None
         self._known: Catalogue | None = None
         self._models: list[Deployment] = []
-        self._told: tuple[list[Deployment], tuple[RoutePolicy, ...]] | None = None
+        self._routed: tuple[list[Deployment], tuple[RoutePolicy, ...]] | None = None
         self._routes = RouteModels(Routes(), self._secret, local=local, egress=self._egress)
         self.routed = RoutedModels(self.router, self._routes, tampered=self._quarantine)
 
@@ -95,7 +95,7 @@ class LibraryRouting:
             await asyncio.to_thread(self._read)
         except InnkeeperError as error:
             LOG.warning("routes are as they were: %s", error.kind)
-            if self._told is None:
+            if self._routed is None:
                 self.router.update([EMBEDDED])
 
     def cards(self) -> tuple[ModelCard, ...]:
@@ -135,10 +135,10 @@ class LibraryRouting:
         catalogue, now = library.catalogue, monotonic()
         if catalogue is not self._known:
             self._known, self._models = catalogue, model_deployments(catalogue)
-        told = (with_embedded([*self._models, *worker_deployments(catalogue, workers, now)]), policies)
-        if workers or told != self._told:
-            self._told = told
-            self.router.update(*told)
+        current = (with_embedded([*self._models, *worker_deployments(catalogue, workers, now)]), policies)
+        if workers or current != self._routed:
+            self._routed = current
+            self.router.update(*current)
 
     def _workers(self) -> WorkerStore:
         from innkeeper.library.workers.store import WorkerStore
