@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.case import Case
-from innkeeper.service.inspector.desk.engine import Engine
+from innkeeper.service.inspector.desk.engine import WorkspaceEngine
 from innkeeper.service.inspector.desk.frames import EngineCall, OpenedFile, WorkspaceState
 
 SIZES: Final = {"typical": (60, 20), "long chat, wide book": (1_000, 2_000)}
@@ -42,7 +42,7 @@ def _edit(file: str, path: list[Any], value: str) -> dict[str, Any]:
     return {"edits": [{"file": file, "path": path, "value": value}]}
 
 
-def _typing(engine: Engine, change: Callable[[int], dict[str, Any]]) -> Callable[[], bytes]:
+def _typing(engine: WorkspaceEngine, change: Callable[[int], dict[str, Any]]) -> Callable[[], bytes]:
     numbers = itertools.count()
 
     def keystroke() -> bytes:
@@ -52,7 +52,7 @@ def _typing(engine: Engine, change: Callable[[int], dict[str, Any]]) -> Callable
     return keystroke
 
 
-def _opened(messages: int, entries: int) -> Engine:
+def _opened(messages: int, entries: int) -> WorkspaceEngine:
     draw = random.Random(1)  # noqa: S311 - texts, the same each time
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 9))) for _ in range(5_000)]
 
@@ -86,6 +86,6 @@ def _opened(messages: int, entries: int) -> Engine:
         every=True,
         settings=b'{"context_window":32768,"reserve":500}',
     )
-    engine = Engine()
+    engine = WorkspaceEngine()
     engine.answer(EngineCall("open"), msgspec.msgpack.encode(opening))
     return engine

@@ -474,7 +474,7 @@ export interface ProviderRow {
 }
 
 /** A tool that models may call, with its definition. */
-export interface ToolRow {
+export interface ToolView {
   readonly name: string;
   readonly description: string;
   readonly provider: string | null;

@@ -30,7 +30,7 @@ _STATUS_SECONDS: Final = 1.0
 """How long the report of a worker's end may take."""
 
 
-class Worker(asyncio.Protocol):
+class WorkerProcess(asyncio.Protocol):
     """One worker's socket. It has no ``pid`` until it has started; ``code`` is how it ended, once the fork server has said so."""
 
     def __init__(self, pool: Pool) -> None:
@@ -118,10 +118,10 @@ class Pool:
         self._operations = operations
         self._state = state
         self._turns = FairQueue(share(settings.workers))
-        self._workers: set[Worker] = set()
-        self._connected: set[Worker] = set()
-        self._idle: list[Worker] = []
-        self._running: dict[int, Worker] = {}
+        self._workers: set[WorkerProcess] = set()
+        self._connected: set[WorkerProcess] = set()
+        self._idle: list[WorkerProcess] = []
+        self._running: dict[int, WorkerProcess] = {}
         self._starts: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._source: ForkServer | Spawner | None = None
@@ -208,8 +208,8 @@ class Pool:
         finally:
             self._leave(worker)
 
-    async def _turn(self, caller: str) -> Worker:
-        turn: asyncio.Future[Worker] = asyncio.get_running_loop().create_future()
+    async def _turn(self, caller: str) -> WorkerProcess:
+        turn: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
         self._turns.add(caller, turn)
         self._dispatch()
         try:
@@ -220,7 +220,7 @@ class Pool:
             self._turns.remove(caller, turn)
             raise
 
-    def _leave(self, worker: Worker) -> None:
+    def _leave(self, worker: WorkerProcess) -> None:
         """A call is over, one way or the other."""
         self._turns.leave(worker.caller)
         if worker.is_busy():  # nobody waits for it
@@ -271,13 +271,13 @@ class Pool:
 
     def _start(self) -> None:
         """Have one worker more."""
-        worker = Worker(self)
+        worker = WorkerProcess(self)
         self._workers.add(worker)
         start = asyncio.get_running_loop().create_task(self._connect(worker))
         self._starts.add(start)
         start.add_done_callback(self._starts.discard)
 
-    async def _connect(self, worker: Worker) -> None:
+    async def _connect(self, worker: WorkerProcess) -> None:
         try:
             end = await self._started_worker()
         except OSError:
@@ -310,11 +310,11 @@ class Pool:
         self._source.close()
         self._source = None
 
-    def connected(self, worker: Worker) -> None:
+    def connected(self, worker: WorkerProcess) -> None:
         """A worker's socket is open; it is closed with the pool at the latest."""
         self._connected.add(worker)
 
-    def started(self, worker: Worker) -> None:
+    def started(self, worker: WorkerProcess) -> None:
         """A worker is ready for calls."""
         self._running[worker.pid] = worker
         if worker in self._workers:
@@ -323,7 +323,7 @@ class Pool:
         else:
             worker.close()
 
-    def lost(self, worker: Worker) -> None:
+    def lost(self, worker: WorkerProcess) -> None:
         """A worker's socket is closed. Where it never started, a call that waits is told, or we would try for ever."""
         self._connected.discard(worker)
         self._workers.discard(worker)
@@ -346,7 +346,7 @@ class Pool:
             if worker is not None:
                 worker.code.set_result(code)
 
-    async def _reason(self, worker: Worker) -> TimeBudgetError | WorkerLostError:
+    async def _reason(self, worker: WorkerProcess) -> TimeBudgetError | WorkerLostError:
         """Why a worker ended in the middle of a call."""
         try:
             code = await asyncio.wait_for(worker.code, _STATUS_SECONDS)

@@ -6,16 +6,14 @@ A worker that makes pictures or videos has ``/generate`` alone beside the last t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Final
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from innkeeper.inference.requests.worker_protocol import (
     PROTOCOL,
@@ -30,11 +28,12 @@ from innkeeper.jobs.worker.engine import Execution, WorkerEngine
 from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.jobs.worker.media_protocol import MediaWork, read_work
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import failure, json_response
+from innkeeper.service.answers import json_response, with_errors
 from innkeeper.service.cancelling import unless_gone
-from innkeeper.service.error_facts import facts_of
-from innkeeper.service.guard.guard import Guard, missing
+from innkeeper.service.error_facts import facts_of, openai_error
+from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.work import Gate
+from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
 
 TYPE: Final = "pure_inference_engine"
@@ -78,27 +77,14 @@ def worker_app(engine: WorkerEngine | MediaEngine, settings: Settings, around: _
             await engine.close()
 
     pages = _ChatPages(engine) if isinstance(engine, WorkerEngine) else _MediaPages(engine)
+    answered = {path: with_errors(page, _error) for path, page in pages.answered().items()}
     shown = {"/health": pages.health, "/worker/info": pages.info}
-    app = Starlette(
-        routes=[*pages.routes(), *(Route(path, page, methods=["GET"]) for path, page in shown.items())],
-        middleware=[Middleware(Guard, settings=settings, gate=gate)],
-        exception_handlers={404: missing, 405: missing},
-        lifespan=lifespan,
-    )
-    app.router.redirect_slashes = False
-    return app
+    table = [Page("POST", *item) for item in answered.items()] + [Page("GET", *item) for item in shown.items()]
+    return guarded_application(PageTable(table).routes(), settings, gate, lifespan=lifespan)
 
 
-def _with_errors(endpoint: Callable[[Any, WebRequest], Awaitable[Response]]) -> Any:
-    """Return the endpoint with its errors as replies."""
-
-    async def call(self: Any, web: WebRequest) -> Response:
-        try:
-            return await endpoint(self, web)
-        except InnkeeperError as error:
-            return failure(error, lambda facts: {"success": False, **envelope(facts)})
-
-    return call
+def _error(error: InnkeeperError) -> dict[str, Any]:
+    return {"success": False, **openai_error(error)}
 
 
 class _Pages:
@@ -111,8 +97,8 @@ class _Pages:
     def __init__(self, engine: Any) -> None:
         self._engine = engine
 
-    def routes(self) -> list[Route]:
-        """The routes."""
+    def answered(self) -> dict[str, Endpoint]:
+        """What is asked of the model, by path."""
         raise NotImplementedError
 
     async def health(self, _: WebRequest) -> Response:
@@ -154,11 +140,10 @@ class _MediaPages(_Pages):
     fields = MediaWork.__struct_fields__
     example = _MEDIA_EXAMPLE
 
-    def routes(self) -> list[Route]:
-        """The routes."""
-        return [Route("/generate", self.generate, methods=["POST"])]
+    def answered(self) -> dict[str, Endpoint]:
+        """What is asked of the model, by path."""
+        return {"/generate": self.generate}
 
-    @_with_errors
     async def generate(self, web: WebRequest) -> Response:
         answer = await unless_gone(web.receive, self._engine.execute(read_work(await web.body())))
         return json_response(msgspec.to_builtins(answer))
@@ -171,12 +156,10 @@ class _ChatPages(_Pages):
     fields = WorkerRequest.__struct_fields__
     example = _EXAMPLE
 
-    def routes(self) -> list[Route]:
-        """The routes."""
-        pages = {"/chat": self.chat, "/enhance": self.enhance, "/generate": self.generate}
-        return [Route(path, page, methods=["POST"]) for path, page in pages.items()]
+    def answered(self) -> dict[str, Endpoint]:
+        """What is asked of the model, by path."""
+        return {"/chat": self.chat, "/enhance": self.enhance, "/generate": self.generate}
 
-    @_with_errors
     async def chat(self, web: WebRequest) -> Response:
         request = read_request(await web.body())
         assert isinstance(request, WorkerRequest)  # noqa: S101 - no other is read
@@ -185,14 +168,12 @@ class _ChatPages(_Pages):
         answer = await unless_gone(web.receive, self._engine.execute(request))
         return json_response({"success": True, "response": answer.output, **answer.to_dict()})
 
-    @_with_errors
     async def enhance(self, web: WebRequest) -> Response:
         request = read_request(await web.body())
         assert isinstance(request, WorkerRequest)  # noqa: S101 - as above
         answer = await unless_gone(web.receive, self._engine.execute(request))
         return json_response({"success": True, "enhanced_prompt": answer.output, **_generation(answer)})
 
-    @_with_errors
     async def generate(self, web: WebRequest) -> Response:
         request = read_request(await web.body(), legacy=True)
         asked = request.request() if isinstance(request, LegacyRequest) else request

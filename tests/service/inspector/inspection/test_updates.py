@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from innkeeper.service.inspector.desk.engine import Engine
+from innkeeper.service.inspector.desk.engine import WorkspaceEngine
 from innkeeper.service.inspector.desk.frames import EngineCall, OpenedFile, WorkspaceState
 from tests.service.inspector.opened import EXAMPLES, NOW
 
@@ -32,14 +32,14 @@ CHANGES: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def opened(edits: list[dict[str, Any]], settings: dict[str, Any]) -> Engine:
+def opened(edits: list[dict[str, Any]], settings: dict[str, Any]) -> WorkspaceEngine:
     """A workspace after these changes."""
     files = tuple(OpenedFile(key, name, (EXAMPLES / name).read_bytes()) for key, name in FILES.items())
     raw = tuple(json.dumps(edit).encode() for edit in edits)
     opening = WorkspaceState(
         title="", files=files, edits=raw, settings=json.dumps(settings).encode(), now=NOW, every=True
     )
-    engine = Engine()
+    engine = WorkspaceEngine()
     assert engine.answer(EngineCall("open"), msgspec.msgpack.encode(opening))[0].status == 200
     return engine
 

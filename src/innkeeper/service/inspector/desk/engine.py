@@ -41,7 +41,7 @@ MAX_INSPECTION_SECONDS: Final = 4.0
 """Seconds of the processor for one build of the inspector (`AllowanceError`)."""
 
 
-class Engine:
+class WorkspaceEngine:
     """The workspace and what is asked of it. Until `answer` was asked to open one, there is none."""
 
     def __init__(self) -> None:
@@ -275,8 +275,8 @@ class _Live(msgspec.Struct, frozen=True):
 BINARY: Final = "application/octet-stream"
 JSON: Final = "application/json"
 
-OPERATIONS: Final[dict[str, Callable[[Engine, EngineCall, bytes], tuple[EngineReply, bytes]]]] = {
-    name: getattr(Engine, name)
+OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], tuple[EngineReply, bytes]]]] = {
+    name: getattr(WorkspaceEngine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
         "written", "saved", "export", "wire", "compare", "replay", "open_replay", "plan", "finish",

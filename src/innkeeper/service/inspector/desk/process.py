@@ -53,9 +53,9 @@ class EngineHere:
     """An engine in this process: for tests, and for who trusts what is opened."""
 
     def __init__(self, opening: Callable[[], bytes]) -> None:
-        from innkeeper.service.inspector.desk.engine import Engine
+        from innkeeper.service.inspector.desk.engine import WorkspaceEngine
 
-        self._engine, self._opening, self._opened = Engine(), opening, False
+        self._engine, self._opening, self._opened = WorkspaceEngine(), opening, False
 
     async def call(self, call: EngineCall, body: bytes = b"") -> tuple[EngineReply, bytes]:
         """The answer, which is there at once."""
@@ -139,11 +139,11 @@ def main() -> None:
 
 
 def _run() -> None:
-    from innkeeper.service.inspector.desk.engine import Engine
+    from innkeeper.service.inspector.desk.engine import WorkspaceEngine
 
     source, target = child.take_pipes()
     child.confine(MAX_ENGINE_MEMORY)
-    engine = Engine()
+    engine = WorkspaceEngine()
 
     def answer(head: bytes, body: bytes) -> child.Answer:
         return *engine.answer(unpack(head, EngineCall), body), False

@@ -21,7 +21,7 @@ from innkeeper.service.inspector.views.library import (
     ModelRow,
     NegativeRow,
     ProviderRow,
-    ToolRow,
+    ToolView,
 )
 from innkeeper.service.inspector.views.records import LogPage, MetricsView, VaultNames
 from innkeeper.service.inspector.views.templates import (
@@ -186,7 +186,7 @@ def see_providers(_: EmptyRequest, scope: LibraryScope) -> tuple[ProviderRow, ..
     return scope.library.look(lambda contents: rows.providers(contents, admin=scope.visitor.is_admin))
 
 
-def see_tools(_: EmptyRequest, scope: LibraryScope) -> tuple[ToolRow, ...]:
+def see_tools(_: EmptyRequest, scope: LibraryScope) -> tuple[ToolView, ...]:
     """The tools that models may call."""
     return scope.library.look(rows.tools)
 

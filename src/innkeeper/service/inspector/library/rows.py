@@ -24,7 +24,7 @@ from innkeeper.service.inspector.views.library import (
     ModelRow,
     NegativeRow,
     ProviderRow,
-    ToolRow,
+    ToolView,
 )
 from innkeeper.service.inspector.views.workspace import problem_of
 from innkeeper.tokens import default_counter
@@ -123,10 +123,10 @@ def providers(contents: LibraryContents, *, admin: bool) -> tuple[ProviderRow, .
     )
 
 
-def tools(contents: LibraryContents) -> tuple[ToolRow, ...]:
+def tools(contents: LibraryContents) -> tuple[ToolView, ...]:
     """The tools by name."""
     return tuple(
-        ToolRow(
+        ToolView(
             name=row.name,
             description=row.description,
             provider=row.provider,

@@ -78,7 +78,7 @@ class ProviderRow(msgspec.Struct, frozen=True, kw_only=True):
     used_by: tuple[str, ...]
 
 
-class ToolRow(msgspec.Struct, frozen=True, kw_only=True):
+class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that models may call, with its definition."""
 
     name: str
