@@ -175,13 +175,13 @@ MEASURES: Final = (
     Measure(
         "modules that start a process", 1, 1, calls("subprocess.Popen", "asyncio.create_subprocess_exec", "os.fork")
     ),
-    Measure("modules that declare routes by hand", 3, 1, calls("Route", under="service/")),
+    Measure("modules that declare routes by hand", 2, 1, calls("Route", under="service/")),
     Measure("modules that charge a call", 1, 1, calls("ledger.charge", "quotas.charge", "record.asks", "record.book")),
     Measure("twin stores", 0, 0, twin_stores),
     Measure("class names that occur twice", 20, 20, twin_classes),
     Measure("vague names", 600, 120, vague_names),
     Measure("one-use helpers of up to 3 lines", 735, 250, short_helpers),
-    Measure("source lines", 136_950, 118_000, source_lines),
+    Measure("source lines", 136_600, 118_000, source_lines),
 )
 
 

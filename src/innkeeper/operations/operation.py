@@ -7,7 +7,7 @@ bodies, a description.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import cached_property
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -52,8 +52,18 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def reply(self) -> Any:
-        """The type of the reply; of a reply that is given as it comes, an `AsyncGenerator` of `ServerEvent`."""
-        return get_type_hints(self.run, include_extras=True)["return"]
+        """The type of the reply; None where it is always given as it comes."""
+        return next((kind for kind in self._replies if get_origin(kind) is not AsyncGenerator), None)
+
+    @cached_property
+    def streams(self) -> bool:
+        """Whether a reply may be given as it comes: ``run`` returns an `AsyncGenerator` of `ServerEvent` then."""
+        return any(get_origin(kind) is AsyncGenerator for kind in self._replies)
+
+    @property
+    def _replies(self) -> tuple[Any, ...]:
+        hint = get_type_hints(self.run, include_extras=True)["return"]
+        return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
     @property
     def path(self) -> str:
@@ -68,8 +78,10 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
     def read(self, body: Mapping[str, Any], *, lax: bool = False) -> Any:
         """The request in a JSON object. Raises `UsageError`, as `read_body` does."""
         if self.whole:
-            named = {name: body[name] for name in self.request.__struct_fields__ if name in body and name != self.whole}
-            body = {**named, self.whole: {name: value for name, value in body.items() if name not in named}}
+            fields = msgspec.structs.fields(self.request)
+            known = {key for field in fields for key in (field.encode_name, *self.aliases.get(field.name, ()))}
+            rest = {key: value for key, value in body.items() if key not in known or key == self.whole}
+            body = {**{key: value for key, value in body.items() if key not in rest}, self.whole: rest}
         return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax)
 
     async def __call__(self, body: Mapping[str, Any], scope: Scope) -> Any:

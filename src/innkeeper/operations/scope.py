@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 if TYPE_CHECKING:
+    from innkeeper.inference.routing.models import Models
     from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.library.db.owner import Owner
     from innkeeper.library.tier import Ceilings
@@ -51,6 +52,19 @@ class Scope(Protocol):
     @property
     def last_event(self) -> int:
         """The number of the last event of a stream that the caller has; 0: none."""
+
+    @property
+    def caller(self) -> str:
+        """By whom states of profiles are kept."""
+
+    def check_admin(self, field: str) -> None:
+        """Raise `ScopeError` where the caller may not set a field that is an administrator's."""
+
+    def profile_models(self, profile: str) -> Models:
+        """The models that answer as a profile. Raises `ScopeError`, `UnavailableError`."""
+
+    def again(self, key: str) -> Scope:
+        """The scope of a further request, which this one asks for, with an idempotency key of its own."""
 
     async def tasks(self) -> TextTasks:
         """The text tasks, with the library and the models behind them. Raises `UnavailableError`."""

@@ -12,6 +12,7 @@ from innkeeper.inference.errors import AnswerError, HttpError
 from innkeeper.inference.reasons import Reason, reason_of
 from innkeeper.inference.response.views import chat, messages
 from innkeeper.inference.response.views.view import ErrorFacts
+from innkeeper.operations.refusals import error_details, function_facts
 from innkeeper.prompt.errors import InnkeeperError, ProviderError
 from innkeeper.service.exchange import HttpReply, error_reply, internal_error, json_reply
 from innkeeper.service.guard.surfaces import INSPECTOR, surface_of
@@ -85,32 +86,9 @@ def error_headers(error: InnkeeperError) -> dict[str, str]:
     return headers
 
 
-TOLD: Final = (
-    "route_trace",
-    "categories",
-    "reasons",
-    "estimate",
-    "left",
-    "skipped",
-    "limit",
-    "allowed",
-    "refusal",
-    "missing_fields",
-)
-"""What of an error's details callers of functions are told."""
-
-
-def function_facts(error: InnkeeperError) -> dict[str, Any]:
-    """An error as the document's functions tell it."""
-    facts = error.to_dict()
-    known = {"success": False, "error": facts["message"], "code": facts["kind"], "hint": facts.get("hint")}
-    return {**known, **{name: facts["details"][name] for name in TOLD if name in facts.get("details", {})}}
-
-
 def service_facts(error: InnkeeperError) -> dict[str, Any]:
     """An error as OpenAI has it, with ``innkeeper.route_trace`` and the like beside it."""
-    details = error.to_dict().get("details", {})
-    more = {name: details[name] for name in TOLD if name in details}
+    more = error_details(error)
     return {**openai_error(error), "innkeeper": more} if more else openai_error(error)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, Final, NamedTuple, get_origin
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from starlette.requests import Request as WebRequest
@@ -14,11 +14,12 @@ from starlette.routing import BaseRoute
 
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.operations.operation import Blob, Operation, plain
+from innkeeper.operations.refusals import function_facts
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import EventStream, json_body, json_response, ticket_of, with_errors
 from innkeeper.service.cancelling import Stop, unless_gone
-from innkeeper.service.error_facts import FUNCTIONS, function_facts, service_facts
+from innkeeper.service.error_facts import FUNCTIONS, service_facts
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.openapi.document import Description, operation, record
 from innkeeper.service.pages import Endpoint, Page, PageTable
@@ -69,7 +70,7 @@ def _endpoint(path: HttpPath, resources: Resources) -> Endpoint:
         request = path.operation.read(await _values(path, web), lax=path.method != "POST")
         answer = await unless_gone(web.receive, path.operation.run(request, CallScope(ticket, resources, web.headers)))
         if isinstance(answer, AsyncGenerator):
-            return EventStream(_encoded(answer, write), {}, Stop(), over)
+            return EventStream(_encoded(answer), {}, Stop(), _over)
         reply = _reply(path, answer)
         ticket.carry(len(reply.body))
         return reply
@@ -94,19 +95,17 @@ def _reply(path: HttpPath, answer: Any) -> Response:
     return json_response(body, path.pending if path.pending and not path.is_done(body) else path.status)
 
 
-async def _encoded(
-    events: AsyncGenerator[ServerEvent | None], write: Callable[[InnkeeperError], dict[str, Any]]
-) -> AsyncGenerator[bytes]:
+async def _encoded(events: AsyncGenerator[ServerEvent | None]) -> AsyncGenerator[bytes]:
     """The bytes of events; a comment, which keeps the connection, where there is none. An error is the last."""
     try:
         async with aclosing(events):
             async for event in events:
                 yield b": still here\n\n" if event is None else event.encode()
     except InnkeeperError as error:
-        yield ServerEvent(write(error), "error").encode()
+        yield ServerEvent(function_facts(error), "error").encode()
 
 
-async def over() -> None:
+async def _over() -> None:
     """A stream of events leaves nothing to be done."""
 
 
@@ -126,7 +125,7 @@ def described(paths: Iterable[HttpPath]) -> Description:
     items: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {"FunctionRefusal": _REFUSAL}
     for path in paths:
-        reply = None if _is_raw(path.operation.reply) else path.operation.reply
+        reply = None if path.operation.reply is Blob else path.operation.reply
         (request, answer), components = msgspec.json.schema_components(
             (path.operation.request, reply), ref_template=_REFERENCE
         )
@@ -143,12 +142,13 @@ def described(paths: Iterable[HttpPath]) -> Description:
             path.tag,
             body=(_without(body, path.fields) if path.fields else request) if takes_body else None,
             reply=answer,
+            streams=path.operation.streams,
             error="FunctionRefusal" if path.is_function else "OpenAIError",
             parameters=[*_parameters(path, body)],
             open_to_all=path.signed,
         )
         if reply is None:
-            made["responses"]["200"]["content"] = _CONTENT[path.operation.reply is Blob]
+            made["responses"]["200"]["content"] = _BYTES if path.operation.reply is Blob else {"text/event-stream": {}}
         if path.operation.examples:
             content = made["requestBody"]["content"]["application/json"]
             content["examples"] = {str(number): {"value": each} for number, each in enumerate(path.operation.examples)}
@@ -165,15 +165,7 @@ def described(paths: Iterable[HttpPath]) -> Description:
 
 
 _REFERENCE: Final = "#/components/schemas/{name}"
-_CONTENT: Final[Mapping[bool, dict[str, Any]]] = {
-    True: {kind: {"schema": {"type": "string"}} for kind in ("application/octet-stream", "image/*", "video/*")},
-    False: {"text/event-stream": {}},
-}
-"""The contents of a reply that is bytes, and of one that is given as it comes."""
-
-
-def _is_raw(reply: Any) -> bool:
-    return reply is Blob or get_origin(reply) is AsyncGenerator
+_BYTES: Final = {kind: {"schema": {"type": "string"}} for kind in ("application/octet-stream", "image/*", "video/*")}
 
 
 def _without(body: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from innkeeper.operations import stored, workers
+from innkeeper.operations import stored, turns, workers
 from innkeeper.operations.jobs import functions, jobs
 from innkeeper.operations.library.decisions import EVALUATE, RENDER, RESOLVE
 from innkeeper.operations.scenes import operations as scenes
@@ -23,13 +23,17 @@ REFUSED: Final = {
 TASKS: Final = (
     HttpPath(ENHANCE, "/functions/v1/enhance-prompt", log="enhance", errors=REFUSED),
     HttpPath(ENHANCE, "/v1/enhance", log="enhance", errors=REFUSED),
+    HttpPath(turns.CHAT, "/functions/v1/playground-chat", log="chat", errors=REFUSED),
+    HttpPath(turns.ROLEPLAY, "/functions/v1/roleplay-chat", log="roleplay", errors=REFUSED),
+    HttpPath(turns.CHAT, "/v1/chat", log="chat", errors=REFUSED),
+    HttpPath(turns.ROLEPLAY, "/v1/roleplay", log="roleplay", errors=REFUSED),
     HttpPath(EVALUATE, EVALUATE.path, log="tier", errors=REFUSED),
     HttpPath(RESOLVE, RESOLVE.path, log="resolve", errors=REFUSED),
     HttpPath(RENDER, RENDER.path, log="render", errors=REFUSED),
     HttpPath(SUGGEST, "/functions/v1/character-suggestions", log="suggest", errors=REFUSED),
     HttpPath(SUGGEST, SUGGEST.path, log="suggest", errors=REFUSED),
 )
-"""Operations on prompts, templates and characters."""
+"""Prompts, turns, templates and parts of characters."""
 
 _JOB_REFUSED: Final = {
     "402": "it would cost more than it may",

@@ -14,9 +14,11 @@ from innkeeper.library.db.owner import Owner
 from innkeeper.library.tier import Ceilings
 from innkeeper.operations.scope import TaskTerms
 from innkeeper.prompt.data import EMPTY
-from innkeeper.prompt.errors import UnavailableError
+from innkeeper.prompt.errors import UnavailableError, Where
+from innkeeper.service.errors import ScopeError
 
 if TYPE_CHECKING:
+    from innkeeper.inference.routing.models import Models
     from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.operations.workers import WorkerRegistry
@@ -24,11 +26,15 @@ if TYPE_CHECKING:
 
 
 class Resources(NamedTuple):
-    """What operations work with, each opened where it is first needed. ``jobs`` and ``workers`` may wait for the database."""
+    """What operations work with, each opened where it is first needed.
+
+    ``jobs`` and ``workers`` may wait for the database. ``models`` are what else answers, profiles among it.
+    """
 
     tasks: Callable[[], Awaitable[TextTasks]] | None = None
     jobs: Callable[[], MediaJobs] | None = None
     workers: Callable[[], WorkerRegistry] | None = None
+    models: Models | None = None
 
 
 class CallScope(NamedTuple):
@@ -37,7 +43,6 @@ class CallScope(NamedTuple):
     ticket: Ticket
     resources: Resources
     headers: Mapping[str, str] = EMPTY
-    body: Mapping[str, Any] = EMPTY
 
     @property
     def owner(self) -> Owner:
@@ -76,6 +81,27 @@ class CallScope(NamedTuple):
         """The header ``Last-Event-ID``; what is no number counts for nothing."""
         text = self.headers.get("last-event-id", "")
         return int(text) if text.isdecimal() and len(text) <= _DIGITS else 0
+
+    @property
+    def caller(self) -> str:
+        """By whom states of profiles are kept."""
+        return self.ticket.caller
+
+    def check_admin(self, field: str) -> None:
+        """Raise `ScopeError` where the key may not set a field that is an administrator's."""
+        if not self.ticket.grant.is_admin:
+            raise ScopeError(f"this key may not set {field}", scope="admin", where=Where(path=field))
+
+    def profile_models(self, profile: str) -> Models:
+        """The models that answer as a profile. Raises `ScopeError`, `UnavailableError`."""
+        self.ticket.grant.check("profile", profile)
+        if self.resources.models is None:
+            raise UnavailableError("profiles answer in a service", hint="innkeeper serve --profile FOLDER")
+        return self.resources.models
+
+    def again(self, key: str) -> CallScope:
+        """The scope of a further request, which this one asks for, with an idempotency key of its own."""
+        return self._replace(headers={"idempotency-key": key})
 
     async def tasks(self) -> TextTasks:
         """The text tasks. Raises `UnavailableError` where there are none."""

@@ -20,8 +20,8 @@ from innkeeper.cli.keep.library import audience_options, database_options, print
 
 if TYPE_CHECKING:
     from innkeeper.jobs.media_jobs import MediaJobs
+    from innkeeper.operations.operation import Operation
     from innkeeper.service.guard.grants import Grant
-    from innkeeper.service.tasks.calls import Run
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,25 +84,25 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
             return tasks
 
         with _pictures(library) as media:
-            return dict(await _function(function)(CallScope(ticket, Resources(opened, media), body=body)))
+            return dict(await _operation(function)(body, CallScope(ticket, Resources(opened, media))))
     finally:
         await routing.close()
         shared.close()
 
 
-def _function(name: str) -> Run:
+def _operation(name: str) -> Operation:
     from innkeeper.operations.scenes.operations import COMPOSE, GENERATE
     from innkeeper.operations.tasks.character import SUGGEST
     from innkeeper.operations.tasks.prompts import ENHANCE
-    from innkeeper.service.tasks import turns
+    from innkeeper.operations.turns import CHAT, ROLEPLAY
 
     return {
-        "enhance-prompt": lambda scope: ENHANCE(scope.body, scope),
-        "playground-chat": lambda scope: turns.taken(scope, turns.playground),
-        "roleplay-chat": lambda scope: turns.taken(scope, turns.roleplay),
-        "character-suggestions": lambda scope: SUGGEST(scope.body, scope),
-        "generate-scene": lambda scope: GENERATE(scope.body, scope),
-        "compose-scene": lambda scope: COMPOSE(scope.body, scope),
+        "enhance-prompt": ENHANCE,
+        "playground-chat": CHAT,
+        "roleplay-chat": ROLEPLAY,
+        "character-suggestions": SUGGEST,
+        "generate-scene": GENERATE,
+        "compose-scene": COMPOSE,
     }[name]
 
 

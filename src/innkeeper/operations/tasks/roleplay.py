@@ -7,12 +7,10 @@ The document's reply is kept (dynamic-prompting reference 3.6); what its code ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from innkeeper.operations.tasks.chat import provider_of, turn_facts
 from innkeeper.operations.tasks.turn import TurnAnswer
-from innkeeper.prompt.errors import UsageError, Where
 
 
 def roleplay_reply(turn: TurnAnswer, *, took_ms: float) -> dict[str, Any]:
@@ -39,28 +37,3 @@ def roleplay_reply(turn: TurnAnswer, *, took_ms: float) -> dict[str, Any]:
         "content_tier": turn.reply.tier,
         **turn_facts(turn),
     }
-
-
-_TEXTS: Final = ("scene_context", "scene_description", "scene_system_prompt")
-
-
-def scene_of(body: Mapping[str, Any], starters: Iterable[Any] = ()) -> dict[str, Any]:
-    """The scene that a body tells of, with the columns that templates read: place, what happens, how it may begin.
-
-    All of it is a client's word: it is set off as material, and never an instruction. Raises `UsageError` for another type.
-    """
-    texts = [_text(body, name) for name in _TEXTS]
-    lines = [line for line in starters if isinstance(line, str) and line.strip()]
-    numbered = "\n".join(f"{number}. {line.strip()}" for number, line in enumerate(lines, 1))
-    parts = [*texts, f"Ways to begin:\n{numbered}" if numbered else ""]
-    fields = {name: _text(body, name) for name in ("setting", "actions", "positioning", "conversation_context")}
-    fields["scene_context"] = "\n\n".join(dict.fromkeys(text for text in parts if text.strip()))
-    fields["content_rating"] = _text(body, "scene_content_rating")
-    return {name: value for name, value in fields.items() if value}
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, (str, type(None))):
-        raise UsageError(f"{name} must be a text", where=Where(path=name))
-    return value or ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,9 @@ from innkeeper.service.paths import SCENES, STORED, TASKS
 from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
-from innkeeper.service.tasks.calls import Media
-from innkeeper.service.tasks.talk_description import TALK
-from innkeeper.service.tasks.turns import turn_routes
 
 if TYPE_CHECKING:
+    from innkeeper.jobs.media_jobs import MediaJobs
     from innkeeper.library.library import Library
     from innkeeper.operations.tasks.execution import TextTasks
     from innkeeper.service.workers.routing import LibraryRouting
@@ -43,7 +41,7 @@ class TaskSurface:
         settings: Settings,
         library: SharedLibrary,
         routing: LibraryRouting,
-        media: Media,
+        media: Callable[[], MediaJobs],
         models: Models | None = None,
     ) -> None:
         self.settings, self.library, self.routing, self.media = settings, library, routing, media
@@ -66,14 +64,10 @@ class TaskSurface:
     def descriptions(self) -> Iterator[Description]:
         """What the OpenAPI document says of it."""
         yield described((*TASKS, *STORED, *SCENES))
-        yield TALK
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""
-        return [
-            *routes((*TASKS, *STORED, *SCENES), Resources(self.tasks, self.media)),
-            *turn_routes(self.tasks, self.models, self.media),
-        ]
+        return routes((*TASKS, *STORED, *SCENES), Resources(self.tasks, self.media, models=self.models))
 
 
 def _opened(shared: SharedLibrary) -> Library:

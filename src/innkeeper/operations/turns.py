@@ -1,0 +1,330 @@
+"""``chat.turn`` and ``roleplay.turn``: take a turn of a stored conversation, in the requirement document's fields and spellings.
+
+Both take it in one way; only the replies differ. Unlike the original's, a body's ``user_id`` is nobody, a tier is only asked for,
+an intent is a field and is never guessed from words, and a system prompt or a template of one's own is for callers with the scope
+``admin``, and stands in the audit (dynamic-prompting reference 2.4, 3.1, 3.3, S7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from datetime import timedelta
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, Literal, Required, cast
+
+import msgspec
+
+from innkeeper.inference.response.views.view import ServerEvent
+from innkeeper.library.log.enhancements import text_digest
+from innkeeper.library.memory import NewMemory
+from innkeeper.operations.operation import Operation
+from innkeeper.operations.refusals import function_facts
+from innkeeper.operations.scenes.operations import GENERATE, generate
+from innkeeper.operations.scope import Scope, TaskTerms
+from innkeeper.operations.stored import MemoryTier
+from innkeeper.operations.tasks.answer import TaskOutcome
+from innkeeper.operations.tasks.chat import playground_reply
+from innkeeper.operations.tasks.opening import Opening, opened
+from innkeeper.operations.tasks.roleplay import roleplay_reply
+from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn_stream import TurnStream
+from innkeeper.operations.tasks.turns import Turns
+from innkeeper.prompt.data import EMPTY, freeze
+from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.text import scalar_text
+
+if TYPE_CHECKING:
+    from innkeeper.library.library import Library
+
+_LOCAL: Final = frozenset({"", "auto", "chat_worker", "qwen-local"})
+"""Names of the document for whichever model is there."""
+
+_LONG: Final = 1_000
+"""Tokens of an answer where a long one is asked for: the document's long form."""
+
+Events = AsyncGenerator[ServerEvent | None]
+"""A reply as it comes: ``delta`` with what is new, then ``done`` with the whole reply."""
+
+
+class TurnMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something to remember from now on."""
+
+    content: str | None = None
+    scope: MemoryTier | None = None
+    kind: str | None = None
+    pinned: bool | None = None
+
+
+class TakeTurn(TaskTerms, frozen=True, kw_only=True, rename={"goes_on": "continue"}):
+    """A turn: what is said, in which conversation, and with what.
+
+    ``kickoff``: the character speaks first. ``continue``: it goes on. ``profile`` names who answers in the place of a template.
+    ``scene_generation``: have a picture made of what was said last; further fields are those of a scene.
+    """
+
+    message: str = ""
+    kickoff: bool = False
+    goes_on: bool = False
+    conversation_id: str | None = None
+    client_conversation_id: str | None = None
+    character_id: str | None = None
+    user_character_id: str | None = None
+    character: dict[str, Any] | None = None
+    conversation_type: str | None = None
+    memory_tier: MemoryTier | None = None
+    project_id: str | None = None
+    title: str | None = None
+    client_msg_id: str | None = None
+    message_type: str = "text"
+    profile: str | None = None
+    intent: str | None = None
+    content_tier: Any = None
+    model_key_override: str | None = None
+    model: str | None = None
+    long_response: bool = False
+    memory_enabled: bool = True
+    remember: tuple[str | TurnMemory, ...] = ()
+    setting: str = ""
+    actions: str = ""
+    positioning: str = ""
+    conversation_context: str = ""
+    scene_context: str = ""
+    scene_description: str = ""
+    scene_system_prompt: str = ""
+    scene_starters: tuple[Any, ...] = ()
+    scene_content_rating: str = ""
+    system_prompt_override: str | None = None
+    prompt_template_id: str | None = None
+    scene_generation: bool = False
+    stream: bool = False
+    others: Mapping[str, Any] = EMPTY
+
+
+class TurnFacts(TaskOutcome, total=False):
+    """The part that the replies of all turns have."""
+
+    success: Required[Literal[True]]
+    response: Required[str]
+    conversation_id: Required[str]
+    message_id: Required[str]
+    replayed: Required[bool]
+    memory: Required[dict[str, Any]]
+    context: Required[dict[str, Any]]
+    post_processing: dict[str, Any]
+
+
+class PlaygroundTurn(TurnFacts, total=False):
+    """A turn of a conversation of any kind."""
+
+    context_type: Required[str]
+    content_tier: Required[str]
+    template_meta: Required[dict[str, Any]]
+    enforcement_diagnostics: dict[str, Any]
+
+
+class RoleplayTurn(TurnFacts, total=False):
+    """A turn with a character."""
+
+    memory_updated: Required[bool]
+    usedFallback: Required[bool]  # noqa: N815 - the document's key
+
+
+async def chat(request: TakeTurn, scope: Scope) -> PlaygroundTurn | Events:
+    """Take a turn of a conversation."""
+    return cast("PlaygroundTurn", await _taken(request, scope, _playground))
+
+
+async def roleplay(request: TakeTurn, scope: Scope) -> RoleplayTurn | Events:
+    """Take a turn with a character."""
+    return cast("RoleplayTurn", await _taken(request, scope, _roleplay))
+
+
+Reply = Callable[["Library", TurnAnswer, float], Mapping[str, Any]]
+"""The reply to a turn that took so many milliseconds."""
+
+
+def _playground(library: Library, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
+    age = library.cache_age()
+    read = None if age is None else (library.outside.now().now - timedelta(seconds=age)).isoformat()
+    return playground_reply(answer, took_ms=took_ms, cache_read=read)
+
+
+def _roleplay(_library: Library, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
+    return roleplay_reply(answer, took_ms=took_ms)
+
+
+async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, Any] | Events:
+    """The reply to a turn, as a whole or as it comes."""
+    began = perf_counter()
+    _check_profile(request)
+    turns = Turns(await scope.tasks(), scope.owner)
+    turn = await _turn(request, scope, turns)
+
+    async def replied(answer: TurnAnswer) -> Mapping[str, Any]:
+        return await _pictured(request, scope, reply(turns.library, answer, (perf_counter() - began) * 1000))
+
+    if request.profile is not None:
+        models = scope.profile_models(request.profile)
+        from innkeeper.operations.tasks.profile_turn import take_with_profile
+
+        whole = await replied(await take_with_profile(turns, turn, request.profile, models, scope.caller))
+        return _at_once(whole) if request.stream else whole
+    if request.stream:
+        return _events(await TurnStream.begin(turns, turn), replied)
+    return await replied(await turns.take(turn))
+
+
+async def _events(stream: TurnStream, replied: Callable[[TurnAnswer], Any]) -> Events:
+    async with aclosing(stream.texts()) as texts:
+        async for text in texts:
+            yield ServerEvent({"text": text}, "delta")
+    assert stream.answer is not None  # noqa: S101 - the texts have ended
+    yield ServerEvent(await replied(stream.answer), "done")
+
+
+async def _at_once(reply: Mapping[str, Any]) -> Events:
+    """An answer that is there as a whole, as events."""
+    yield ServerEvent({"text": reply["response"]}, "delta")
+    yield ServerEvent(reply, "done")
+
+
+async def _pictured(request: TakeTurn, scope: Scope, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The reply, with the scene that ``scene_generation`` asks for: of what was said last, begun once for each answer.
+
+    That no scene could be begun does not undo the turn: it stands in ``scene_error``.
+    """
+    if not request.scene_generation:
+        return reply
+    body = {name: value for name, value in request.others.items() if name not in _TURNS_OWN}
+    body |= {name: getattr(request, name) for name in _SHARED}
+    try:
+        wanted = GENERATE.read({**body, "conversation_id": reply["conversation_id"]})
+        scene = await generate(wanted, scope.again(f"scene of {reply['message_id']}"))
+    except InnkeeperError as error:
+        return {**reply, "scene_error": function_facts(error)}
+    done = scene["status"] == "completed"
+    return {**reply, "scene_generated": done, "scene_generating_async": not done and scene["success"], "scene": scene}
+
+
+_TURNS_OWN: Final = frozenset({"prompt", "response", "callback_url"})
+"""Fields that would mean something else to a scene."""
+
+_SHARED: Final = (
+    *("character_id", "user_character_id", "scene_context", "scene_description", "content_tier", "max_cost"),
+)
+"""Fields that a turn and a scene have in common."""
+
+
+# ------------------------------------------------------------------------------------------------------------- what is asked
+
+
+def _check_profile(request: TakeTurn) -> None:
+    """Raise `UsageError` where a profile is to answer, and there is also what only a template has use for."""
+    wrong = next((name for name in _TEMPLATES_OWN if request.profile and getattr(request, name) is not None), None)
+    if wrong is not None:
+        raise UsageError(f"{wrong} has no use with a profile", where=Where(path=wrong))
+
+
+_OVERRIDES: Final = ("system_prompt_override", "prompt_template_id")
+_TEMPLATES_OWN: Final = (*_OVERRIDES, "model_key_override", "character_id", "character")
+
+
+async def _turn(request: TakeTurn, scope: Scope, turns: Turns) -> TurnRequest:
+    """The turn that is asked for; its conversation is there."""
+    key = request.client_conversation_id or request.client_msg_id
+    names = ("conversation_id", "character_id", "user_character_id", "conversation_type", "memory_tier", "project_id")
+    opening = Opening(
+        **{name: getattr(request, name) for name in (*names, "title")},
+        key=f"turn:{key}" if key else None,
+        character=None if request.character is None else freeze(request.character),
+    )
+    fields = _fields(request, turns.library)
+    _check_overrides(request, scope, turns.library)
+    row = await asyncio.to_thread(opened, turns.library, turns.owner, opening)
+    terms = {**scope.terms(request), "ceilings": scope.ceilings, "request_id": scope.number or None}
+    return TurnRequest(conversation_id=row.id, **fields, **terms)
+
+
+def _fields(request: TakeTurn, library: Library) -> dict[str, Any]:
+    return {
+        "message": request.message,
+        "kind": _kind(request),
+        "client_msg_id": request.client_msg_id,
+        "message_type": request.message_type,
+        "intent": request.intent,
+        "content_mode": request.content_tier,
+        "scene": _scene(request),
+        "remember": tuple(map(_memory, request.remember)),
+        "memory": request.memory_enabled,
+        "model": _model_key(library, request.model_key_override or request.model),
+        "max_output_tokens": _LONG if request.long_response else None,
+        "system": request.system_prompt_override,
+        "template": request.prompt_template_id,
+    }
+
+
+def _kind(request: TakeTurn) -> str:
+    kickoff = request.kickoff or request.message_type == "scene_kickoff"
+    if kickoff and request.goes_on:
+        raise UsageError("a turn is a kickoff or goes on, not both", where=Where(path="continue"))
+    return "kickoff" if kickoff else "continue" if request.goes_on else "message"
+
+
+def _memory(memory: str | TurnMemory) -> NewMemory:
+    fields = TurnMemory(content=memory) if isinstance(memory, str) else memory
+    return NewMemory(
+        content=scalar_text(fields.content or ""),
+        scope=fields.scope or None,
+        kind=fields.kind or "fact",
+        pinned=fields.pinned or False,
+    )
+
+
+def _scene(request: TakeTurn) -> dict[str, Any]:
+    """The scene that a turn tells of, with the columns that templates read: place, what happens, how it may begin.
+
+    All of it is a client's word: it is set off as material, and never an instruction.
+    """
+    lines = [scalar_text(line) for line in request.scene_starters if isinstance(line, str) and line.strip()]
+    numbered = "\n".join(f"{number}. {line.strip()}" for number, line in enumerate(lines, 1))
+    starters = f"Ways to begin:\n{numbered}" if numbered else ""
+    texts = (request.scene_context, request.scene_description, request.scene_system_prompt, starters)
+    fields = {name: getattr(request, name) for name in ("setting", "actions", "positioning", "conversation_context")}
+    fields["scene_context"] = "\n\n".join(dict.fromkeys(text for text in texts if text.strip()))
+    fields["content_rating"] = request.scene_content_rating
+    return {name: value for name, value in fields.items() if value}
+
+
+def _model_key(library: Library, name: str | None) -> str | None:
+    """The key of the model that is asked for, by its key or its id in the catalogue; None: whichever is best."""
+    if name is None or name in _LOCAL:
+        return None
+    return next((row.model_key for row in library.catalogue.models if row.id == name), name)
+
+
+def _check_overrides(request: TakeTurn, scope: Scope, library: Library) -> None:
+    """Let an administrator replace the system prompt or choose a template, and record it. Raises `ScopeError` for all others."""
+    used = {name: value for name in _OVERRIDES if (value := getattr(request, name)) is not None}
+    if not used:
+        return
+    scope.check_admin(next(iter(used)))
+    from innkeeper.library.db.rows import AuditStore
+
+    details = {name: text_digest(text) for name, text in used.items()}
+    store = AuditStore(library.db)
+    store.append("prompt.override", actor=scope.owner.user, resource=("request", scope.number), details=details)
+
+
+_SPELLINGS: Final = {
+    "message": ("content",),
+    "client_msg_id": ("clientMsgId",),
+    "content_tier": ("contentTier", "content_mode", "contentMode", "contentType"),
+    "model": ("model_key", "model_id", "model_variant", "model"),
+    "long_response": ("longResponse",),
+}
+_EXAMPLES: Final = ({"message": "What is a ferry bell for?"},)
+
+CHAT: Final = Operation("chat.turn", chat, _SPELLINGS, whole="others", examples=_EXAMPLES)
+ROLEPLAY: Final = Operation("roleplay.turn", roleplay, _SPELLINGS, whole="others", examples=_EXAMPLES)
