@@ -53,13 +53,13 @@ class AnthropicMessages(Adapter):
 
     def reading(self) -> Reading:
         """Reads one answer."""
-        return _Reading()
+        return _MessagesReading()
 
 
 _TOP: Final = AnthropicMessages.ignored | {"id", "model", "content", "stop_reason", "usage", "error"}
 
 
-class _Reading(Reading):
+class _MessagesReading(Reading):
     def __init__(self) -> None:
         self._block: dict[str, Any] = {}
         self._json: list[str] = []

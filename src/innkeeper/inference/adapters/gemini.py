@@ -57,7 +57,7 @@ class Gemini(Adapter):
 
     def reading(self) -> Reading:
         """Reads one answer."""
-        return _Reading()
+        return _GeminiReading()
 
 
 _TOP: Final = Gemini.ignored | {"responseId", "modelVersion", "candidates", "error"}
@@ -65,7 +65,7 @@ _CANDIDATE: Final = Gemini.ignored | {"content", "finishReason"}
 _BESIDE: Final = frozenset({"text", "thought", "thoughtSignature"})
 
 
-class _Reading(Reading):
+class _GeminiReading(Reading):
     def __init__(self) -> None:
         self._calls = 0
         self._signature: str | None = None

@@ -47,14 +47,14 @@ class Ollama(Adapter):
 
     def reading(self) -> Reading:
         """Reads one answer."""
-        return _Reading()
+        return _OllamaReading()
 
 
 _TOP: Final = Ollama.ignored | {"model", "message", "done_reason", "logprobs", "error"}
 _MESSAGE: Final = Ollama.ignored | {"content", "thinking", "tool_calls", "images"}
 
 
-class _Reading(Reading):
+class _OllamaReading(Reading):
     def __init__(self) -> None:
         self._calls = 0
 

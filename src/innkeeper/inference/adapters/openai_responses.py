@@ -51,7 +51,7 @@ class OpenAIResponses(Adapter):
 
     def reading(self) -> Reading:
         """Reads one answer."""
-        return _Reading()
+        return _ResponsesReading()
 
 
 _TOP: Final = OpenAIResponses.ignored | {"id", "model", "output", "error"}
@@ -69,7 +69,7 @@ class _Item:
         self.closed = False
 
 
-class _Reading(Reading):
+class _ResponsesReading(Reading):
     def __init__(self) -> None:
         self._items: dict[int, _Item] = {}
         self._facts: dict[str, FrozenDict] = {}

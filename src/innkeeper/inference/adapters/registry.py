@@ -12,7 +12,7 @@ from innkeeper.inference.adapters.ollama import Ollama
 from innkeeper.inference.adapters.openai_chat import OpenAIChat
 from innkeeper.inference.adapters.openai_responses import OpenAIResponses
 from innkeeper.inference.adapters.text_completion import KoboldCpp, LlamaCppCompletion, TextCompletion
-from innkeeper.inference.adapters.worker import Worker
+from innkeeper.inference.adapters.worker import WorkerProtocol
 
 ADAPTERS: Final = Adapters(
     OpenAIChat(),
@@ -24,6 +24,6 @@ ADAPTERS: Final = Adapters(
     LlamaCppCompletion(),
     KoboldCpp(),
     Local(),
-    Worker(),
+    WorkerProtocol(),
 )
 """``ADAPTERS.with_(mine)`` is a registry with a further one."""

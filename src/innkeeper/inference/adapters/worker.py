@@ -19,7 +19,7 @@ from innkeeper.inference.response.response import Usage
 _ECHO: Final = "prompt_sha256"
 
 
-class Worker(Adapter):
+class WorkerProtocol(Adapter):
     """A pure-inference worker."""
 
     name: ClassVar[str] = "worker"
@@ -34,13 +34,13 @@ class Worker(Adapter):
 
     def reading(self) -> Reading:
         """Reads one answer."""
-        return _Reading()
+        return _WorkerReading()
 
 
-_TOP: Final = Worker.ignored | {"request_id", "model", "output", "delta", "finish_reason", "usage", "error"}
+_TOP: Final = WorkerProtocol.ignored | {"request_id", "model", "output", "delta", "finish_reason", "usage", "error"}
 
 
-class _Reading(Reading):
+class _WorkerReading(Reading):
     def whole(self, body: Mapping[str, Any]) -> Iterator[ModelEvent]:
         if not isinstance(body.get("output"), str):
             msg = "the worker's answer has no output"

@@ -28,7 +28,7 @@ _LOOK_SECONDS: Final = 0.5
 _END: Final = object()
 
 
-class _Work(Generic[T]):
+class _RunningWork(Generic[T]):
     """A coroutine that runs in a loop of another thread, and what came of it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> None:
@@ -71,7 +71,7 @@ class Portal:
         except BaseException:
             work.close()
             raise
-        running = _Work(self._loop, work)
+        running = _RunningWork(self._loop, work)
         try:
             while not running.done.wait(_LOOK_SECONDS if cancel is None else CANCEL_INTERVAL):
                 check_cancelled(cancel)
@@ -85,7 +85,7 @@ class Portal:
         if sys.is_finalizing() or _current.portal is not self:
             work.close()
             return
-        running = _Work(self._loop, work)
+        running = _RunningWork(self._loop, work)
         if threading.current_thread() is not self._thread:  # the garbage collector runs in any thread
             running.done.wait(REST_SECONDS)
 

@@ -18,7 +18,7 @@ from innkeeper.tokens.engines.server import AskServer
 from innkeeper.tokens.framing import Framing
 
 if TYPE_CHECKING:
-    from innkeeper.inference.local.transport import Engine
+    from innkeeper.inference.local.transport import ChatEngine
 
 
 DEFAULT_WINDOW: Final = 4096
@@ -49,7 +49,7 @@ class LocalModel(Client):
     reach it by; closing one of those leaves the model open.
     """
 
-    def __init__(self, engine: Engine, *, name: str = DEFAULT_MODEL, context_window: int = DEFAULT_WINDOW) -> None:
+    def __init__(self, engine: ChatEngine, *, name: str = DEFAULT_MODEL, context_window: int = DEFAULT_WINDOW) -> None:
         from innkeeper.inference.local.transport import LocalTransport
 
         self.transport = LocalTransport(engine, name)
@@ -64,7 +64,7 @@ class LocalModel(Client):
         self.context_window = context_window
         self.framing = CHATML
         self._asked = AskServer(self._ask_tokenizer, "llama.cpp", label="local", model=name)
-        self._engine: Engine | None = engine
+        self._engine: ChatEngine | None = engine
 
     @classmethod
     def open(

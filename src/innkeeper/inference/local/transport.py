@@ -21,7 +21,7 @@ _END: Final = object()
 _EVENTS: Final = {"content-type": "text/event-stream"}
 
 
-class Engine(Protocol):
+class ChatEngine(Protocol):
     """What is used of an engine."""
 
     def handle_chat_completions(self, request: dict[str, Any], on_chunk: Callable[[dict[str, Any]], bool], /) -> Any:
@@ -44,8 +44,8 @@ class LocalTransport(httpx.AsyncBaseTransport):
     one of its clients leaves it open: `let_go` is for the model's owner.
     """
 
-    def __init__(self, engine: Engine, name: str) -> None:
-        self._engine: Engine | None = engine
+    def __init__(self, engine: ChatEngine, name: str) -> None:
+        self._engine: ChatEngine | None = engine
         self._name = name
         self._turn = threading.Lock()
 
@@ -102,14 +102,14 @@ def _engine_request(request: Mapping[str, Any]) -> dict[str, Any]:
 class _Generation:
     """One generation in a thread of its own; its chunks are waited for in an event loop."""
 
-    def __init__(self, engine: Engine, request: dict[str, Any], turn: threading.Lock) -> None:
+    def __init__(self, engine: ChatEngine, request: dict[str, Any], turn: threading.Lock) -> None:
         self._chunks: asyncio.Queue[Any] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
         self._ended = asyncio.Event()
         threading.Thread(target=self._work, args=(engine, request, turn), daemon=True).start()
 
-    def _work(self, engine: Engine, request: dict[str, Any], turn: threading.Lock) -> None:
+    def _work(self, engine: ChatEngine, request: dict[str, Any], turn: threading.Lock) -> None:
         try:
             with turn:
                 if not self._stopped.is_set():

@@ -42,18 +42,18 @@ class _Message:
 
     def __init__(self, item_id: str) -> None:
         self.id = item_id
-        self.parts: list[_Part] = []
+        self.parts: list[_MessagePart] = []
 
-    def part(self, *, refusal: bool, new: bool = False) -> _Part:
+    def part(self, *, refusal: bool, new: bool = False) -> _MessagePart:
         if new or not self.parts or self.parts[-1].refusal is not refusal:
-            self.parts.append(_Part(refusal=refusal))
+            self.parts.append(_MessagePart(refusal=refusal))
         return self.parts[-1]
 
     def item(self, status: Status) -> MessageItem:
         return MessageItem(id=self.id, content=tuple([part.whole() for part in self.parts]), status=status)
 
 
-class _Part:
+class _MessagePart:
     def __init__(self, *, refusal: bool) -> None:
         self.refusal = refusal
         self.texts: list[str] = []
@@ -99,7 +99,7 @@ class _Reasoning:
         )
 
 
-class _Call:
+class _ToolCall:
     def __init__(self, item_id: str) -> None:
         self.id = item_id
         self.call_id = ""
@@ -153,8 +153,8 @@ class ResponseFold:
         self.left_out = 0
         self._said = ""
         self._facts: dict[str, Any] = {}
-        self._items: list[_Message | _Reasoning | _Call | _Other] = []
-        self._calls: dict[int, _Call] = {}
+        self._items: list[_Message | _Reasoning | _ToolCall | _Other] = []
+        self._calls: dict[int, _ToolCall] = {}
 
     def take(self, event: ModelEvent) -> None:
         """Add one event. Calls past `MAX_TOOL_CALLS` are left out and counted in ``left_out``."""
@@ -247,7 +247,7 @@ class ResponseFold:
             if len(self._calls) >= MAX_TOOL_CALLS:
                 self.left_out += bool(delta.name)
                 return
-            call = self._calls[delta.index] = _Call(delta.item_id or self._name("fc"))
+            call = self._calls[delta.index] = _ToolCall(delta.item_id or self._name("fc"))
             self._items.append(call)
         call.take(delta)
 

@@ -77,7 +77,7 @@ class StructuredOutput:
         return "\n\n".join(text for text in (system, form, self.output_instructions, repair) if text)
 
 
-class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
+class DirectiveAttempt(msgspec.Struct, frozen=True, omit_defaults=True):
     """One request, or a mode that was passed over. ``code`` is why it did not serve."""
 
     mode: str
@@ -96,7 +96,7 @@ class DirectivesResult:
     """What came of it. ``content_sample`` is the start of the last answer when none would do."""
 
     ok: bool
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[DirectiveAttempt, ...]
     mode: str | None = None
     assistant_text: str = ""
     directives: tuple[Directive, ...] = ()
@@ -209,7 +209,7 @@ class _DirectivesRun:
         self.system = system
         self.options = options
         self.inputs: dict[str, Any] = {}
-        self.attempts: list[Attempt] = []
+        self.attempts: list[DirectiveAttempt] = []
         self.sample = ""
         self.request: PromptRequest | None = None
 
@@ -218,7 +218,7 @@ class _DirectivesRun:
         self.inputs = {**inputs, "variables_store": store, "commit": False}
         for mode in self.config.directives.modes:
             if not supports(mode, self.config.capabilities):
-                self.attempts.append(Attempt(mode, skipped=True, code="CAPABILITY_UNSUPPORTED"))
+                self.attempts.append(DirectiveAttempt(mode, skipped=True, code="CAPABILITY_UNSUPPORTED"))
                 continue
             envelope = await self.ask(mode)
             if envelope is not None:
@@ -243,11 +243,11 @@ class _DirectivesRun:
             except AnswerError as error:
                 reasons = tuple(error.details.get("reasons", ()))
                 self.attempts.append(
-                    Attempt(mode, number, code=error.code, reasons=reasons, elapsed_ms=result.elapsed_ms)
+                    DirectiveAttempt(mode, number, code=error.code, reasons=reasons, elapsed_ms=result.elapsed_ms)
                 )
                 repair = repair_note(error.code, reasons)
             else:
-                self.attempts.append(Attempt(mode, number, ok=True, elapsed_ms=result.elapsed_ms))
+                self.attempts.append(DirectiveAttempt(mode, number, ok=True, elapsed_ms=result.elapsed_ms))
                 return envelope
         return None
 
@@ -306,7 +306,7 @@ def replace_text(envelope: Envelope, text: str) -> dict[str, Any]:
     return {**envelope.to_dict(), "assistant_text": text}
 
 
-def _rejected(mode: str, number: int, error: ProviderError) -> Attempt:
+def _rejected(mode: str, number: int, error: ProviderError) -> DirectiveAttempt:
     about = error.message.lower()
     flagged = error.status in {400, 422} and any(word in about for word in _STRUCTURE)
-    return Attempt(mode, number, code="HTTP_ERROR", status=error.status, structured_output_rejected=flagged)
+    return DirectiveAttempt(mode, number, code="HTTP_ERROR", status=error.status, structured_output_rejected=flagged)

@@ -101,7 +101,7 @@ async def open_mcp_tools_async(
     if not words:
         raise UsageError("the command of an MCP server is empty")
     require("mcp")
-    server = _Server(ServerProcess(words, env, cwd), call_seconds)
+    server = _McpServer(ServerProcess(words, env, cwd), call_seconds)
     await server.start(start_seconds)
     try:
         yield server.toolbox()
@@ -109,7 +109,7 @@ async def open_mcp_tools_async(
         await server.stop()
 
 
-class _Server:
+class _McpServer:
     """A session with a server, in a task of its own: what goes wrong in it reaches nobody but who asks it something."""
 
     def __init__(self, process: ServerProcess, call_seconds: float) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.response.response import ModelResponse
 
 
-class ToolRow(Protocol):
+class ToolRecord(Protocol):
     """A row of a library's table ``tools``, as far as the model is shown it."""
 
     @property
@@ -63,7 +63,7 @@ class Toolbox(msgspec.Struct, frozen=True):
         return cls(ToolRegistry(one.definition for one in tools), {one.definition.name: one.call for one in tools})
 
     @classmethod
-    def of_rows(cls, rows: Iterable[ToolRow], service: ToolService) -> Toolbox:
+    def of_rows(cls, rows: Iterable[ToolRecord], service: ToolService) -> Toolbox:
         """The tools of a library: rows of its table ``tools`` (`ToolStore.list`) that are active and have a definition.
 
         One is run by the service, as its row says: its model gets the arguments, as JSON, and what it says is the result.
@@ -84,7 +84,7 @@ class Toolbox(msgspec.Struct, frozen=True):
         return len(self.functions)
 
 
-def _definition(row: ToolRow) -> ToolDefinition:
+def _definition(row: ToolRecord) -> ToolDefinition:
     """The definition in a row; its name and its description are the row's where it has none."""
     definition = row.definition or {}
     inside = definition.get("function", definition)

@@ -60,7 +60,7 @@ class MessagesView(View):
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """From ``message_start`` to ``message_stop``."""
-        return _Events(fold)
+        return _MessageEvents(fold)
 
     def left_out(self, response: ModelResponse) -> list[str]:
         """Kinds of items, notes to a text and probabilities that messages do not have; calls whose arguments are no object."""
@@ -80,7 +80,7 @@ class MessagesView(View):
 MESSAGES: Final = MessagesView()
 
 
-class _Events(StreamView):
+class _MessageEvents(StreamView):
     def __init__(self, fold: ResponseFold) -> None:
         super().__init__(fold)
         self._order = Sequence()

@@ -129,7 +129,7 @@ class _Events(StreamView):
             "response.output_text.annotation.added", **at, annotation_index=number, annotation=plain(note)
         )
 
-    def _in_part(self, kind: _Kind, *, new: bool = False) -> list[ServerEvent]:
+    def _in_part(self, kind: _ItemKind, *, new: bool = False) -> list[ServerEvent]:
         """What opens a part of this kind, unless one is open that goes on."""
         if self._part is not None and self._part.kind is kind and not new:
             return []
@@ -169,7 +169,7 @@ class _Events(StreamView):
         return ServerEvent({"type": name, "sequence_number": self._number - 1, **facts}, name)
 
 
-class _Kind(NamedTuple):
+class _ItemKind(NamedTuple):
     """A kind of part: its type and the field of its text, and what its events and its number are called.
 
     ``again``: whether one may go on after a part of another kind.
@@ -188,10 +188,10 @@ class _Kind(NamedTuple):
         return {"type": self.type, self.field: text, **noted}
 
 
-_TEXT: Final = _Kind("output_text", "text", "output_text")
-_REFUSAL: Final = _Kind("refusal", "refusal", "refusal")
-_THOUGHT: Final = _Kind("reasoning_text", "text", "reasoning_text", again=True)
-_SUMMARY: Final = _Kind(
+_TEXT: Final = _ItemKind("output_text", "text", "output_text")
+_REFUSAL: Final = _ItemKind("refusal", "refusal", "refusal")
+_THOUGHT: Final = _ItemKind("reasoning_text", "text", "reasoning_text", again=True)
+_SUMMARY: Final = _ItemKind(
     "summary_text", "text", "reasoning_summary_text", "reasoning_summary_part", "summary_index", again=True
 )
 
@@ -199,7 +199,7 @@ _SUMMARY: Final = _Kind(
 class _Part(NamedTuple):
     """The part that is open."""
 
-    kind: _Kind
+    kind: _ItemKind
     number: int
 
     def whole(self, item: OutputItem) -> dict[str, Any]:
