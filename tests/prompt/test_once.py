@@ -18,7 +18,7 @@ THREADS = 8
 
 RACE = """
 import sys, threading
-from innkeeper.library.tiers import load_lexicon, builtin_lexicon
+from innkeeper.library.tiers.lexicon import builtin_lexicon
 from innkeeper.library.tiers.gate import TierPolicy
 from innkeeper.prompt.once import convert
 sys.setswitchinterval(1e-6)

@@ -155,19 +155,18 @@ def _put_tag(stack: list[_Open], tag: _Tag, text: str, asset: str | None) -> Non
             due = "" if opened is None else f"; {{{{/{opened.name}}}}} is due"
             _fail(f"{{{{/{tag.name}}}}} closes nothing{due}", text, tag.start, asset)
         closed = stack.pop()
-        stack[-1].nodes.append(_closed(opened, tuple(closed.nodes)))
+        nodes = tuple(closed.nodes)
+        stack[-1].nodes.append(
+            BlockTag(opened.name, nodes, opened.start)
+            if opened.kind == "$"
+            else Section(opened.name, opened.kind == "^", nodes, opened.start)
+        )
     elif tag.kind == ">":
         stack[-1].nodes.append(PartialTag(tag.name, tag.start))
     elif tag.kind == "\\":
         stack[-1].nodes.append("{{")
     elif tag.kind != "!":
         stack[-1].nodes.append(VariableTag(tag.name, tag.start))
-
-
-def _closed(tag: _Tag, nodes: tuple[Node, ...]) -> Node:
-    if tag.kind == "$":
-        return BlockTag(tag.name, nodes, tag.start)
-    return Section(tag.name, tag.kind == "^", nodes, tag.start)
 
 
 def _tags(text: str, asset: str | None) -> Iterator[_Tag]:

@@ -63,7 +63,7 @@ class Book(msgspec.Struct, frozen=True, dict=True):
     """
 
     value: Any
-    given_name: str = ""
+    explicit_name: str = ""
     scope: str = "global"
 
     @cached_property
@@ -74,7 +74,7 @@ class Book(msgspec.Struct, frozen=True, dict=True):
     @property
     def name(self) -> str:
         """The name it was given, else its own."""
-        return self.given_name or self.lorebook.name
+        return self.explicit_name or self.lorebook.name
 
 
 class Templates(msgspec.Struct, frozen=True, kw_only=True):

@@ -279,7 +279,7 @@ def _is_superseded(assets: Assets, key: str, value: Any) -> bool:
 def _is_brought(assets: Assets, key: str, value: Any) -> bool:
     """Whether the request brings what this key of the chat's metadata names."""
     if key == "world_info":
-        return any(book.given_name == value for book in assets.books)
+        return any(book.explicit_name == value for book in assets.books)
     if key == "script_injects":
         return any(injection.id.startswith(_SCRIPTED) for injection in assets.request.injections)
     return assets.request.user is not None

@@ -18,9 +18,9 @@ STANDING = {"role": "system", "depth": 0, "order": 100}
 @pytest.mark.parametrize(
     ("reason", "facts", "text"),
     [
-        (ConditionRule.KEPT, STANDING, "at depth 0, order 100, as system"),
+        (ConditionRule.INCLUDED, STANDING, "at depth 0, order 100, as system"),
         (
-            ConditionRule.KEPT,
+            ConditionRule.INCLUDED,
             {**STANDING, "condition": "<<x>>", "value": "true"},
             "at depth 0, order 100, as system; its condition holds: '<<x>>' came to 'true'",
         ),
@@ -35,7 +35,7 @@ def test_sentences(reason: ConditionRule, facts: dict[str, Any], text: str) -> N
     """A verdict reads as the rule and what it saw, and is data with the same sentence."""
     verdict = Verdict("", "x", "", reason, facts)
     assert str(verdict) == text
-    assert verdict.fired is (reason in (ConditionRule.KEPT, ConditionRule.FRAMED))
+    assert verdict.fired is (reason in (ConditionRule.INCLUDED, ConditionRule.FRAMED))
     assert SmartLore((verdict,)).to_dict()["verdicts"][0]["text"] == text
 
 

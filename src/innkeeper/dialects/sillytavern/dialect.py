@@ -76,8 +76,8 @@ class SillyTavern:
         report = Report(self.name)
         report_unknown(options, _MORE, (*_known(options), *SOURCE_OPTIONS), report)
         payload = self.request(messages, model=None, options=options)
-        found = {key: payload.body[key] for key in _MESSAGES if key in payload.body}
-        return Payload(found["messages"] if found.keys() == {"messages"} else found, (*payload.notes, *report.notes()))
+        parts = {key: payload.body[key] for key in _MESSAGES if key in payload.body}
+        return Payload(parts["messages"] if parts.keys() == {"messages"} else parts, (*payload.notes, *report.notes()))
 
     def request(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
@@ -88,11 +88,11 @@ class SillyTavern:
         `UnavailableError` for a source that SillyTavern sends nothing to.
         """
         prepared = self._prepared(messages, model, options, tools)
-        given, request, body, report = prepared.given, prepared.request, prepared.body, prepared.request.report
-        _note_losses(given, body, request, report)
+        values, request, body, report = prepared.values, prepared.request, prepared.body, prepared.request.report
+        _note_losses(values, body, request, report)
         chats = request.source not in SOURCES or SOURCES[request.source].whole is None
         more = {name: write for name, write in _MORE.items() if name not in body}
-        body = apply(body, given, more if chats and not request.schema else {}, report, others=_known(given))
+        body = apply(body, values, more if chats and not request.schema else {}, report, others=_known(values))
         return Payload(body, (*prepared.notes, *report.notes()))
 
     def endpoint(
@@ -105,11 +105,11 @@ class SillyTavern:
     def _prepared(
         self, messages: Sequence[Message], model: str | None, options: Mapping[str, Any], tools: Sequence[Tool]
     ) -> _PreparedBody:
-        given = {**SAMPLING, **neutral(options)}
-        given = {**(given.get("settings") or {}), **given}
-        chat = _OPENAI.messages(messages, {name: given[name] for name in STYLE_OPTIONS if name in given})
-        request = _request(chat.body, model, given, tools, Report(self.name))
-        return _PreparedBody(given, request, _body(request), chat.notes)
+        values = {**SAMPLING, **neutral(options)}
+        values = {**(values.get("settings") or {}), **values}
+        chat = _OPENAI.messages(messages, {name: values[name] for name in STYLE_OPTIONS if name in values})
+        request = _request(chat.body, model, values, tools, Report(self.name))
+        return _PreparedBody(values, request, _body(request), chat.notes)
 
 
 def _known(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def _known(options: Mapping[str, Any]) -> tuple[str, ...]:
 class _PreparedBody(msgspec.Struct, frozen=True):
     """The options that count, the page's request, the body, and the notes of the messages."""
 
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     request: ProviderRequest
     body: dict[str, Any]
     notes: tuple[Note, ...]
@@ -228,7 +228,7 @@ _UNSET: Final[Mapping[str, tuple[Any, ...]]] = {
 def _note_losses(options: Mapping[str, Any], body: Mapping[str, Any], request: ProviderRequest, report: Report) -> None:
     """A note for each setting that says something and is not in the body."""
     carried = body.keys() | (body.get("generationConfig") or EMPTY).keys()
-    for name in _SAID:
+    for name in _NOTED:
         value = options.get(name)
         if not value or value == SAMPLING.get(name) or value in _UNSET.get(name, ()) or (name == "seed" and value < 0):
             continue
@@ -236,7 +236,7 @@ def _note_losses(options: Mapping[str, Any], body: Mapping[str, Any], request: P
             report.loss(f"option {name!r} is not sent: source {request.source!r} or this model does not take it")
 
 
-_SAID: Final = (
+_NOTED: Final = (
     "temperature", "top_p", "top_k", "top_a", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "stop",
     "reasoning_effort", "verbosity", "seed", "n", "logit_bias", "logprobs",
 )  # fmt: skip
@@ -296,7 +296,7 @@ def _prefixed(conversion: ChatConversion, options: Mapping[str, Any]) -> dict[st
 
 CONVERSIONS: Final[Mapping[str, Callable[[ChatConversion, Mapping[str, Any]], dict[str, Any]]]] = MappingProxyType(
     {
-        "postProcess": lambda conversion, given: {"messages": conversion.by_mode(str(given.get("type") or ""))},
+        "postProcess": lambda conversion, options: {"messages": conversion.by_mode(str(options.get("type") or ""))},
         "claude": _claude,
         "google": _google,
         "cohere": lambda conversion, _: convert_cohere(conversion),

@@ -22,6 +22,7 @@ import msgspec
 from innkeeper.lazy import install_line
 from innkeeper.processes import child
 from innkeeper.prompt.errors import UnavailableError, Where
+from innkeeper.prompt.once import unpack
 
 PROMPT_BATCH: Final = 128
 """Tokens of a prompt that are read between two looks at whether to stop."""
@@ -126,7 +127,7 @@ def _loaded(process: child.Child, load: Load) -> Loaded:
     """What the process says to what it is to load; nothing where it ended before."""
     with suppress(OSError, EOFError):
         process.hello()
-        return msgspec.msgpack.decode(process.ask(load)[0], type=Loaded)
+        return unpack(process.ask(load)[0], Loaded)
     return Loaded()
 
 
@@ -141,7 +142,7 @@ def _run() -> None:
 
     def answer(head: bytes, _body: bytes) -> child.Answer:
         try:
-            servers.append(_server(msgspec.msgpack.decode(head, type=Load)))
+            servers.append(_server(unpack(head, Load)))
         except UnavailableError as error:
             return Loaded(error=error.message, hint=error.hint), b"", False
         return Loaded(servers[-1].listening_address), b"", False

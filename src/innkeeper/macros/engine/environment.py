@@ -59,14 +59,6 @@ class CardFields(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
-def _no_variables() -> StagedVariables:
-    return StagedVariables(InMemoryVariables())
-
-
-def _fixed() -> RandomStream:
-    return Mulberry32(0)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MacroEnvironment:
     """One build's world for macros. Frozen; only ``variables``, ``random``, ``spent`` and the callbacks have state.
@@ -107,9 +99,9 @@ class MacroEnvironment:
     default_authors_note: str = ""
     outlets: Mapping[str, str] = EMPTY
     dynamic: Mapping[str, Any] = EMPTY
-    variables: VariablesStore = field(default_factory=_no_variables)
+    variables: VariablesStore = field(default_factory=lambda: StagedVariables(InMemoryVariables()))
     clock: Clock = field(default_factory=lambda: Clock(EPOCH))
-    random: RandomStream = field(default_factory=_fixed)
+    random: RandomStream = field(default_factory=lambda: Mulberry32(0))
     chat_id: str | None = ""
     chat_id_hash: int | str | None = None
     pick_seed: int | str | None = None

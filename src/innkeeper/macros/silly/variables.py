@@ -207,10 +207,6 @@ def _step(scope: str, by: int) -> Callable[[Call], str]:
     return run
 
 
-def _get(scope: str) -> Callable[[Call], str]:
-    return lambda call: value_text(read(call.env.variables, call.arguments[0], scope))
-
-
 def _has(scope: str) -> Callable[[Call], str]:
     return lambda call: "true" if call.env.variables.has(call.arguments[0], scope) else "false"
 
@@ -242,7 +238,7 @@ def _family(word: str, scope: str) -> list[Macro]:
         Macro(f"add{word}", _add(scope), 2, 2),
         Macro(f"inc{word}", _step(scope, 1), 1, 1),
         Macro(f"dec{word}", _step(scope, -1), 1, 1),
-        Macro(f"get{word}", _get(scope), 1, 1),
+        Macro(f"get{word}", lambda call: value_text(read(call.env.variables, call.arguments[0], scope)), 1, 1),
         Macro(f"has{word}", _has(scope), 1, 1, aliases=(f"{word}exists",)),
         Macro(f"delete{word}", _delete(scope), 1, 1, aliases=(f"flush{word}",)),
         Macro(f"set{word}key", _set_key(scope), 3, 3, aliases=(f"set{word}index",)),

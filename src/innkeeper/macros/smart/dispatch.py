@@ -116,10 +116,6 @@ def _set(env: SmartEnvironment, inner: Inner) -> None:
     env.write(name.strip(), value)
 
 
-def _get(env: SmartEnvironment, inner: Inner) -> Any:
-    return env.read(_params(inner).text.strip())
-
-
 def _added(env: SmartEnvironment, inner: Inner) -> None:
     name, value = _pair(_params(inner), "0")
     env.write(name, helpers.added(env.read(name), value))
@@ -162,7 +158,7 @@ BUILTINS: Final[Mapping[str, Builtin]] = MappingProxyType(
         "datetimeformat": _formatted,
         TIME_UTC: _shifted,
         "keywords": lambda env, inner: "true" if keywords.parse(_params(inner).text).matches(env.has) else "false",
-        "getglobalvar": _get,
+        "getglobalvar": lambda env, inner: env.read(_params(inner).text.strip()),
         "setglobalvar": _set,
         "addvar": _added,
         "addglobalvar": _added,

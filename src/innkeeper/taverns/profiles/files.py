@@ -87,14 +87,14 @@ class FolderFiles:
         """A descriptor of the file. Each folder on the way is opened from the one before, so that no link is followed."""
         if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
             return self._open_plainly(parts)
-        place = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        stack.callback(os.close, place)
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        stack.callback(os.close, folder)
         for part in parts[:-1]:
-            if stat.S_ISLNK(os.stat(part, dir_fd=place, follow_symlinks=False).st_mode):
+            if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
                 raise OSError(errno.ELOOP, "a link")
-            place = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
-            stack.callback(os.close, place)
-        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+            folder = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            stack.callback(os.close, folder)
+        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
 
     def _open_plainly(self, parts: tuple[str, ...]) -> int:
         """As `_open`, on systems that cannot open from a folder."""

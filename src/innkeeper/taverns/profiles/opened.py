@@ -67,12 +67,12 @@ def open_profile(
     return _from_folder(FolderFiles(Path(source)))
 
 
-def _from_folder(place: FolderFiles) -> OpenProfile:
-    folder = place.folder
+def _from_folder(files: FolderFiles) -> OpenProfile:
+    folder = files.folder
     if not is_profile(folder):
         hint = f"innkeeper profile new {folder.name} CARD writes one"
         raise UnavailableError("this folder is no profile: it has no profile.toml", where=Where(str(folder)), hint=hint)
-    return _opened(_document(place), place, str(folder / PROFILE_FILE))
+    return _opened(_document(files), files, str(folder / PROFILE_FILE))
 
 
 def is_profile(folder: Path) -> bool:
@@ -87,11 +87,11 @@ def profile_folders(folder: Path) -> tuple[Path, ...]:
     """
     if is_profile(folder):
         return (folder,)
-    found = sorted(path for path in folder.glob("*") if is_profile(path)) if folder.is_dir() else []
-    if not found:
+    profiles = sorted(path for path in folder.glob("*") if is_profile(path)) if folder.is_dir() else []
+    if not profiles:
         hint = "innkeeper profile new FOLDER CARD writes one"
         raise UnavailableError("there is no profile here", where=Where(str(folder)), hint=hint)
-    return tuple(found)
+    return tuple(profiles)
 
 
 def _opened(profile: Profile, files: ProfileFiles, asset: str = "profile") -> OpenProfile:
@@ -150,7 +150,7 @@ def _request(profile: Profile, assets: _Assets) -> BuildRequest:
             fields.put(preset, item)
     own = fields.fields.pop("settings", {})
     cards = [_card(card, assets) for card in profile.cards]
-    given = {
+    values = {
         "tavern": profile.tavern,
         "profile": profile.variant,
         "character": cards[0] if cards and profile.group is None else None,
@@ -173,7 +173,7 @@ def _request(profile: Profile, assets: _Assets) -> BuildRequest:
         "seed": profile.seed if isinstance(profile.seed, int) else None,
         **fields.fields,
     }
-    return BuildRequest.of({name: value for name, value in given.items() if value not in (None, (), EMPTY)})
+    return BuildRequest.of({name: value for name, value in values.items() if value not in (None, (), EMPTY)})
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -222,16 +222,16 @@ class Profiles(Mapping[str, OpenProfile]):
     def refresh(self) -> None:
         """Look for profiles in the folders again. Raises as making it does."""
         self._next_look = monotonic() + _LOOK_SECONDS
-        found: dict[str, Path] = {}
+        by_name: dict[str, Path] = {}
         for folders in (*map(profile_folders, self._sources), _there(self._stored)):
             for folder in folders:
                 name = _document(FolderFiles(folder)).name
-                if found.setdefault(name, folder) != folder:
-                    where, hint = Where(str(folder)), f"{found[name]} is {name!r} already; give one another name"
+                if by_name.setdefault(name, folder) != folder:
+                    where, hint = Where(str(folder)), f"{by_name[name]} is {name!r} already; give one another name"
                     raise UsageError(f"two profiles are called {name!r}", where=where, hint=hint)
-        if len(found) > MAX_PROFILES:
-            raise LimitError("profiles", limit="MAX_PROFILES", allowed=MAX_PROFILES, found=len(found))
-        self._folders = found
+        if len(by_name) > MAX_PROFILES:
+            raise LimitError("profiles", limit="MAX_PROFILES", allowed=MAX_PROFILES, found=len(by_name))
+        self._folders = by_name
 
     def __getitem__(self, name: str) -> OpenProfile:
         """The profile of this name. Raises `UnknownNameError`, which is no `KeyError`, and as `open_profile`."""
@@ -268,10 +268,10 @@ class Profiles(Mapping[str, OpenProfile]):
             known, _ = self._documents[folder] = (_document(files), files)
         return known
 
-    def _same(self, name: str, kept: Mapping[Path, tuple[_T, FolderFiles]]) -> _T | None:
+    def _same(self, name: str, cached: Mapping[Path, tuple[_T, FolderFiles]]) -> _T | None:
         """What was read of a profile, where its files are as they were."""
         folder = self._folders.get(name)
-        known = None if folder is None else kept.get(folder)
+        known = None if folder is None else cached.get(folder)
         return known[0] if known is not None and known[1].is_same() else None
 
     def folder(self, name: str) -> Path:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
-from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
@@ -27,6 +26,7 @@ APPEND_ALL: Final = 2
 def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> MacroEnvironment:
     """The environment for a build with these inputs and this chat. Its warnings go to ``state.warn``."""
     group, metadata, rule = inputs.group, inputs.metadata, inputs.power.reasoning
+    first_included = metadata.get("lastInContextMessageId")
     return MacroEnvironment(
         user=inputs.user,
         char=inputs.char,
@@ -38,7 +38,9 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         prefer_card_instruction=inputs.power.prefer_character_jailbreak,
         collapse_newlines=inputs.power.collapse_newlines,
         chat=chat_of(lines),
-        first_included_id=_number(metadata.get("lastInContextMessageId")),
+        first_included_id=first_included
+        if isinstance(first_included, int) and not isinstance(first_included, bool)
+        else None,
         input="" if inputs.type in SENT else as_typed(inputs.message),
         generation=_last_type(state) if inputs.generation.dry_run else inputs.type,
         main_api="textgenerationwebui" if inputs.is_text else "openai",
@@ -60,7 +62,7 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         chat_id=_chat_id(inputs) if group or state.request.character is not None else None,
         chat_id_hash=metadata.get("chat_id_hash"),
         pick_seed=metadata.get("pick_reroll_seed"),
-        warn=lambda note: _warn(state, note),
+        warn=lambda note: state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint, data=note.data),
         ban=state.result.options.setdefault("banned_words", []).append if inputs.is_text else None,
     )
 
@@ -161,11 +163,3 @@ def _settings(inputs: SillyInputs, name: str, defaults: Mapping[str, Any]) -> Ma
     """One of the templates of text completion as it was given, over its defaults; empty outside of text completion."""
     overrides = inputs.text.raw.get(name) if inputs.text is not None else None
     return {**defaults, **overrides} if isinstance(overrides, Mapping) else {}
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _warn(state: State, note: Note) -> None:
-    state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint, data=note.data)

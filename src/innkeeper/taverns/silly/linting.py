@@ -35,16 +35,12 @@ def lint_fields(fields: Mapping[str, Any], preset: Preset | None, model: str | N
     if "preset" in fields:
         yield from lint_preset(fields["preset"])
         yield from lint_scripts(fields["preset"].regex_scripts, "extensions.regex_scripts")
-    settings = _settings(fields)
-    yield from lint_story(settings)
-    yield from lint_scripts(RegexScripts.of(settings.get("regex"), legacy=True), "settings.regex")
-
-
-def _settings(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings that the files hold, those of a request among them."""
+    # the settings of the files, those of a request among them
     request = fields.get("request")
     own = request.settings if request is not None else {}
-    return {**own, **(fields.get("settings") or {})}
+    settings = {**own, **(fields.get("settings") or {})}
+    yield from lint_story(settings)
+    yield from lint_scripts(RegexScripts.of(settings.get("regex"), legacy=True), "settings.regex")
 
 
 def _book(book: Lorebook, preset: Preset | None, model: str | None) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ out makes a sensible prompt. The default profile keeps them all: same prompt, de
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -206,7 +206,8 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
         ("power_user", inputs.power, _POWER),
         ("wi_settings", inputs.lore, _LORE),
     ):
-        for field in _changed(value, reasons):
+        default = type(value)()
+        for field in (field for field in reasons if getattr(value, field) != getattr(default, field)):
             _ignored(state, f"{name}.{field}", reasons[field])
     for field in [field for field in _SMART if inputs.preset.raw.get(field)]:
         _ignored(state, f"preset.{field}", "the preset is one of SmartTavern's; the tavern smart builds by it")
@@ -218,11 +219,6 @@ def note_unused(state: State, inputs: SillyInputs) -> None:
     settings = state.request.settings
     if settings.get("text") and inputs.text is None:
         _ignored(state, "settings.text", "it is for the dialect text")
-
-
-def _changed(value: Any, fields: Iterable[str]) -> Iterator[str]:
-    default = type(value)()
-    return (field for field in fields if getattr(value, field) != getattr(default, field))
 
 
 def _ignored(state: State, name: str, why: str) -> None:

@@ -53,14 +53,12 @@ def _metadata(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
         after["variables"] = variables
     timed = state.result.carry.get("timed") if isinstance(state.result.carry, Mapping) else None
     if timed is not None:
-        after["timedWorldInfo"] = {kind: _written(effects) for kind, effects in timed.items()}
+        after["timedWorldInfo"] = {
+            kind: {key: {**effect, "protected": effect.get("protected", False)} for key, effect in effects.items()}
+            for kind, effects in timed.items()
+        }
     after["lastInContextMessageId"] = max(len(scene.all_lines) - _sent(scene, plan), 0)
     return {key: value for key, value in after.items() if thaw(before.get(key)) != value}
-
-
-def _written(effects: Mapping[str, Any]) -> dict[str, Any]:
-    """Effects with all their fields, as SillyTavern writes them."""
-    return {key: {**effect, "protected": effect.get("protected", False)} for key, effect in effects.items()}
 
 
 _AGAIN: Final = ("continue", "swipe", "regenerate")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class ConditionRule(BaseReason):
     """The rules in the order in which they are asked; the first that stops an entry is its verdict."""
 
-    KEPT = "kept", "at depth {depth}, order {order}, as {role}{judged}", True
+    INCLUDED = "kept", "at depth {depth}, order {order}, as {role}{judged}", True
     FRAMED = "framed", "at {found}", True
     """Around the character."""
     NOT_AN_OBJECT = "not_an_object", "it is not an object"
@@ -42,7 +42,7 @@ class ConditionRule(BaseReason):
     BAD_ORDER = "bad_order", "its order {found} is not a whole number"
     KEYS = "keys", "around the character an entry is triggered by keys, and none of {found} is in the history"
     """Around the character: conditional, and none of its keys is in the history."""
-    NO_PLACE = "no_place", "the preset has no enabled prompt in whose place {found} could stand"
+    NO_POSITION = "no_place", "the preset has no enabled prompt in whose place {found} could stand"
 
     def sentence(self, facts: Mapping[str, Any]) -> str:
         """The decision in words, with the condition that held."""

@@ -171,7 +171,7 @@ def _candidates(
     for entry in entries:
         row = None
         if rows is not None:
-            row = _Row(entry, ConditionRule.KEPT)
+            row = _Row(entry, ConditionRule.INCLUDED)
             rows.append(row)
         candidate = _candidate(entry, judge, compat, row)
         if isinstance(candidate, EntryCandidate):

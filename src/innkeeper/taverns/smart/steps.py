@@ -98,7 +98,7 @@ def _framed(verdict: Verdict, inputs: SmartInputs, contains: Any, positions: set
     position = text_of(entry.get("position"), "world_books")
     rule = screen_framed(entry, contains)
     if rule is None and position not in positions:
-        rule = ConditionRule.NO_PLACE
+        rule = ConditionRule.NO_POSITION
     value = position if rule is None else shown(entry.get(_ASKED.get(rule, "position")))
     return msgspec.structs.replace(
         verdict, reason=rule or ConditionRule.FRAMED, facts={**verdict.facts, "found": value}

@@ -89,18 +89,6 @@ def _replaced(_base: list[Any], changes: list[Any], _key: str | None) -> list[An
     return changes
 
 
-def _concat(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
-    return base + changes
-
-
-def _prepend(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
-    return changes + base
-
-
-def _union(base: list[Any], changes: list[Any], _key: str | None) -> list[Any]:
-    return list(_once(base + changes, _identity).values())
-
-
 def _union_by_key(base: list[Any], changes: list[Any], key: str | None) -> list[Any]:
     def at_key(item: Any) -> str:
         value = _read(item, key) if key and isinstance(item, dict) else None
@@ -125,9 +113,9 @@ def _identity(value: Any) -> str:
 
 ARRAY_STRATEGIES: Final[Mapping[str, Merge]] = {
     "replace": _replaced,
-    "concat": _concat,
-    "prepend": _prepend,
-    "union": _union,
+    "concat": lambda base, changes, _key: base + changes,
+    "prepend": lambda base, changes, _key: changes + base,
+    "union": lambda base, changes, _key: list(_once(base + changes, _identity).values()),
     "union_by_key": _union_by_key,
 }
 """How two lists are merged, by name: ``(the present list, the list of the changes, the path of the key)``."""

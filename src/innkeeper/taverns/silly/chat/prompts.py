@@ -200,10 +200,10 @@ class _Making:
 
     def _beside_again(self) -> None:
         for position_now in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
-            found = sorted(
+            injections = sorted(
                 (text for position, text in self.placed if position is position_now), key=lambda text: text.key
             )
-            self.anchors[position_now] = self.scene.expand.silently("\n".join(text.text.strip() for text in found))
+            self.anchors[position_now] = self.scene.expand.silently("\n".join(text.text.strip() for text in injections))
 
     def _story_again(self) -> None:
         """The story string of text completion is rendered here as well; there is none, but of its fields."""
