@@ -7,7 +7,7 @@ so that a `ChatReply` has the body that would have come whole, with all that onl
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Self
 
 from innkeeper.inference.adapters.openai_chat import ChatReading, choice_of
@@ -211,22 +211,21 @@ class _Choice:
             self._delta(delta)
         if isinstance(choice.get("finish_reason"), str):
             self.finish_reason = choice["finish_reason"]
-        _keep(self.beside, {name: value for name, value in choice.items() if name not in _CHOICE})
+        _keep(self.beside, choice, _CHOICE)
         if isinstance(choice.get("logprobs"), Mapping):
             _keep(self.beside.setdefault("logprobs", {}), choice["logprobs"])
 
     def _delta(self, delta: Mapping[str, Any]) -> None:
         if isinstance(delta.get("role"), str):
             self.role = delta["role"]
-        texts = {name: text_of(delta.get(name)) for name in _TEXTS}
-        for name, text in texts.items():
-            if text:
+        for name in _TEXTS:
+            if (content := delta.get(name)) and (text := text_of(content)):
                 self.texts.setdefault(name, []).append(text)
         calls = delta.get("tool_calls")
         for place, call in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(call, Mapping):
                 self._call(call, place)
-        _keep(self.extra, {name: value for name, value in delta.items() if name not in _DELTA})
+        _keep(self.extra, delta, _DELTA)
         if isinstance(delta.get("function_call"), Mapping):
             _grow(self.extra.setdefault("function_call", {"name": "", "arguments": ""}), delta["function_call"])
 
@@ -257,13 +256,15 @@ class _Choice:
         return {"role": self.role, "content": content, **texts, **called, **self.extra}
 
 
-def _keep(kept: dict[str, Any], new: Mapping[str, Any]) -> None:
+def _keep(fields: dict[str, Any], new: Mapping[str, Any], ruled: Collection[str] = ()) -> None:
     """Keep what has no rule of its own: lists grow, of anything else the last that is not null counts."""
     for name, value in new.items():
-        if isinstance(value, list) and isinstance(kept.get(name), list):
-            kept[name].extend(value)
-        elif value is not None:
-            kept[name] = list(value) if isinstance(value, list) else value
+        if name in ruled or value is None:
+            continue
+        if isinstance(value, list) and isinstance(fields.get(name), list):
+            fields[name].extend(value)
+        else:
+            fields[name] = list(value) if isinstance(value, list) else value
 
 
 def _grow(function: dict[str, Any], piece: Mapping[str, Any]) -> None:
@@ -291,7 +292,7 @@ class ChatFold:
 
     def take(self, chunk: Mapping[str, Any]) -> None:
         """Take a chunk. Unknown fields are kept, odd shapes passed over."""
-        _keep(self._top, {name: value for name, value in chunk.items() if name not in _APART})
+        _keep(self._top, chunk, _APART)
         if isinstance(chunk.get("usage"), Mapping):
             self._usage = chunk["usage"]
         choices = chunk.get("choices")
