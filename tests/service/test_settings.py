@@ -7,7 +7,8 @@ import pytest
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError, UsageError
 from innkeeper.service import Keys, Settings
-from innkeeper.service.settings import is_loopback, read_keys
+from innkeeper.service.guard.grants import read_keys
+from innkeeper.service.settings import is_loopback
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from innkeeper.service.exchange import HttpReply as HttpReply
     from innkeeper.service.exchange import Request as Request
     from innkeeper.service.gateway.gateway import Gateway as Gateway
-    from innkeeper.service.settings import Keys as Keys
+    from innkeeper.service.guard.grants import Keys as Keys
     from innkeeper.service.settings import Settings as Settings
 
 _HOMES: Final = {
     "Gateway": "gateway.gateway",
-    "Keys": "settings",
+    "Keys": "guard.grants",
     "HttpReply": "exchange",
     "Request": "exchange",
     "Settings": "settings",

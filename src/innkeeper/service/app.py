@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from innkeeper.inference.routing.models import Models
     from innkeeper.library.log.spendings import Spendings
-    from innkeeper.service.guard.spending import Ledger
+    from innkeeper.service.guard.accounts import Ledger
     from innkeeper.service.guard.work import Gate
     from innkeeper.service.inspector.surface import Inspector
 
@@ -266,7 +266,7 @@ def create_app(
 
 
 def _gate(settings: Settings) -> Gate:
-    from innkeeper.service.guard.prices import read_prices
+    from innkeeper.service.guard.accounts import read_prices
     from innkeeper.service.guard.work import Gate
 
     return Gate(
@@ -281,7 +281,7 @@ def _gate(settings: Settings) -> Gate:
 
 def _ledger(settings: Settings) -> Ledger:
     """Where it stands what keys have spent: in the library's database where one is named and some key's money is counted."""
-    from innkeeper.service.guard.spending import Ledger, spendings_in_memory
+    from innkeeper.service.guard.accounts import Ledger, spendings_in_memory
 
     if settings.database is None or not settings.keys.is_metered:
         return Ledger(spendings_in_memory)

@@ -16,7 +16,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from innkeeper.service.errors import NameFormatError
-from innkeeper.service.settings import DEFAULT_PORT, KEY_VARIABLE
+from innkeeper.service.guard.grants import KEY_VARIABLE
+from innkeeper.service.settings import DEFAULT_PORT
 
 BASE_URL: Final = f"http://127.0.0.1:{DEFAULT_PORT}"
 """Where the gateway is unless said otherwise."""

@@ -15,7 +15,7 @@ from innkeeper.inference.response.views.view import ErrorFacts
 from innkeeper.operations.refusals import error_details, function_facts
 from innkeeper.prompt.errors import InnkeeperError, ProviderError
 from innkeeper.service.exchange import HttpReply, error_reply, internal_error, json_reply
-from innkeeper.service.guard.surfaces import INSPECTOR, surface_of
+from innkeeper.service.guard.grants import INSPECTOR, surface_of
 
 PREFIX: Final = "/v1/"
 """What the paths of the model surfaces begin with."""

@@ -1,16 +1,10 @@
-"""Settings: what the service is started with, checked as a whole; and the keys that callers must present.
-
-Keys are kept as digests, compared in constant time, and shown nowhere.
-"""
+"""Settings: what the service is started with, checked as a whole."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import ipaddress
 import os
 import sys
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
@@ -30,72 +24,17 @@ from innkeeper.service.errors import (
     MAX_CALLS,
     MAX_CPU_BUDGET,
     MAX_DEPTH,
-    MAX_KEY_FILE,
     MAX_REPLY,
     MAX_WORKER_MEMORY,
     MAX_WORKERS,
     STOP_SECONDS,
     TIME_BUDGET,
 )
-from innkeeper.service.guard.grants import OPEN, Grant
-from innkeeper.service.guard.prices import read_prices
-
-
-class Keys:
-    """The accepted keys; false where there are none. ``grants`` say what a key may do; any other may do everything."""
-
-    __slots__ = ("_digests", "_grants")
-
-    def __init__(self, *keys: str, grants: Mapping[str, Grant] | None = None) -> None:
-        self._digests = tuple(_digest(key.encode("utf-8", "surrogateescape")) for key in keys)
-        self._grants = {
-            _name(_digest(key.encode("utf-8", "surrogateescape"))): grant for key, grant in (grants or {}).items()
-        }
-
-    def __bool__(self) -> bool:
-        return bool(self._digests)
-
-    def __repr__(self) -> str:
-        return f"Keys({len(self._digests)} set)"
-
-    @property
-    def is_metered(self) -> bool:
-        """Whether some key's money is counted."""
-        return any(grant.spend is not None for grant in self._grants.values())
-
-    def name(self, key: bytes) -> str | None:
-        """What an accepted key is called where it must not be shown; None for others. Wrong ones all take the same time."""
-        digest, accepted = _digest(key), None
-        for known in self._digests:
-            if hmac.compare_digest(digest, known):
-                accepted = _name(known)
-        return accepted
-
-    def grant(self, name: str) -> Grant:
-        """What the key with this `name` may do."""
-        return self._grants.get(name, OPEN)
-
-
-def presented_key(headers: Mapping[str, str]) -> bytes:
-    """The key that a request's headers (lower-case names, Latin-1 texts) bring: a bearer token or ``x-api-key``; else empty."""
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    key = token.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "").strip()
-    return key.encode("latin-1", "replace")
-
-
-def _name(digest: bytes) -> str:
-    return digest.hex()[:16]
-
-
-def _digest(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()
-
+from innkeeper.service.guard.accounts import read_prices
+from innkeeper.service.guard.grants import KEY_VARIABLE, Keys
 
 DEFAULT_PORT: Final = 8050
 """Where SmartTavern's gateway listens, and so do we."""
-
-KEY_VARIABLE: Final = "INNKEEPER_SERVICE_KEY"
-"""The environment variable that holds a key."""
 
 SECRETS: Final = frozenset({KEY_VARIABLE, "INNKEEPER_API_KEY"})
 """Environment variables that processes which compute calls do not get."""
@@ -229,35 +168,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def read_keys(file: str | os.PathLike[str] | None, environment: Mapping[str, str]) -> Keys:
-    """The keys of a file, one a line (blank lines and ``#`` comments do not count), and of the environment.
-
-    Behind a key may stand what it may do: ``KEY scope=chat rate=60 seconds=0.5`` (`Grant`).
-
-    Raises:
-        ConfigError: the file cannot be read, is too large, has no key in it, or says of one what cannot be.
-        UsageError: limits of the work of a call that are none.
-    """
-    keys = [environment[KEY_VARIABLE].strip()] if environment.get(KEY_VARIABLE, "").strip() else []
-    granted = {} if file is None else _file_keys(Path(file))
-    return Keys(*keys, *granted, grants=granted)
-
-
-def _file_keys(path: Path) -> dict[str, Grant]:
-    try:
-        with path.open("rb") as file:
-            lines = file.read(MAX_KEY_FILE).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the key file {str(path)!r} cannot be read", hint="UTF-8 text, one key a line") from error
-    keys = dict(_granted(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
-    if not keys:
-        raise ConfigError(f"the key file {str(path)!r} has no key in it", hint="one key a line")
-    return keys
-
-
-def _granted(line: str) -> tuple[str, Grant]:
-    """A key and what it may do; a line without a word of a grant is a key as a whole. Raises `ConfigError`, `UsageError`."""
-    key, *words = line.split()
-    return (key, Grant.read(words)) if any(Grant.knows(word) for word in words) else (line, OPEN)

@@ -24,7 +24,8 @@ from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import WorkerStore
 from innkeeper.prompt.machine import Secret
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.guard.grants import Keys
+from innkeeper.service.settings import Settings
 from innkeeper.service.workers.app import worker_app
 
 WANTED = MediaRequest(prompt="a red barn", seed=0, width=64, height=64, model="barn")

@@ -22,7 +22,8 @@ from innkeeper.jobs.worker.media_protocol import MediaWork, read_work, work_sha2
 from innkeeper.jobs.worker.slots import WorkerDrainingError
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError, UsageError
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.guard.grants import Keys
+from innkeeper.service.settings import Settings
 from innkeeper.service.workers.app import worker_app
 
 PICTURE = drawn("a test", 1, (64, 64))

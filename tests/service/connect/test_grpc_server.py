@@ -11,7 +11,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from innkeeper.service.connect.messages import REQUEST, RESPONSE, SERVICE, read_proto, write_proto
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.guard.grants import Keys
+from innkeeper.service.settings import Settings
 from tests.service.connect.servers import ANSWER, Servers, running
 
 

@@ -1,5 +1,7 @@
 """Grants: what a key may do, as its line in the key file says."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from innkeeper.prompt.allowance import BuildLimits
 from innkeeper.prompt.errors import ConfigError, UsageError
 from innkeeper.service.errors import ScopeError
-from innkeeper.service.guard.grants import OPEN, Grant
+from innkeeper.service.guard.grants import ANSWERING, OPEN, PROBES, SURFACES, Grant, surface_of
 
 
 @pytest.mark.parametrize(
@@ -95,3 +97,32 @@ def test_any_words(words: list[Any]) -> None:
         Grant.read(words)
     except (ConfigError, UsageError) as error:
         assert error.hint  # noqa: PT017 - either outcome is right
+
+
+@pytest.mark.parametrize(
+    ("path", "surface"),
+    [
+        ("/v1/chat/completions", "chat"),
+        ("/v1/responses/resp_1/cancel", "chat"),
+        ("/v1/messages", "chat"),
+        ("/v1/messages/count_tokens", "chat"),
+        ("/v1/messages2", None),
+        ("/v1/models", None),
+        ("/v1/prompts/build", "prompts"),
+        ("/prompt.v1.PromptService/Run", "run"),
+        ("/api/modules/smarttavern/macro/process_text", "gateway"),
+        ("/api/health", None),
+        ("/metrics", "metrics"),
+        ("/", None),
+        ("", None),
+    ],
+)
+def test_paths(path: str, surface: str | None) -> None:
+    """A path belongs to the surface whose path it is or lies below, as whole segments."""
+    assert surface_of(path) == surface
+
+
+def test_surface_names() -> None:
+    """Probes belong to no surface, and what waits for models is a surface."""
+    assert SURFACES.keys() > ANSWERING
+    assert not any(surface_of(path) for path in PROBES)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.errors import OriginRefusedError
+from innkeeper.service.guard.callers import check_origin
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.guard import RESERVED, Guard
-from innkeeper.service.guard.origins import check_origin
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.record import CallRecord
 from tests.service.programs import CONSTRUCT, DOCUMENT

@@ -20,10 +20,10 @@ from innkeeper.service.errors import (
     SlowBodyError,
     TokenRateLimitError,
 )
-from innkeeper.service.guard.bodies import BodyReader, announced
-from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.grants import Grant, Keys
+from innkeeper.service.guard.guard import BodyReader, announced
 from innkeeper.service.guard.work import FairQueue, Gate, Lag, share
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.settings import Settings
 
 
 @pytest.mark.parametrize(("amount", "most"), [(1, 1), (2, 1), (6, 5), (128, 112)])

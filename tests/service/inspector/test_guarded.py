@@ -15,16 +15,16 @@ from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.service.app import create_app
 from innkeeper.service.errors import MAX_GUESSES, GuessLimitError
+from innkeeper.service.guard.accounts import read_prices
 from innkeeper.service.guard.application import guarded_application
-from innkeeper.service.guard.grants import Grant
-from innkeeper.service.guard.prices import read_prices
+from innkeeper.service.guard.grants import Grant, Keys
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import InspectorTalk
 from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.settings import Settings
 from tests.service.inspector.opened import BASE, desk_of, example_desk
 
 HEADERS = {"authorization": "Bearer k"}

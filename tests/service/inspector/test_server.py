@@ -10,12 +10,12 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from innkeeper.service.guard.application import guarded_application
-from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.grants import Grant, Keys
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.settings import Settings
 from tests.service.inspector.opened import BASE, desk_of
 
 WORKSPACE = "/v1/inspector/workspace"

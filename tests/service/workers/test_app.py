@@ -15,7 +15,8 @@ from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.inference.routing.models import RouteModels
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.jobs.worker.engine import WorkerEngine
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.guard.grants import Keys
+from innkeeper.service.settings import Settings
 from innkeeper.service.workers.app import worker_app
 
 HELLO = [{"role": "system", "content": "Test"}, {"role": "user", "content": "Hello"}]

@@ -13,12 +13,13 @@ from starlette.testclient import TestClient
 from innkeeper.library.db.engine import Database
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import WorkerStore
+from innkeeper.service.guard.grants import Keys
 from innkeeper.service.guard.guard import Guard
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.http import routes
 from innkeeper.service.paths import WORKERS
 from innkeeper.service.scope import Resources
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.settings import Settings
 from innkeeper.service.workers.register import WorkerRegister
 
 

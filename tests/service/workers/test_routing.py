@@ -19,7 +19,8 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ModelStore, ProviderStore, RoutePolicyStore
 from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import WorkerReport, WorkerStore
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.guard.grants import Keys
+from innkeeper.service.settings import Settings
 from innkeeper.service.workers.routing import LibraryRouting
 from innkeeper.service.workers.surface import WorkerSurface
 

@@ -154,7 +154,7 @@ def serve(
     from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.service import Settings
     from innkeeper.service import serve as run
-    from innkeeper.service.settings import read_keys
+    from innkeeper.service.guard.grants import read_keys
     from innkeeper.service.telemetry.logs import log_to_stderr
     from innkeeper.taverns.profiles import Profiles
 

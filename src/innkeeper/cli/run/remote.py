@@ -9,7 +9,7 @@ from typing import Any, Final
 from innkeeper.lazy import require
 from innkeeper.library.prompts.tool_config import ToolNotFoundError
 from innkeeper.prompt.errors import FormatError, InnkeeperError, ProviderError, UnavailableError, UsageError
-from innkeeper.service.settings import KEY_VARIABLE
+from innkeeper.service.guard.grants import KEY_VARIABLE
 
 _RUN: Final = "/prompt.v1.PromptService/Run"
 

@@ -79,7 +79,8 @@ def worker(  # noqa: PLR0913 - one argument an option
     from innkeeper.inference.routing.route import Routes
     from innkeeper.jobs.worker.engine import WorkerEngine
     from innkeeper.jobs.worker.media_engine import MediaEngine
-    from innkeeper.service.settings import Settings, read_keys
+    from innkeeper.service.guard.grants import read_keys
+    from innkeeper.service.settings import Settings
     from innkeeper.service.workers.serve import serve_worker
 
     user = UserSettings.read()

@@ -23,7 +23,8 @@ from innkeeper.service.exchange import Request
 from innkeeper.service.gateway.gateway import PREFIX, Gateway
 from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, PING, PONG, failed
 from innkeeper.service.gateway.system import page
-from innkeeper.service.guard.guard import lower_headers, response
+from innkeeper.service.guard.application import response
+from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.guard.work import Gate, Ticket, share
 from innkeeper.service.openapi.document import SERVICE, text_reply
 from innkeeper.service.pages import Page, PageTable

@@ -15,24 +15,30 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, Final
 
-from starlette.requests import Request as WebRequest
-from starlette.responses import Response
-from starlette.routing import Match
-
 from innkeeper.inference.client.within import within
-from innkeeper.inference.response.views.view import ErrorFacts
-from innkeeper.prompt.errors import InnkeeperError, UnknownNameError
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
-from innkeeper.service.error_facts import PREFIX, defect_reply, inspector_reply, refusal, surface_reply
-from innkeeper.service.errors import RETRY_SECONDS, OriginRefusedError, ScopeError, StoppingError
-from innkeeper.service.exchange import HttpReply, error_reply, json_reply
-from innkeeper.service.guard.bodies import BodyReader, check_encoding, check_size
-from innkeeper.service.guard.origins import check_host, check_origin, check_own_page, is_preflight, permissions
-from innkeeper.service.guard.surfaces import INSPECTOR, PROBES, SIGNED, surface_of
-from innkeeper.service.guard.work import Gate
+from innkeeper.prompt.text import shorten
+from innkeeper.service.error_facts import defect_reply, refusal
+from innkeeper.service.errors import (
+    MAX_HEADERS,
+    MAX_UPLOAD,
+    RETRY_SECONDS,
+    BodyLimitError,
+    EncodingError,
+    HeaderLimitError,
+    OriginRefusedError,
+    ScopeError,
+    SlowBodyError,
+    StoppingError,
+)
+from innkeeper.service.exchange import HttpReply, error_reply
+from innkeeper.service.guard.callers import check_host, check_origin, check_own_page, is_preflight, permissions
+from innkeeper.service.guard.grants import INSPECTOR, PROBES, SIGNED, presented_key, surface_of
+from innkeeper.service.guard.work import Gate, Ticket
 from innkeeper.service.inspector.access import OWNER, Access, Visitor
 from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
-from innkeeper.service.settings import Settings, presented_key
+from innkeeper.service.settings import Settings
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -298,36 +304,6 @@ def lower_headers(scope: Scope) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
-def response(reply: HttpReply) -> Response:
-    """A reply as Starlette's."""
-    return Response(reply.body, reply.status, dict(reply.headers), reply.media_type)
-
-
-async def missing(request: WebRequest, error: Exception) -> Response:
-    """The body for a path or a method that does not exist."""
-    status = getattr(error, "status_code", 404)
-    detail = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004 - the two it is registered for
-    path = request.scope["path"]
-    if surface_of(path) == INSPECTOR:
-        hint = "the page of the inspector is at /inspector/"
-        reply = inspector_reply(path, UnknownNameError("path", path, hint=hint))
-        reply = HttpReply(status, reply.body, media_type=reply.media_type)
-    elif path.startswith(PREFIX):
-        code = detail.lower().replace(" ", "_")
-        facts = ErrorFacts(status, "invalid_request_error", code, f"{detail}: {path:.200}")
-        reply = surface_reply(path, facts)
-    else:
-        reply = json_reply({"detail": detail}, status)
-    allowed = {"allow": ", ".join(_allowed_methods(request))} if status == 405 else {}  # noqa: PLR2004 - see above
-    return response(HttpReply(reply.status, reply.body, allowed, reply.media_type))
-
-
-def _allowed_methods(request: WebRequest) -> list[str]:
-    """The methods of all routes that have the path of a request."""
-    matching = (route for route in request.app.routes if route.matches(request.scope)[0] is Match.PARTIAL)
-    return sorted({method for route in matching for method in route.methods or ()})
-
-
 def _once(body: bytes, receive: Receive) -> Receive:
     """The body as one event; after it whatever the server says, which is only that the client went away."""
     waiting = [body]
@@ -338,3 +314,69 @@ def _once(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return take
+
+
+def check_size(scope: Mapping[str, Any]) -> None:
+    """Let a request pass whose line and headers are not too large. Raises `HeaderLimitError`."""
+    size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+    size += len(scope.get("raw_path", b"")) + len(scope.get("query_string", b""))
+    if size > MAX_HEADERS:
+        hint = "send less in headers and path"
+        raise HeaderLimitError("the headers", limit="MAX_HEADERS", allowed=MAX_HEADERS, found=size, hint=hint)
+
+
+def check_encoding(headers: Mapping[str, str]) -> None:
+    """Let a request pass whose body is as it is. Raises `EncodingError`."""
+    encoding = headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity"}:
+        raise EncodingError(f"a body encoded as {shorten(encoding, 40)!r}")
+
+
+class BodyReader:
+    """One request's body, charged to its ticket while it arrives."""
+
+    def __init__(
+        self, receive: Callable[[], Awaitable[Any]], settings: Settings, ticket: Ticket, *, upload: bool = False
+    ) -> None:
+        self._limit, self._most = ("MAX_UPLOAD", MAX_UPLOAD) if upload else ("MAX_BODY", settings.max_body)
+        self._receive = receive
+        self._settings = settings
+        self._ticket = ticket
+
+    async def read(self, headers: Mapping[str, str]) -> bytes:
+        """The whole body.
+
+        Raises:
+            BodyLimitError: it is larger than allowed, by its announcement or by what arrived.
+            OverloadError: all bodies together are.
+            SlowBodyError: it did not arrive in time, or the client went away.
+        """
+        self._allow(announced(headers))
+        try:
+            return await within(self._settings.body_seconds, self._collect())
+        except TimeoutError:
+            raise SlowBodyError("the body did not arrive in time", hint="send it at once") from None
+
+    async def _collect(self) -> bytes:
+        parts: list[bytes] = []
+        while True:
+            event = await self._receive()
+            if event["type"] != "http.request":
+                raise SlowBodyError("the client went away in the middle of the body")
+            part = event.get("body", b"")
+            self._allow(self._ticket.size + len(part))
+            self._ticket.carry(len(part))
+            parts.append(part)
+            if not event.get("more_body"):
+                return b"".join(parts)
+
+    def _allow(self, size: int) -> None:
+        if size > self._most:
+            hint = "send less at once"
+            raise BodyLimitError("the body", limit=self._limit, allowed=self._most, found=size, hint=hint)
+
+
+def announced(headers: Mapping[str, str]) -> int:
+    """What ``content-length`` says, or 0."""
+    text = headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0  # noqa: PLR2004 - digits of 2**63

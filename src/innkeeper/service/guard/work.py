@@ -26,13 +26,18 @@ from innkeeper.service.errors import (
     ConcurrencyLimitError,
     OverloadError,
 )
-from innkeeper.service.guard.auth_throttle import AuthThrottle
-from innkeeper.service.guard.prices import RoutePrice, cost_of
-from innkeeper.service.guard.quotas import Quotas
-from innkeeper.service.guard.spending import Ledger, account_of, afford, spendings_in_memory
-from innkeeper.service.guard.surfaces import ANSWERING
+from innkeeper.service.guard.accounts import (
+    Ledger,
+    Quotas,
+    RoutePrice,
+    account_of,
+    afford,
+    cost_of,
+    spendings_in_memory,
+)
+from innkeeper.service.guard.callers import AuthThrottle
+from innkeeper.service.guard.grants import ANSWERING, Keys
 from innkeeper.service.record import CallRecord, Observer
-from innkeeper.service.settings import Keys
 
 
 def share(amount: int) -> int:

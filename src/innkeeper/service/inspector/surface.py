@@ -20,8 +20,8 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.service.error_facts import inspector_reply
 from innkeeper.service.errors import MAX_UPLOAD
 from innkeeper.service.exchange import JSON
-from innkeeper.service.guard.application import guarded_application
-from innkeeper.service.guard.guard import HEADERS, response
+from innkeeper.service.guard.application import guarded_application, response
+from innkeeper.service.guard.guard import HEADERS
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.inspector.access import Access, Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, BYTES, REPLAY, api_page, document_bytes

@@ -17,7 +17,8 @@ from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.service.answers import ticket_of
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
-from innkeeper.service.guard.guard import lower_headers, response
+from innkeeper.service.guard.application import response
+from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.openapi.document import OBJECT, operation, parameter
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.processes.pool import Pool

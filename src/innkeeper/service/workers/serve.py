@@ -12,7 +12,8 @@ import msgspec
 from innkeeper.jobs.worker.engine import WorkerEngine
 from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.service.app import address, library, listen, server_config
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.guard.grants import Keys
+from innkeeper.service.settings import Settings
 from innkeeper.service.workers.agent import Membership, WorkerAgent
 from innkeeper.service.workers.app import worker_app
 

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import pytest
 
 from innkeeper.prompt.errors import LimitError
+from innkeeper.service.guard.grants import Keys
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.desk import desks as module
 from innkeeper.service.inspector.desk.desk import WorkspaceSession
 from innkeeper.service.inspector.desk.desks import IDLE_SECONDS, WorkspaceSessions
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.settings import Settings
 from tests.service.inspector.opened import Browser, answer_of, desk_of
 
 T = TypeVar("T")

@@ -14,11 +14,11 @@ from innkeeper.library.templates.template import TemplateDraft, TemplateKey, Var
 from innkeeper.library.vault.keys import KEY_VARIABLE, EnvironmentKeys, VaultKey
 from innkeeper.library.vault.vault import Vault
 from innkeeper.prompt.once import once
-from innkeeper.service.guard.grants import Grant
+from innkeeper.service.guard.grants import Grant, Keys
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.settings import Keys, Settings
+from innkeeper.service.settings import Settings
 from tests.service.inspector.opened import Browser, desk_of
 
 GREETER = "greeter"

@@ -10,8 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from innkeeper.library.library import Library
-from innkeeper.service.guard.grants import Grant
-from innkeeper.service.settings import Keys
+from innkeeper.service.guard.grants import Grant, Keys
 from tests.service.inspector.library.stocked import ADULT, GREETER, KEY, draft, files_of, rooms, stocked
 from tests.service.inspector.opened import Browser
 

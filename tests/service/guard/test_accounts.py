@@ -1,4 +1,6 @@
-"""Spending: what a key has left of its money, in memory and in a database, which several services share."""
+"""Accounts: what a key has left of its requests, tokens and money, in memory and in a database, which several services share."""
+
+from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
@@ -6,16 +8,125 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from innkeeper.inference.response.response import Usage
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import spendings
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.errors import DatabaseError
 from innkeeper.library.log.spendings import Spendings
 from innkeeper.prompt.determinism import Clock
-from innkeeper.service.errors import SpendLimitError
+from innkeeper.prompt.errors import ConfigError
+from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
+from innkeeper.service.guard.accounts import (
+    DAY,
+    Account,
+    Ledger,
+    Quotas,
+    RoutePrice,
+    account_of,
+    afford,
+    cost_of,
+    read_prices,
+)
 from innkeeper.service.guard.grants import OPEN, Grant
-from innkeeper.service.guard.spending import DAY, Account, Ledger, account_of, afford
+
+PRICES = read_prices(["cheap=0,0", "openai/*=1.25,10", "*=100,100"])
+USAGE = Usage(input_tokens=1_000_000, output_tokens=100_000)
+
+
+@pytest.mark.parametrize(
+    ("route", "cost"), [("cheap", 0.0), ("openai/gpt-5", 2.25), ("OPENAI/x", 110.0), ("other", 110.0)]
+)
+def test_cost(route: str, cost: float) -> None:
+    """The first pattern that fits counts, by tokens in and out."""
+    assert cost_of(route, USAGE, PRICES) == pytest.approx(cost)
+
+
+def test_nothing_known() -> None:
+    """Without a price, or without tokens, nothing is counted."""
+    assert cost_of("other", USAGE, PRICES[:2]) == 0
+    assert cost_of("other", Usage(), PRICES) == 0
+    assert read_prices(["a=b=1,2"]) == (RoutePrice("a=b", 1, 2),)
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=", "=1,2", "a=1", "a=1,2,3", "a=-1,2", "a=nan,1", "a=inf,1", "a=x,y"])
+def test_no_price(text: str) -> None:
+    """What is no price is refused when the service starts."""
+    with pytest.raises(ConfigError):
+        read_prices([text])
+
+
+class SetClock:
+    """A clock that is set."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+def test_rate() -> None:
+    """So many requests, then one for each share of the minute; Retry-After is when the next passes. Others are not touched."""
+    clock = SetClock()
+    quotas, grant = Quotas(clock), Grant(rate=30)
+    for _ in range(30):
+        quotas.enter("a", grant)
+    with pytest.raises(RateLimitError) as caught:
+        quotas.enter("a", grant)
+    assert (caught.value.http_status, caught.value.details["retry_after"]) == (429, 2)
+    quotas.enter("b", grant)
+    quotas.enter("c", OPEN)
+    clock.now += caught.value.details["retry_after"]
+    quotas.enter("a", grant)
+    with pytest.raises(RateLimitError):
+        quotas.enter("a", grant)
+
+
+def test_slow_rate() -> None:
+    """Less than one request a minute is one in so many minutes."""
+    clock = SetClock()
+    quotas, grant = Quotas(clock), Grant(rate=0.5)
+    quotas.enter("a", grant)
+    with pytest.raises(RateLimitError) as caught:
+        quotas.enter("a", grant)
+    clock.now += caught.value.details["retry_after"]
+    quotas.enter("a", grant)
+
+
+def test_tokens() -> None:
+    """Tokens are taken when they are known, also more than there were; then a key waits until there are some again."""
+    clock = SetClock()
+    quotas, grant = Quotas(clock), Grant(tokens=600)
+    quotas.enter("a", grant)
+    quotas.charge("a", grant, 1_200)
+    with pytest.raises(TokenRateLimitError) as caught:
+        quotas.enter("a", grant)
+    assert caught.value.details["retry_after"] == 61
+    clock.now += 61
+    quotas.enter("a", grant)
+
+
+@given(
+    rate=st.floats(0.1, 1_000),
+    steps=st.lists(st.floats(0, 30), max_size=200),
+)
+def test_any_rate(rate: float, steps: list[float]) -> None:
+    """Whenever they come, no more pass than the amount and what has come back since; who waits as told passes."""
+    clock = SetClock()
+    quotas, grant = Quotas(clock), Grant(rate=rate)
+    for passed, step in enumerate(steps, 1):
+        clock.now += step
+        try:
+            quotas.enter("a", grant)
+        except RateLimitError as error:
+            clock.now += error.details["retry_after"] + 1e-6
+            quotas.enter("a", grant)
+        assert passed <= max(rate, 1) + clock.now * rate / 60 + 1e-6
+
 
 TWO = Grant(spend=2)
 MINE = Account("", "a", 2.0)

@@ -1,10 +1,10 @@
-"""AuthThrottle: wrong keys cost time, by address; right ones pass."""
+"""Callers: wrong keys cost time, by address; right ones pass."""
 
 import pytest
 
 from innkeeper.service.errors import GUESS_SECONDS, MAX_ADDRESSES, MAX_GUESSES, GuessLimitError, KeyMissingError
-from innkeeper.service.guard.auth_throttle import AuthThrottle, origin_of
-from innkeeper.service.settings import Keys
+from innkeeper.service.guard.callers import AuthThrottle, origin_of
+from innkeeper.service.guard.grants import Keys
 
 RIGHT, WRONG = {"x-api-key": "right"}, {"authorization": "Bearer wrong"}
 
