@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from innkeeper.budget.strategies.strategy import Unit
+from innkeeper.budget.units import Unit
 from innkeeper.prompt import Block, FrozenDict, Plan, freeze
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget import FIT, TRIMMING, EvictionReason, EvictionRecord, TrimReport, accounting, fit
-from innkeeper.budget.strategies.strategy import BaseStrategy, in_order
+from innkeeper.budget.strategies import BaseStrategy, in_order
 from innkeeper.prompt import (
     Block,
     BuildRequest,

@@ -1,11 +1,19 @@
 """Settings: plain values, functions of the state, and where the two steps look for the rest."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from innkeeper.budget.settings import check_tokens, counter_for, framing_for, model_for, resolved, tokens_setting
+from innkeeper.budget.settings import (
+    PREPARED,
+    CounterChoice,
+    check_tokens,
+    counter_for,
+    framing_for,
+    model_for,
+    resolved,
+    tokens_setting,
+)
 from innkeeper.prompt import BuildRequest, Ports, State, UnknownNameError, UsageError
 from innkeeper.prompt.build import start
 from innkeeper.tokens import default_counter
@@ -36,10 +44,10 @@ def test_the_nearest_counter_is_taken() -> None:
     """The step's, the port's, what *prepare* found, the built-in one."""
     state, mine, ports, found = _state(), Characters(), Rough(), Characters()
     assert counter_for(state) is default_counter()
-    state.scratch["prepare"] = SimpleNamespace(token_counter=found, model_hint="hint")
+    state.scratch[PREPARED] = CounterChoice(token_counter=found, model_hint="hint")
     assert counter_for(state) is found
     state = _state(Ports(token_counter=ports))
-    state.scratch["prepare"] = SimpleNamespace(token_counter=found)
+    state.scratch[PREPARED] = CounterChoice(token_counter=found)
     assert counter_for(state) is ports
     assert counter_for(state, mine) is mine
     with pytest.raises(UsageError):
@@ -50,7 +58,7 @@ def test_the_nearest_hint_is_taken() -> None:
     """The step's, ``meta``, what *prepare* found, the default hint, the model."""
     state = _state(model="m", meta={"default_model_hint": "d"})
     assert model_for(state) == "d"
-    state.scratch["prepare"] = SimpleNamespace(model_hint="found")
+    state.scratch[PREPARED] = CounterChoice(model_hint="found")
     assert model_for(state) == "found"
     assert model_for(state, "own") == "own"
     assert model_for(state, lambda _state: "own") == "own"

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from innkeeper.budget.strategies import Stepped as Stepped
     from innkeeper.budget.strategies import Strategies as Strategies
     from innkeeper.budget.strategies import Strategy as Strategy
-    from innkeeper.budget.strategies.strategy import in_order as in_order
+    from innkeeper.budget.strategies import in_order as in_order
     from innkeeper.budget.trim import trim as trim
     from innkeeper.budget.window import ChatTurn as ChatTurn
     from innkeeper.budget.window import Evicted as Evicted
@@ -99,7 +99,7 @@ _HOMES: Final = {
     "fit_chat": "window",
     "fit_state": "fit",
     "framing_of": "costing",
-    "in_order": "strategies.strategy",
+    "in_order": "strategies",
     "prefix_report": "prefix",
     "trim": "trim",
     "trim_state": "steps",

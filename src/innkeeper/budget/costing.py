@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from innkeeper.prompt import Block, Message, TokenCounter
+from innkeeper.prompt import Block, Message, ScratchKey, TokenCounter
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.text import shorten
@@ -153,7 +153,7 @@ class Costing:
 
 
 class CountedBlocks(NamedTuple):
-    """The total of blocks, left in a step's scratch so that a later step need not count them again."""
+    """The total of blocks, which *fit* leaves in the scratch so that *max_tokens* need not count them again."""
 
     costing: Costing
     blocks: tuple[Block, ...]
@@ -164,6 +164,9 @@ class CountedBlocks(NamedTuple):
     def counts(self, costing: Costing, blocks: Sequence[Block]) -> bool:
         """Whether these are the blocks, and this is how they are counted."""
         return costing == self.costing and tuple(blocks) == self.blocks
+
+
+COUNTED: Final = ScratchKey[CountedBlocks]("fit")
 
 
 class _WholeCounter:

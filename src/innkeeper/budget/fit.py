@@ -15,9 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
-from innkeeper.budget.costing import Costing, CountedBlocks, framing_of
+from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, framing_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
-from innkeeper.budget.settings import CountingConfig, StrategyChoice, counter_for, tokens_setting
+from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
 from innkeeper.budget.trim import Counted, TokenRoom, overflow, trim_counted
 from innkeeper.prompt import (
@@ -106,12 +106,13 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
     if room is None:
         return
     strategy = _strategy_in(state)
-    if config.keep_user and strategy.keeps_latest_user and not _warns(state):
+    left = left_choice(state)
+    if config.keep_user and strategy.keeps_latest_user and not (left is not None and left.on_overflow == "warn"):
         _check_user(plan, room, state.step)
     if strategy.name == Fill.name and not config.recounts(counter_for(state, config.token_estimator)):
         return
     costing = config.costing(state)
-    counted = state.scratch["fit"] = _count(plan, costing, in_parts=state.inputs.ports.instrumenter is not None)
+    counted = state.scratch[COUNTED] = _count(plan, costing, in_parts=state.inputs.ports.instrumenter is not None)
     result = _fitted(plan, strategy, room, counted, step=state.step)
     blocks = made.blocks if result is None else result.blocks
     state.result.plan = made.with_(blocks=blocks, guard=RenderGuard(costing, room))
@@ -165,10 +166,9 @@ def _strategy_of(report: Any) -> str:
 
 def _strategy_in(state: State) -> Strategy:
     """The strategy that trimmed, with its options, where the step ``trimming`` has left its configuration; else by its name."""
-    report, config = state.result.trim_report, state.scratch.get("trimming")
-    name = _strategy_of(report)
+    name, config = _strategy_of(state.result.trim_report), left_choice(state)
     # A tavern that fills its prompts itself may have options for other strategies beside that name.
-    chosen = config.chosen(state) if isinstance(config, StrategyChoice) and name != Fill.name else None
+    chosen = config.chosen(state) if config is not None and name != Fill.name else None
     return chosen if chosen is not None and chosen.name == name else STRATEGIES.make(name)
 
 
@@ -186,11 +186,6 @@ def _new_notes(result: TrimResult, costing: Costing, step: str | None, notes: Se
     """Of `notes_of`, those that no earlier step has added."""
     messages = {note.message for note in notes}
     return [note for note in notes_of(result, costing, step) if note.message not in messages]
-
-
-def _warns(state: State) -> bool:
-    """Whether the step ``trimming`` leaves its configuration, and that asks for warnings in the place of errors."""
-    return getattr(state.scratch.get("trimming"), "on_overflow", None) == "warn"
 
 
 def _check_user(plan: Plan, room: TokenRoom, step: str | None) -> None:

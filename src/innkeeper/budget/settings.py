@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 from innkeeper.budget.costing import Costing, framing_of, whole
 from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
-from innkeeper.prompt import State, StepConfig, TokenCounter, UnknownNameError
+from innkeeper.prompt import ScratchKey, State, StepConfig, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of
@@ -68,12 +69,13 @@ class StrategyChoice:
 
     ``strategy`` is a name, a name with options (``{"name": "stepped", "step_messages": 4}``), or a strategy. ``step_tokens``,
     ``step_messages`` and ``history_tokens`` are options of ``stepped`` that may stand beside its name. Names are those of
-    ``strategies``; a subclass may know more.
+    ``strategies``; a subclass may know more. ``on_overflow`` says what happens when what may not be evicted does not fit.
     """
 
     __slots__ = ()
 
     strategies: ClassVar[Strategies] = STRATEGIES
+    on_overflow: str
     strategy: Setting
     step_tokens: int | None
     step_messages: int | None
@@ -84,6 +86,35 @@ class StrategyChoice:
         value = self.strategy if state is None else resolved(self.strategy, state)
         options = {name: getattr(self, name) for name in ("step_tokens", "step_messages", "history_tokens")}
         return self.strategies.make(value, {name: number for name, number in options.items() if number is not None})
+
+
+TRIMMED: Final = ScratchKey[StrategyChoice]("trimming")
+"""The configuration that a step ``trimming`` leaves for those that trim again."""
+
+
+def left_choice(state: State) -> StrategyChoice | None:
+    """The configuration under `TRIMMED`; ``None`` where no step left one, or an application's own step left something else."""
+    config = state.scratch.get(TRIMMED)
+    return config if isinstance(config, StrategyChoice) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterChoice:
+    """How a step ``prepare`` wants tokens counted: the model, and the counter where it asks for a particular one."""
+
+    model_hint: str | None = None
+    token_counter: TokenCounter | None = None
+
+
+PREPARED: Final = ScratchKey[CounterChoice]("prepare")
+"""What a step ``prepare`` leaves, where it chooses a counter."""
+
+_NO_CHOICE: Final = CounterChoice()
+
+
+def _prepared(state: State) -> CounterChoice:
+    choice = state.scratch.get(PREPARED)
+    return choice if isinstance(choice, CounterChoice) else _NO_CHOICE
 
 
 def check_tokens(name: str, value: Setting) -> None:
@@ -105,8 +136,7 @@ def tokens_setting(name: str, value: Setting, state: State) -> int | None:
 
 def counter_for(state: State, estimator: Any = None) -> TokenCounter:
     """The counter of the step, else of the ports, else the one chosen by *prepare*, else the built-in one."""
-    prepared = getattr(state.scratch.get("prepare"), "token_counter", None)
-    for counter in (estimator, state.inputs.ports.token_counter, prepared):
+    for counter in (estimator, state.inputs.ports.token_counter, _prepared(state).token_counter):
         if counter is not None:
             return counter_of(counter)
     return default_counter()
@@ -118,7 +148,7 @@ def model_for(state: State, hint: Setting = None) -> str | None:
     if hint is not None and not isinstance(hint, str):
         raise UsageError(f"model_hint must be text, not {type(hint).__name__}")
     meta = state.request.meta
-    prepared = getattr(state.scratch.get("prepare"), "model_hint", None)
+    prepared = _prepared(state).model_hint
     for name in (hint, meta.get("model_hint"), prepared, meta.get("default_model_hint"), state.request.model):
         if isinstance(name, str) and name.strip():
             return name

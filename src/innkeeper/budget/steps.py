@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from innkeeper.budget.costing import Costing, CountedBlocks
+from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks
 from innkeeper.budget.fit import fit_blocks, notes_of
 from innkeeper.budget.report import TrimReport
-from innkeeper.budget.settings import CountingConfig, Setting, StrategyChoice, check_tokens, resolved, tokens_setting
+from innkeeper.budget.settings import (
+    TRIMMED,
+    CountingConfig,
+    Setting,
+    StrategyChoice,
+    check_tokens,
+    resolved,
+    tokens_setting,
+)
 from innkeeper.budget.trim import ON_OVERFLOW, TokenRoom
 from innkeeper.prompt import (
     MaxTokensExceededError,
@@ -64,7 +72,7 @@ def trim_state(state: State, config: TrimmingConfig) -> None:
     costing = config.costing(state)
     room = room.besides(costing, state.tools)
     strategy = config.chosen(state)
-    state.scratch[TRIMMING.name] = config
+    state.scratch[TRIMMED] = config
     result = fit_blocks(plan, strategy, costing, room, on_overflow=config.on_overflow, step=state.step)
     state.result.plan = plan.with_blocks(result.blocks)
     state.result.trim_report = result.report
@@ -153,7 +161,7 @@ def _measured(state: State, config: MaxTokensConfig, limit: int) -> int:
     blocks = [block for block in state.result.blocks if block.enabled] if plan is None else plan.sent_blocks()
     tools = count_tools(state.tools, costing.whole_counter, costing.model, costing.framing.name).tokens
     besides = costing.framing.reply + tools
-    fitted = state.scratch.get("fit")
+    fitted = state.scratch.get(COUNTED)
     known = fitted if isinstance(fitted, CountedBlocks) and fitted.counts(costing, blocks) else None
     if known is not None and state.inputs.ports.instrumenter is None:
         return known.tokens + besides

@@ -10,7 +10,7 @@ import msgspec
 from innkeeper.budget.costing import Costing, whole
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
 from innkeeper.budget.strategies import STRATEGIES, Strategy
-from innkeeper.budget.strategies.strategy import Unit, latest_user, pass_of, units_of
+from innkeeper.budget.units import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.estimators import counter_of

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from innkeeper.budget import Priority
-from innkeeper.budget.strategies.strategy import Unit
+from innkeeper.budget.units import Unit
 from tests.budget.doubles import UNITS
 
 

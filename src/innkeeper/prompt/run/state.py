@@ -161,6 +161,13 @@ class Scratch(dict[str, Any]):
         def __getitem__(self, key: str, /) -> Any:
             """The result of a step. Raises `UsageError` where it has not run."""
 
+        @overload  # type: ignore[override]  # a typed key beside those of a dict
+        def get(self, key: ScratchKey[T], /) -> T | None: ...
+        @overload
+        def get(self, key: str, default: Any = None, /) -> Any: ...
+        def get(self, key: str, default: Any = None, /) -> Any:
+            """The result of a step, or ``default`` where it has not run."""
+
         @overload
         def __setitem__(self, key: ScratchKey[T], value: T, /) -> None: ...
         @overload

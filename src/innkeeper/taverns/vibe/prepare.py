@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from innkeeper.budget.settings import PREPARED, CounterChoice
 from innkeeper.content.character import Character
 from innkeeper.content.persona import Persona
 from innkeeper.macros.liquid.templates import LiquidResult, liquid_registers, render
@@ -109,8 +110,8 @@ INPUTS: Final = InputRules(
 """What has no effect here, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared(CounterChoice):
     """The results of *prepare* for the other steps.
 
     ``model_hint`` names what tokens are counted for and ``model_hint_source`` where that is from: ``meta``, ``context`` or
@@ -119,16 +120,14 @@ class Prepared:
 
     character: Character | None = None
     user: Persona | Character | None = None
-    model_hint: str | None = None
     model_hint_source: str | None = None
-    token_counter: TokenCounter | None = None
     token_counter_source: str | None = None
 
 
 def prepared(state: State) -> Prepared:
     """The results of *prepare* in the state; without it, there are no participants."""
-    left = state.scratch.get(PREPARE.name)
-    return left if isinstance(left, Prepared) else Prepared()
+    choice = state.scratch.get(PREPARED)
+    return choice if isinstance(choice, Prepared) else Prepared()
 
 
 def _prepare(state: State, config: NoConfig) -> None:
@@ -137,7 +136,14 @@ def _prepare(state: State, config: NoConfig) -> None:
     hint, hint_source = _model_hint(state, settings)
     counter, counter_source = _counter(state, settings)
     assets = assets_of(state)
-    state.scratch[PREPARE.name] = Prepared(assets.character, assets.user, hint, hint_source, counter, counter_source)
+    state.scratch[PREPARED] = Prepared(
+        character=assets.character,
+        user=assets.user,
+        model_hint=hint,
+        model_hint_source=hint_source,
+        token_counter=counter,
+        token_counter_source=counter_source,
+    )
 
 
 def _token_settings(state: State) -> Mapping[str, Any]:

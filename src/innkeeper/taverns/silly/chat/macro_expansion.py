@@ -12,7 +12,7 @@ import sys
 from typing import Final
 
 from innkeeper.budget.strategies import Strategy
-from innkeeper.budget.strategies.strategy import latest_user, units_of
+from innkeeper.budget.units import latest_user, units_of
 from innkeeper.prompt.block import Block
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from innkeeper.budget.report import EvictionReason, EvictionRecord, TrimReport
-from innkeeper.budget.settings import StrategyChoice
+from innkeeper.budget.settings import TRIMMED, StrategyChoice
 from innkeeper.budget.steps import tell_report
 from innkeeper.budget.strategies import Fill, Strategy
 from innkeeper.prompt.block import Block
@@ -96,7 +96,7 @@ class SillyTrimmingConfig(StepConfig, StrategyChoice, frozen=True, kw_only=True)
 
 def run(state: State, config: SillyTrimmingConfig) -> None:
     """Refuse a prompt that lacks what has to be in it, or warn, and report. Leaves its configuration for what comes later."""
-    state.scratch["trimming"] = config
+    state.scratch[TRIMMED] = config
     filled = state.scratch[FILLED]
     room, error = filled.room, filled.no_room
     if error is not None:

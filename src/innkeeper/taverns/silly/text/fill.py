@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from innkeeper.budget.settings import TRIMMED
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
@@ -147,7 +148,7 @@ def _fitted(parts: TextParts, filled: TextFill) -> TextFill:
 
 def run(state: State, config: SillyTrimmingConfig) -> None:
     """Fill, write, count, finish. Leaves its configuration for what comes later."""
-    state.scratch["trimming"] = config
+    state.scratch[TRIMMED] = config
     scene = scene_of(state)
     parts = _parts(state)
     if config.cutting() is not None:

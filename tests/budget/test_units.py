@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget import STRATEGIES, BaseStrategy, GroupOrder, Priority, Stepped, TrimmingConfig, trim
-from innkeeper.budget.strategies.strategy import Unit, in_order, latest_user, moves_of, pass_of, units_of
+from innkeeper.budget.strategies import in_order, moves_of
+from innkeeper.budget.units import Unit, latest_user, pass_of, units_of
 from innkeeper.prompt import BudgetGroup, FrozenDict, UnknownNameError
 from innkeeper.prompt.errors import UsageError
 from tests.budget.doubles import BLOCKS, GROUPS, UNITS, Characters, block

@@ -1,23 +1,17 @@
-"""Strategy: in which order units are evicted, and how many (2-wave4-contracts, *Trimmer Contract*).
+"""Units: blocks that stay or go together: a bundle, a tool call with its results, or a single block.
 
-A `Unit` is blocks that stay or go together: a bundle, a tool call with its results, or a single block. The trimmer counts, builds
-units and writes the report; a strategy only chooses. `BaseStrategy` has the defaults of the protocol, and the functions below it
-are what the built-in strategies share.
+The trimmer counts and builds them, and a strategy chooses among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from innkeeper.budget.report import EvictionReason
 from innkeeper.prompt import Block, BudgetGroup
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.data import Registry
-from innkeeper.prompt.errors import UsageError
-from innkeeper.prompt.once import convert
 
 SYSTEM: Final = str(BudgetGroup.SYSTEM)
 EXAMPLES: Final = str(BudgetGroup.EXAMPLES)
@@ -164,123 +158,3 @@ def latest_user(blocks: Sequence[Block]) -> int | None:
         if fallback is None and pass_of(block) == HISTORY:
             fallback = index
     return fallback
-
-
-class Strategy(Protocol):
-    """A way to choose evictions. ``name`` is its name in reports, ``reason`` the reason in its eviction records."""
-
-    @property
-    def name(self) -> str:
-        """The registry name: ``group_order``."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why a block went that was in no bundle: an `EvictionReason`, or a word of its own."""
-        ...
-
-    @property
-    def keeps_latest_user(self) -> bool:
-        """Whether the latest user message is protected."""
-        ...
-
-    @property
-    def by_priority(self) -> bool:
-        """Whether priorities decide, so that records show them."""
-        ...
-
-    @property
-    def caps(self) -> bool:
-        """Whether something may have to go although everything fits."""
-        ...
-
-    def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
-        """The units to evict, in order: of ``units``, in prompt order, none that is ``protected``.
-
-        ``total`` is what the whole prompt costs and ``budget`` what it may cost, in tokens. Where all that may go is not
-        enough, all of it is chosen.
-        """
-        ...
-
-
-class BaseStrategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The defaults of a strategy. Its fields are its options, which JSON can set."""
-
-    name: ClassVar[str]
-    reason: ClassVar[str] = EvictionReason.BUDGET_EXCEEDED
-    keeps_latest_user: ClassVar[bool] = True
-    by_priority: ClassVar[bool] = False
-
-    @property
-    def caps(self) -> bool:
-        """Whether something may have to go although everything fits."""
-        return False
-
-    def choose(self, units: Sequence[Unit], total: int, budget: int) -> list[Unit]:
-        """The units to evict, in order."""
-        raise NotImplementedError
-
-
-class Strategies(Registry[type[BaseStrategy]]):
-    """An immutable registry of strategies by name."""
-
-    __slots__ = ()
-
-    WHAT = "trimming strategy"
-
-    def make(self, value: Any, options: Mapping[str, Any] | None = None) -> Strategy:
-        """A strategy from itself, its name, or a mapping of its name and options (``{"name": "stepped", ...}``).
-
-        Raises `UnknownNameError`, and `UsageError` for options that do not fit.
-        """
-        if isinstance(value, Mapping):
-            fields = dict(value)
-            return self.make(fields.pop("name", ""), fields | dict(options or {}))
-        if hasattr(value, "choose") and not isinstance(value, type):
-            strategy: Strategy = value
-            return strategy
-        chosen = self[value if isinstance(value, str) else str(value)]
-        try:
-            return convert(dict(options or {}), chosen)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"strategy {chosen.name!r}: {error}") from error
-
-
-def in_order(moves: Iterable[Sequence[Unit]], over: int) -> list[Unit]:
-    """The units of as many moves as free ``over`` tokens, or of all."""
-    return [unit for move in until_fits(moves, over) for unit in move]
-
-
-def until_fits(moves: Iterable[Sequence[Unit]], over: int) -> list[Sequence[Unit]]:
-    """Return as many moves as free ``over`` tokens, or all."""
-    made: list[Sequence[Unit]] = []
-    for move in moves:
-        if over <= 0:
-            break
-        made.append(move)
-        over -= move[0].tokens if len(move) == 1 else sum([unit.tokens for unit in move])
-    return made
-
-
-def by_turn(units: Iterable[Unit]) -> dict[str, list[Unit]]:
-    """The units of each pass, in order."""
-    turns: dict[str, list[Unit]] = {turn: [] for turn in (EXAMPLES, LORE, HISTORY, SYSTEM)}
-    for unit in units:
-        turns[unit.turn].append(unit)
-    return turns
-
-
-def moves_of(units: Iterable[Unit]) -> list[list[Unit]]:
-    """The moves of one pass, in the order of its units. Heads go with the last of their followers, or after all that may go."""
-    heads, moves, stays = [], [], False
-    for unit in units:
-        if unit.protected:
-            stays = stays or not unit.head
-        elif unit.head:
-            heads.append(unit)
-        else:
-            moves.append([unit])
-    if moves and not stays:
-        moves[-1] += heads
-        return moves
-    return moves + [[head] for head in heads]
