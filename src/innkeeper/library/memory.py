@@ -49,8 +49,8 @@ class MemoryRow(StoredRow, frozen=True, kw_only=True):
     pinned: bool = False
     source: str = "user"
     message_id: str | None = None
-    created_at: str
-    updated_at: str
+    created_at: str = ""
+    updated_at: str = ""
 
 
 def reach(memory_tier: str) -> tuple[str, ...]:

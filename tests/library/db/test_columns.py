@@ -15,11 +15,11 @@ from sqlalchemy.schema import CreateTable
 
 from innkeeper.library.db.columns import (
     Moment,
-    active,
     created,
-    given_id,
+    flag,
     json_column,
     moment_text,
+    row_id,
     serial,
     text_column,
     tier,
@@ -32,12 +32,12 @@ POSTGRESQL: Dialect = URL.create("postgresql+pg8000").get_dialect()()
 THINGS = Table(
     "things",
     MetaData(),
-    given_id(),
+    row_id(),
     text_column("note"),
     text_column("name", "x"),
     json_column("facts", "{}"),
     json_column("more"),
-    active(default=True),
+    flag("is_active", default=True),
     *tier("content_mode"),
     *tier("ceiling", default=None),
     created(),

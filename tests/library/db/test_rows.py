@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from innkeeper.jobs.deliveries import DeliveryRow
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
-from innkeeper.library.db.columns import active, created, json_column, serial
+from innkeeper.library.db.columns import created, flag, json_column, serial
 from innkeeper.library.db.rows import by_priority, checked, first_row, insert_many, typed_rows
 from innkeeper.library.db.scene_tables import metadata
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
@@ -46,7 +46,7 @@ THINGS = Table(
     json_column("facts", "{}"),
     json_column("list", "[]"),
     json_column("any"),
-    active(default=True),
+    flag("is_active", default=True),
     created(),
 )
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, get_args
 
+import msgspec
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
     Integer,
+    MetaData,
+    Numeric,
     String,
+    Table,
     Text,
     TypeDecorator,
     false,
@@ -24,10 +29,14 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
 from innkeeper.library.errors import DatabaseCorruptError
+from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy.engine import Dialect
+    from sqlalchemy.sql.schema import SchemaItem
 
 
 MOMENT_FORM: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -42,8 +51,8 @@ BIG: Final = BigInteger().with_variant(Integer, "sqlite")
 
 def moment_text(moment: datetime | str) -> str:
     """A moment as it is stored: UTC with microseconds. Naive ones are UTC. Raises `FormatError` for what is none."""
-    given = _parsed(moment) if isinstance(moment, str) else moment
-    aware = given if given.tzinfo else given.replace(tzinfo=UTC)
+    parsed = _parsed(moment) if isinstance(moment, str) else moment
+    aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return aware.astimezone(UTC).strftime(MOMENT_FORM).rjust(len("2026-01-15T12:34:56.123456Z"), "0")
 
 
@@ -122,8 +131,8 @@ def serial() -> Column[Any]:
     return Column("id", BIG, primary_key=True, autoincrement=True)
 
 
-def given_id() -> Column[Any]:
-    """A primary key of text, given by whoever makes the row."""
+def row_id() -> Column[Any]:
+    """A primary key of text, made by whoever adds the row."""
     return Column("id", String, primary_key=True, server_default=fresh_id())
 
 
@@ -132,13 +141,24 @@ def created(name: str = "created_at", *, index: bool = False) -> Column[Any]:
     return Column(name, Moment, nullable=False, server_default=moment_now(), index=index)
 
 
-def active(*, default: bool) -> Column[Any]:
-    """Whether the row counts."""
-    return Column("is_active", Boolean, nullable=False, default=default, server_default=true() if default else false())
+def flag(name: str, *, default: bool, written: Any = None) -> Column[Any]:
+    """A truth value; ``written`` is its default in SQL, where that is not the dialect's own word."""
+    server_default = written if written is not None else true() if default else false()
+    return Column(name, Boolean, nullable=False, default=default, server_default=server_default)
 
 
-def tier(name: str, *, default: str | None = "sfw") -> tuple[Any, ...]:
-    """A content tier: ``sfw`` unless said otherwise, or unknown (``None``) where there is no default."""
+def integer(name: str, default: int, kind: Any = Integer) -> Column[Any]:
+    """A whole number with a default."""
+    return Column(name, kind, nullable=False, default=default, server_default=str(default))
+
+
+def decimal(name: str, digits: int, places: int) -> Column[Any]:
+    """A number with so many digits, ``places`` of them behind the point; it may be NULL."""
+    return Column(name, Numeric(digits, places, asdecimal=False))
+
+
+def tier(name: str, *, default: str | None = "sfw") -> tuple[Column[Any], CheckConstraint]:
+    """A content tier: ``sfw`` where nothing else is named, or unknown (``None``) where there is no default."""
     column = Column(name, String, nullable=default is None, default=default, server_default=default)
     return column, one_of(name, "sfw", "nsfw")
 
@@ -156,6 +176,38 @@ def text_column(name: str, default: str | None = None, **options: Any) -> Column
 
 def json_column(name: str, default: str | None = None) -> Column[Any]:
     """A JSON column; ``default`` is the JSON text."""
-    given = None if default is None else text(f"'{default}'")
+    written = None if default is None else text(f"'{default}'")
     fresh = {"{}": dict, "[]": list}.get(default or "")
-    return Column(name, Json(), nullable=default is None, default=fresh, server_default=given)
+    return Column(name, Json(), nullable=default is None, default=fresh, server_default=written)
+
+
+def table_of(metadata: MetaData, name: str, row: type[msgspec.Struct], *more: SchemaItem) -> Table:
+    """Return the table whose rows a struct describes: a column for each field, in their order, by its type and default.
+
+    ``more`` are constraints, indexes, and columns that the type of their field does not tell.
+    """
+    own = {item.name: item for item in more if isinstance(item, Column)}
+    items = [item for field in msgspec.structs.fields(row) for item in _items(field, own.get(field.name))]
+    return Table(name, metadata, *items, *(item for item in more if not isinstance(item, Column)))
+
+
+def _items(field: msgspec.structs.FieldInfo, own: Column[Any] | None) -> Iterator[SchemaItem]:
+    """The column of a field, and its constraint where it is a tier."""
+    name, default, kinds = field.name, field.default, get_args(field.type) or (field.type,)
+    optional = NoneType in kinds
+    if own is not None:
+        yield own
+    elif name == "id":
+        yield row_id() if str in kinds else serial()
+    elif name.endswith("_at"):
+        yield created(name) if default == "" else Column(name, Moment, nullable=optional)
+    elif Tier in kinds:
+        yield from tier(name, default=None if optional else "sfw")
+    elif bool in kinds:
+        yield Column(name, Boolean) if optional else flag(name, default=default)
+    elif int in kinds:
+        yield Column(name, Integer, nullable=optional) if optional or field.required else integer(name, default)
+    elif str in kinds and default != ():
+        yield Column(name, String, nullable=False) if field.required else text_column(name, default)
+    else:
+        yield json_column(name, None if default is None else "[]" if default == () else "{}")

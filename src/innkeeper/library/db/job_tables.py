@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Numeric, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, UniqueConstraint, text
 
-from innkeeper.library.db.columns import Moment, created, given_id, json_column, one_of, serial, text_column, tier
+from innkeeper.library.db.columns import (
+    Moment,
+    created,
+    decimal,
+    integer,
+    json_column,
+    one_of,
+    row_id,
+    serial,
+    text_column,
+    tier,
+)
 from innkeeper.library.db.log_tables import metadata as metadata  # noqa: PLC0414 - the modules of tables load each other
 
 DUE: Final = "state IN ('queued', 'running', 'storing') AND lease IS NULL"
@@ -24,7 +35,7 @@ def _index(name: str, where: str, *columns: str) -> Index:
 jobs: Final = Table(
     "jobs",
     metadata,
-    given_id(),
+    row_id(),
     text_column("tenant", ""),
     text_column("owner", ""),
     text_column("idempotency_key"),
@@ -45,8 +56,8 @@ jobs: Final = Table(
     text_column("error_kind"),
     text_column("error_message"),
     Column("retryable", Boolean),
-    Column("attempt", Integer, nullable=False, default=0, server_default="0"),
-    Column("max_attempts", Integer, nullable=False, default=5, server_default="5"),
+    integer("attempt", 0),
+    integer("max_attempts", 5),
     Column("due_at", Moment, nullable=False),
     Column("deadline", Moment, nullable=False),
     text_column("lease"),
@@ -54,13 +65,13 @@ jobs: Final = Table(
     json_column("reference"),
     json_column("outputs", "[]"),
     json_column("results", "[]"),
-    Column("progress", Numeric(6, 4, asdecimal=False)),
-    Column("cost_estimate", Numeric(12, 6, asdecimal=False)),
-    Column("cost_usd", Numeric(12, 6, asdecimal=False)),
+    decimal("progress", 6, 4),
+    decimal("cost_estimate", 12, 6),
+    decimal("cost_usd", 12, 6),
     text_column("callback_url"),
     Column("cancel_due", Moment),
-    Column("cancel_tries", Integer, nullable=False, default=0, server_default="0"),
-    Column("version", Integer, nullable=False, default=1, server_default="1"),
+    integer("cancel_tries", 0),
+    integer("version", 1),
     created(),
     created("updated_at"),
     Column("finished_at", Moment),
@@ -89,13 +100,13 @@ job_events: Final = Table(
 job_deliveries: Final = Table(
     "job_deliveries",
     metadata,
-    given_id(),
+    row_id(),
     Column("job_id", String, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("url", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("state", String, nullable=False, default="waiting", server_default="waiting"),
     one_of("state", "waiting", "delivered", "dead"),
-    Column("attempt", Integer, nullable=False, default=0, server_default="0"),
+    integer("attempt", 0),
     Column("due_at", Moment, nullable=False),
     text_column("error", ""),
     created(),

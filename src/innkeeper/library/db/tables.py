@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sqlalchemy import (
-    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -18,28 +17,30 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Numeric,
     String,
     Table,
     Text,
     UniqueConstraint,
-    false,
     text,
 )
 
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.db.columns import (
     BIG,
     Json,
     Moment,
-    active,
     created,
-    given_id,
+    decimal,
+    integer,
     json_column,
     one_of,
+    row_id,
     serial,
+    table_of,
     text_column,
     tier,
 )
+from innkeeper.library.rows import DocumentRow, RoutePolicyRow, SettingRow, StoredTool
 
 metadata: Final = MetaData(
     naming_convention={
@@ -62,7 +63,7 @@ def _key(name: str) -> Column[Any]:
 templates: Final = Table(
     "templates",
     metadata,
-    given_id(),
+    row_id(),
     Column("name", String, nullable=False, unique=True),
     text_column("description", ""),
     Column("latest_version", Integer, nullable=False),
@@ -85,7 +86,7 @@ template_versions: Final = Table(
     text_column("syntax", "mustache"),
     one_of("syntax", "mustache", "liquid"),
     json_column("variables", "[]"),
-    Column("token_limit", Integer, nullable=False, default=512, server_default="512"),
+    integer("token_limit", 512),
     Column("max_output_tokens", Integer),
     json_column("partials", "[]"),
     json_column("extends"),
@@ -142,70 +143,30 @@ label_events: Final = Table(
 
 # --------------------------------------------------------------------------------------------------------------- catalogue
 
-negative_prompts: Final = Table(
-    "negative_prompts",
+negative_prompts: Final = table_of(
     metadata,
-    given_id(),
-    Column("model_type", String, nullable=False),
-    *tier("content_mode"),
+    "negative_prompts",
+    CatalogueNegative,
     Column("generation_mode", String, nullable=False, default="txt2img", server_default="txt2img"),
     one_of("generation_mode", "txt2img", "i2i"),
     Column("negative_prompt", Text, nullable=False),
-    Column("priority", Integer, nullable=False, default=1, server_default="1"),
-    active(default=True),
-    text_column("description", ""),
-    text_column("created_by", ""),
-    created(),
-    created("updated_at"),
     UniqueConstraint("model_type", "content_mode", "generation_mode", "negative_prompt", name="one_fragment"),
     Index("ix_negative_prompts_pick", "model_type", "content_mode", "generation_mode", "is_active", "priority"),
 )
 
-api_providers: Final = Table(
-    "api_providers",
-    metadata,
-    given_id(),
-    Column("name", String, nullable=False, unique=True),
-    text_column("display_name", ""),
-    text_column("base_url"),
-    text_column("docs_url"),
-    text_column("auth_scheme", "bearer"),
-    text_column("auth_header_name", "Authorization"),
-    text_column("secret_name"),
-    json_column("rate_limits", "{}"),
-    *tier("tier_ceiling", default=None),
-    active(default=True),
-    created(),
-    created("updated_at"),
+api_providers: Final = table_of(
+    metadata, "api_providers", CatalogueProvider, Column("name", String, nullable=False, unique=True)
 )
 
-api_models: Final = Table(
-    "api_models",
+api_models: Final = table_of(
     metadata,
-    given_id(),
+    "api_models",
+    CatalogueModel,
     Column("provider_id", String, ForeignKey("api_providers.id"), nullable=False, index=True),
     Column("model_key", String, nullable=False, unique=True),
-    text_column("version"),
-    text_column("display_name", ""),
     Column("modality", String, nullable=False),
     one_of("modality", "image", "video", "chat"),
-    json_column("tasks", "[]"),
-    Column("priority", Integer, nullable=False, default=0, server_default="0"),
-    text_column("model_family"),
-    text_column("endpoint_path"),
-    json_column("input_defaults", "{}"),
-    json_column("capabilities", "{}"),
-    Column("context_window", Integer),
-    json_column("tokenizer"),
-    json_column("pricing", "{}"),
-    *tier("tier_ceiling", default=None),
-    text_column("output_format"),
-    Column("avg_generation_time", Numeric(12, 3, asdecimal=False)),
-    active(default=True),
-    created(),
-    created("updated_at"),
-    text_column("replaced_by"),  # the key of the model to take instead
-    Column("deprecated_at", Moment),
+    decimal("avg_generation_time", 12, 3),
 )
 
 api_model_defaults: Final = Table(
@@ -215,20 +176,7 @@ api_model_defaults: Final = Table(
     Column("model_id", String, ForeignKey("api_models.id", ondelete="CASCADE"), nullable=False, index=True),
 )
 
-tools: Final = Table(
-    "tools",
-    metadata,
-    Column("name", String, primary_key=True),
-    text_column("description", ""),
-    json_column("definition", "{}"),
-    active(default=True),
-    created(),
-    created("updated_at"),
-    *(
-        text_column(name) for name in ("provider", "model", "base_url", "secret_name")
-    ),  # who runs it, and with which key
-    json_column("settings", "{}"),  # what it is called with unless a request says otherwise: temperature, lengths …
-)
+tools: Final = table_of(metadata, "tools", StoredTool, Column("name", String, primary_key=True))
 
 secrets: Final = Table(
     "secrets",
@@ -243,20 +191,13 @@ secrets: Final = Table(
 
 # ------------------------------------------------------------------------------------------------------ routes and workers
 
-route_policies: Final = Table(
-    "route_policies",
+route_policies: Final = table_of(
     metadata,
+    "route_policies",
+    RoutePolicyRow,
     Column("name", String, primary_key=True),
-    text_column("modality"),  # for which requests; NULL for any
-    text_column("task"),
-    json_column("criteria", "[]"),  # busy, price, priority in the order in which they count
-    *(Column(name, Integer) for name in ("attempts", "strikes")),  # NULL: the default
-    *(Column(name, Numeric(12, 3, asdecimal=False)) for name in ("seconds", "first_seconds", "open_seconds")),
-    Column("money", Numeric(12, 6, asdecimal=False)),
-    Column("lower_tier", Boolean, nullable=False, default=False, server_default=false()),
-    active(default=True),
-    created(),
-    created("updated_at"),
+    *(decimal(name, 12, 3) for name in ("seconds", "first_seconds", "open_seconds")),
+    decimal("money", 12, 6),
 )
 
 worker_invitations: Final = Table(
@@ -265,7 +206,7 @@ worker_invitations: Final = Table(
     Column("token_sha256", String, primary_key=True),
     json_column("hosts", "[]"),  # where its worker may be, beside the open internet
     *tier("tier_ceiling"),
-    Column("priority", Integer, nullable=False, default=0, server_default="0"),
+    integer("priority", 0),
     text_column("created_by", ""),
     created(),
     Column("expires_at", Moment, nullable=False),
@@ -276,7 +217,7 @@ worker_invitations: Final = Table(
 workers: Final = Table(
     "workers",
     metadata,
-    given_id(),
+    row_id(),
     Column("kind", String, nullable=False, default="chat", server_default="chat"),
     one_of("kind", "chat", "image", "video"),
     Column("url", String, nullable=False),
@@ -285,8 +226,8 @@ workers: Final = Table(
     one_of("state", "starting", "ready", "degraded", "draining", "dead", "quarantined"),
     text_column("reason", ""),  # why it is in quarantine
     json_column("capabilities", "{}"),
-    Column("slots", Integer, nullable=False, default=1, server_default="1"),
-    Column("priority", Integer, nullable=False, default=0, server_default="0"),
+    integer("slots", 1),
+    integer("priority", 0),
     *tier("tier_ceiling"),
     Column("token_sha256", String, nullable=False, unique=True),
     Column("lease_until", Moment, nullable=False),
@@ -298,37 +239,29 @@ workers: Final = Table(
 # ---------------------------------------------------------------------------------------------------- policies and settings
 
 
-def _versioned(name: str, *columns: Any) -> Table:
+def _versioned(name: str) -> Table:
     """A table of named documents in immutable versions, of which at most one a name is active."""
-    return Table(
-        name,
+    active = text("is_active")
+    return table_of(
         metadata,
+        name,
+        DocumentRow,
         Column("name", String, primary_key=True),
         Column("version", Integer, primary_key=True),
         Column("body", Json(), nullable=False),
-        Column("content_sha256", String, nullable=False),
-        text_column("note", ""),
-        text_column("author", ""),
-        text_column("approved_by"),
-        active(default=False),
-        created(),
-        Index(
-            f"uq_{name}_active", "name", unique=True, sqlite_where=text("is_active"), postgresql_where=text("is_active")
-        ),
-        *columns,
+        Index(f"uq_{name}_active", "name", unique=True, sqlite_where=active, postgresql_where=active),
     )
 
 
 tier_policies: Final = _versioned("tier_policies")
 detection_lists: Final = _versioned("detection_lists")
 
-settings: Final = Table(
-    "settings",
+settings: Final = table_of(
     metadata,
+    "settings",
+    SettingRow,
     Column("key", String, primary_key=True),
     Column("value", Json(), nullable=False),
-    text_column("updated_by", ""),
-    created("updated_at"),
 )
 
 revisions: Final = Table(
