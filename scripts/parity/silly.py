@@ -287,7 +287,7 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _page_messages(plan: Plan) -> list[dict[str, Any]]:
     """The messages as SillyTavern's page makes them."""
-    from innkeeper.dialects.sillytavern.parts import PageMessages
+    from innkeeper.dialects.sillytavern.dialect import PageMessages
 
     if not any(block.attachments for block in plan.blocks):
         messages: list[dict[str, Any]] = plan.to_messages("openai")

@@ -9,7 +9,7 @@ from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage
 from innkeeper.dialects.sillytavern.messages import Speakers
 from innkeeper.dialects.sillytavern.page import page_options
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
-from innkeeper.dialects.sillytavern.sources import SOURCES
+from innkeeper.dialects.sillytavern.source_bodies import source_body
 from innkeeper.prompt.note import NoteKind
 
 PICTURE: dict[str, Any] = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -61,7 +61,7 @@ def provider_request(
 
 def body_of(*messages: RawMessage, source: str = "custom", **options: Any) -> dict[str, Any]:
     """The body that ``source`` is sent."""
-    return SOURCES[source].body(provider_request(*messages, source=source, **options))
+    return source_body(provider_request(*messages, source=source, **options))
 
 
 def kinds(report: Report) -> list[NoteKind]:

@@ -12,7 +12,7 @@ import pytest
 
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.conversion import ChatConversion
-from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
+from innkeeper.dialects.sillytavern.endpoints import SourceEndpoint, endpoint_of
 from innkeeper.dialects.sillytavern.request import ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.sources import SOURCES
 from scripts.parity import Case, CaseVerdict, load_cases, run_cases
@@ -39,7 +39,7 @@ def test_every_source_is_recorded() -> None:
     assert min(counts.values()) >= 20
 
 
-def _endpoint(case: Case) -> Endpoint:
+def _endpoint(case: Case) -> SourceEndpoint:
     asked: dict[str, Any] = input_of(case)["request"]
     request = ProviderRequest(
         conversion=ChatConversion.of([], report=Report("test")),

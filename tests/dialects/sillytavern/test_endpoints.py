@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
+from innkeeper.dialects.sillytavern.endpoints import SourceEndpoint, endpoint_of
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.taverns import silly
 from tests.dialects.sillytavern.requests import provider_request
@@ -14,7 +14,7 @@ from tests.dialects.sillytavern.requests import provider_request
 GOOGLE = "https://generativelanguage.googleapis.com"
 
 
-def where(source: str, **options: Any) -> Endpoint:
+def where(source: str, **options: Any) -> SourceEndpoint:
     """The endpoint of a request with an empty body."""
     return endpoint_of(provider_request(source=source, **options), {})
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects.sillytavern.json_schema import MAX_SCHEMA_NODES, google_schema, inlined
-from innkeeper.dialects.sillytavern.sources import SOURCES
+from innkeeper.dialects.sillytavern.source_bodies import source_body
 from innkeeper.prompt.errors import LimitError
 from innkeeper.prompt.note import NoteKind
 from tests.dialects.sillytavern.requests import body_of, kinds, provider_request
@@ -68,7 +68,7 @@ def test_a_schema_in_words() -> None:
 def test_no_place_is_a_loss() -> None:
     """MiniMax is not told, and that is reported."""
     request = provider_request(source="minimax", response_format=ASKED)
-    assert "response_format" not in SOURCES["minimax"].body(request)
+    assert "response_format" not in source_body(request)
     assert kinds(request.report) == [NoteKind.LOSS]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.sillytavern.page import page_options, rules_for
+from innkeeper.dialects.sillytavern.page import page_options
 from innkeeper.dialects.sillytavern.request import SAMPLING
+from innkeeper.dialects.sillytavern.sources import rules_for
 
 SAMPLERS = {"temperature", "top_p", "presence_penalty", "frequency_penalty"}
 

@@ -1,20 +1,21 @@
 """SillyTavern's own requests as a dialect, and the conversions of its server by their names in the vectors.
 
 The settings of a plan become what SillyTavern's page asks for (`innkeeper.dialects.sillytavern.page`), that becomes the body
-of the source (`innkeeper.dialects.sillytavern.sources`).
+of the source (`innkeeper.dialects.sillytavern.source_bodies`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
-from innkeeper.dialects.conversation import STYLE_OPTIONS
+from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, Style
+from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, apply, as_is, neutral, report_unknown
-from innkeeper.dialects.providers.openai import definition, response_format
+from innkeeper.dialects.providers.openai import OpenAI, definition, part, response_format
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
 from innkeeper.dialects.sillytavern.bodies.chat import convert_text, mark_prefix
@@ -24,14 +25,15 @@ from innkeeper.dialects.sillytavern.bodies.google import convert_google
 from innkeeper.dialects.sillytavern.bodies.mistral import convert_mistral
 from innkeeper.dialects.sillytavern.bodies.xai import convert_xai
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, Texts
-from innkeeper.dialects.sillytavern.endpoints import Endpoint, endpoint_of
+from innkeeper.dialects.sillytavern.endpoints import SourceEndpoint, endpoint_of
 from innkeeper.dialects.sillytavern.messages import Speakers, speakers_of
-from innkeeper.dialects.sillytavern.page import PAGE_OPTIONS, PLACES, SOURCE_OPTIONS, Rule, page_options, rules_for
-from innkeeper.dialects.sillytavern.parts import PageMessages
+from innkeeper.dialects.sillytavern.page import ADDRESS_OPTIONS, PAGE_OPTIONS, SOURCE_OPTIONS, page_options
 from innkeeper.dialects.sillytavern.post_processing import TOOLLESS_TYPES
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
-from innkeeper.dialects.sillytavern.sources import SOURCES, Source
+from innkeeper.dialects.sillytavern.source_bodies import SOURCE_CODE, SourceCode, source_body
+from innkeeper.dialects.sillytavern.sources import SOURCES, ModelRule, rules_for
 from innkeeper.dialects.tools import chosen
+from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.errors import UnavailableError, UnknownNameError
@@ -39,7 +41,30 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 
-_OPENAI: Final = PageMessages("sillytavern")
+_MEDIA: Final = ("image", "video", "audio")
+
+
+class PageMessages(OpenAI):
+    """The messages that SillyTavern's page hands to its server, which makes of them what a source takes.
+
+    A message that has media is a list of parts, the text first even when it is empty, and stays one if none of them can be sent.
+    """
+
+    rules: ClassVar[Rules] = msgspec.structs.replace(OpenAI.rules, media=frozenset({SYSTEM, USER, ASSISTANT}))
+
+    def _content(self, turn: Turn, style: Style, report: Report) -> Any:
+        if not turn.attachments:
+            return super()._content(turn, style, report)
+        return [{"type": "text", "text": turn.text}, *media_parts(turn, self._part, report)]
+
+    def _part(self, media: Media) -> dict[str, Any] | str:
+        if media.kind not in _MEDIA or not media.data_url:
+            return part(media)
+        detail = {"detail": media.detail} if media.detail else {}
+        return {"type": f"{media.kind}_url", f"{media.kind}_url": {"url": media.data_url, **detail}}
+
+
+_PAGE: Final = PageMessages("sillytavern")
 _OWN: Final = (
     "source", "model", "speakers", "post_processing", "placeholder", "tool_call_text", "calls_tools", "show_thoughts",
     "settings", "server", "model_list", "generation", "use_sysprompt", "assistant_prefill", "tool_choice", "top_logprobs",
@@ -90,14 +115,14 @@ class SillyTavern:
         prepared = self._prepared(messages, model, options, tools)
         values, request, body, report = prepared.values, prepared.request, prepared.body, prepared.request.report
         _note_losses(values, body, request, report)
-        chats = request.source not in SOURCES or SOURCES[request.source].whole is None
+        chats = SOURCE_CODE.get(request.source, SourceCode()).whole is None
         more = {name: write for name, write in _MORE.items() if name not in body}
         body = apply(body, values, more if chats and not request.schema else {}, report, others=_known(values))
         return Payload(body, (*prepared.notes, *report.notes()))
 
     def endpoint(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
-    ) -> Endpoint:
+    ) -> SourceEndpoint:
         """Return the address of that body, without secrets. Raises as `request`, and `ConfigError` if none is configured."""
         prepared = self._prepared(messages, model, options, tools)
         return endpoint_of(prepared.request, prepared.body)
@@ -107,14 +132,14 @@ class SillyTavern:
     ) -> _PreparedBody:
         values = {**SAMPLING, **neutral(options)}
         values = {**(values.get("settings") or {}), **values}
-        chat = _OPENAI.messages(messages, {name: values[name] for name in STYLE_OPTIONS if name in values})
+        chat = _PAGE.messages(messages, {name: values[name] for name in STYLE_OPTIONS if name in values})
         request = _request(chat.body, model, values, tools, Report(self.name))
         return _PreparedBody(values, request, _body(request), chat.notes)
 
 
 def _known(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The options that have a meaning here, by their names."""
-    return (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *PLACES, "response_format", *(options.get("settings") or ()))
+    return (*STYLE_OPTIONS, *_OWN, *PAGE_OPTIONS, *ADDRESS_OPTIONS, "response_format", *(options.get("settings") or ()))
 
 
 class _PreparedBody(msgspec.Struct, frozen=True):
@@ -176,7 +201,7 @@ _NO_MODEL: Final = "OR_Website"
 _TOOLLESS: Final = ("perplexity",)
 
 
-def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[Rule]) -> bool:
+def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[ModelRule]) -> bool:
     """Whether tools are offered: not to generations that cannot be interrupted, nor with several replies."""
     if options.get("calls_tools") is False or options.get("generation") in TOOLLESS_TYPES or "n" in page:
         return False
@@ -208,7 +233,7 @@ def _body(request: ProviderRequest) -> dict[str, Any]:
     if request.source not in SOURCES:
         report = request.report
         report.add(NoteKind.FALLBACK, f"the settings of source {request.source!r} are those of Chat Completions")
-    return SOURCES.get(request.source, Source(name=request.source)).body(request)
+    return source_body(request)
 
 
 _CLOSED: Final = "cometapi"

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,73 +15,34 @@ from innkeeper.dialects.sillytavern.bodies.chat import is_text_model
 from innkeeper.dialects.sillytavern.bodies.claude import Traits
 from innkeeper.dialects.sillytavern.bodies.custom import included
 from innkeeper.dialects.sillytavern.request import ProviderRequest
+from innkeeper.dialects.sillytavern.sources import BEARER, OTHER_SOURCE, SOURCES, CompletionSource
 from innkeeper.prompt.errors import ConfigError
 
-_BEARER: Final = "Authorization: Bearer"
 
-
-class Endpoint(msgspec.Struct, frozen=True):
+class SourceEndpoint(msgspec.Struct, frozen=True):
     """An address with headers; ``key`` says where the key goes: a header, or ``?key=`` of the address."""
 
     url: str
     headers: Mapping[str, str] = {}
-    key: str = _BEARER
+    key: str = BEARER
 
 
-_BASES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "openai": "https://api.openai.com/v1",
-        "claude": "https://api.anthropic.com/v1",
-        "openrouter": "https://openrouter.ai/api/v1",
-        "makersuite": "https://generativelanguage.googleapis.com",
-        "ai21": "https://api.ai21.com/studio/v1",
-        "mistralai": "https://api.mistral.ai/v1",
-        "cohere": "https://api.cohere.ai/v2",
-        "perplexity": "https://api.perplexity.ai",
-        "groq": "https://api.groq.com/openai/v1",
-        "chutes": "https://llm.chutes.ai/v1",
-        "electronhub": "https://api.electronhub.ai/v1",
-        "nanogpt": "https://nano-gpt.com/api/v1",
-        "deepseek": "https://api.deepseek.com/beta",
-        "aimlapi": "https://api.aimlapi.com/v1",
-        "xai": "https://api.x.ai/v1",
-        "pollinations": "https://gen.pollinations.ai/v1",
-        "moonshot": "https://api.moonshot.ai/v1",
-        "fireworks": "https://api.fireworks.ai/inference/v1",
-        "zai": "https://api.z.ai/api/paas/v4",
-        "siliconflow": "https://api.siliconflow.com/v1",
-        "minimax": "https://api.minimax.io/v1",
-    }
-)
-_OTHER_BASES: Final[Mapping[tuple[str, str], str]] = {
-    ("pollinations", "anonymous"): "https://text.pollinations.ai/v1",
-    ("zai", "coding"): "https://api.z.ai/api/coding/paas/v4",
-    ("siliconflow", "cn"): "https://api.siliconflow.cn/v1",
-    ("minimax", "cn"): "https://api.minimaxi.com/v1",
-}
-"""Bases for a value of the source's ``…_endpoint``."""
-_PROXIED: Final = frozenset({
-    "openai", "claude", "makersuite", "vertexai", "mistralai", "deepseek", "xai", "moonshot", "zai",
-})  # fmt: skip
-_PATHS: Final = {"claude": "/messages", "cohere": "/chat"}
-_KEYS: Final = {"claude": "x-api-key", "azure_openai": "api-key", "makersuite": "?key="}
 _APP: Final = {"HTTP-Referer": "https://sillytavern.app", "X-Title": "SillyTavern"}
 
 
-def endpoint_of(request: ProviderRequest, body: Mapping[str, Any]) -> Endpoint:
+def endpoint_of(request: ProviderRequest, body: Mapping[str, Any]) -> SourceEndpoint:
     """Where the request goes with this body. Raises `ConfigError` where the settings do not say."""
     source = request.source
     if source == "vertexai":
         return _vertex(request)
     if source == "makersuite":
-        return Endpoint(_google(request), key="?key=")
+        return SourceEndpoint(_google(request), key="?key=")
     headers = _HEADERS[source](request, body) if source in _HEADERS else {}
-    path = _PATHS.get(source, "/chat/completions")
-    if source == "openai" and is_text_model(request.model):
-        path = "/completions"
+    row = SOURCES.get(source, OTHER_SOURCE)
     if source == "azure_openai":
-        return Endpoint(_azure(request), headers, "api-key")
-    return Endpoint(_base(request) + path, headers, _KEYS.get(source, _BEARER))
+        return SourceEndpoint(_azure(request), headers, row.key)
+    path = "/completions" if source == "openai" and is_text_model(request.model) else row.path
+    return SourceEndpoint(_base(request, row) + path, headers, row.key)
 
 
 def _required(request: ProviderRequest, name: str) -> str:
@@ -93,17 +53,17 @@ def _required(request: ProviderRequest, name: str) -> str:
 
 
 def _proxy(request: ProviderRequest) -> str:
-    return str(request.options.get("reverse_proxy") or "") if request.source in _PROXIED else ""
+    proxied = SOURCES.get(request.source, OTHER_SOURCE).proxied
+    return str(request.options.get("reverse_proxy") or "") if proxied else ""
 
 
-def _base(request: ProviderRequest) -> str:
-    source = request.source
+def _base(request: ProviderRequest, row: CompletionSource) -> str:
     if proxy := _proxy(request):
         return _joinable(proxy)
-    if source == "workers_ai":
+    if request.source == "workers_ai":
         return f"https://api.cloudflare.com/client/v4/accounts/{_required(request, 'workers_ai_account_id')}/ai/v1"
-    other = _OTHER_BASES.get((source, str(request.options.get(f"{source}_endpoint") or "")))
-    return other or _BASES.get(source) or _joinable(_required(request, "custom_url"))
+    other = row.endpoints.get(str(request.options.get(f"{request.source}_endpoint") or ""))
+    return other or row.url or _joinable(_required(request, "custom_url"))
 
 
 def _joinable(url: str) -> str:
@@ -116,7 +76,7 @@ def _method(request: ProviderRequest) -> str:
 
 
 def _google(request: ProviderRequest) -> str:
-    base = (_proxy(request) or _BASES["makersuite"]).rstrip("/")
+    base = (_proxy(request) or SOURCES["makersuite"].url).rstrip("/")
     version = request.server.gemini.api_version
     return f"{base}/{version}/models/{request.model}:{_method(request)}{'?alt=sse' if request.stream else ''}"
 
@@ -125,19 +85,19 @@ _REGION: Final = "us-central1"
 _PLANETWIDE: Final = "global"
 
 
-def _vertex(request: ProviderRequest) -> Endpoint:
+def _vertex(request: ProviderRequest) -> SourceEndpoint:
     options = request.options
     region = str(options.get("vertexai_region") or _REGION)
     host = f"https://{'' if region == _PLANETWIDE else region + '-'}aiplatform.googleapis.com/v1"
     model = f"publishers/google/models/{request.model}:{_method(request)}{'?alt=sse' if request.stream else ''}"
     if proxy := _proxy(request):
-        return Endpoint(f"{proxy.rstrip('/')}/v1/{model}")
+        return SourceEndpoint(f"{proxy.rstrip('/')}/v1/{model}")
     if options.get("vertexai_auth_mode") == "full":
-        return Endpoint(f"{host}/projects/{_required(request, 'vertexai_project')}/locations/{region}/{model}")
+        return SourceEndpoint(f"{host}/projects/{_required(request, 'vertexai_project')}/locations/{region}/{model}")
     if project := options.get("vertexai_express_project_id"):
         world = "https://aiplatform.googleapis.com/v1"
-        return Endpoint(f"{world}/projects/{project}/locations/{region}/{model}", key="?key=")
-    return Endpoint(f"{host}/{model}", key="?key=")
+        return SourceEndpoint(f"{world}/projects/{project}/locations/{region}/{model}", key="?key=")
+    return SourceEndpoint(f"{host}/{model}", key="?key=")
 
 
 def _azure(request: ProviderRequest) -> str:

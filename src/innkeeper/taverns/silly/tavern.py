@@ -21,7 +21,7 @@ from innkeeper.taverns.silly.settings import PROFILES
 from innkeeper.taverns.tavern import Tavern
 
 if TYPE_CHECKING:
-    from innkeeper.dialects.sillytavern.endpoints import Endpoint
+    from innkeeper.dialects.sillytavern.endpoints import SourceEndpoint
     from innkeeper.prompt import Plan
     from innkeeper.prompt.dialect import Payload
 
@@ -88,7 +88,7 @@ def to_provider(plan: Plan) -> Payload:
     return plan.to_request("sillytavern", dialects=Dialects(SillyTavern()))
 
 
-def to_endpoint(plan: Plan) -> Endpoint:
+def to_endpoint(plan: Plan) -> SourceEndpoint:
     """Return the address of that body, its headers, and the place of the key; no secrets.
 
     Raises `ConfigError` where the preset does not say, as for a server of the user's own without an address.

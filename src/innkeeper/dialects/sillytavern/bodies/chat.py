@@ -1,6 +1,6 @@
 """The body of Chat Completions, which most sources speak: messages and settings as the page sends them.
 
-A source's row in `innkeeper.dialects.sillytavern.sources` names what is added or changed; what several of them change alike is
+`innkeeper.dialects.sillytavern.source_bodies` names what single sources add or change; what several of them change alike is
 here. Models that complete text get one text in place of messages and tools. (sillytavern-bodies.md 7.)
 """
 

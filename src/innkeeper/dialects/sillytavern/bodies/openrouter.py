@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from innkeeper.dialects.sillytavern.caching import mark_depths, mark_first_system
 from innkeeper.dialects.sillytavern.conversion import RawMessage
-from innkeeper.dialects.sillytavern.effort import effort
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 
 _HARMS: Final = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY")
@@ -19,10 +18,11 @@ _TRANSFORMS: Final[dict[str, list[str]]] = {"on": ["middle-out"], "off": []}
 def openrouter_fields(request: ProviderRequest) -> dict[str, Any]:
     """The fields of OpenRouter alone: routing, plugins, reasoning, more sampling."""
     options, middleout = request.options, request.options.get("middleout")
+    effort = request.fields("reasoning_effort").get("reasoning_effort")
     made = {
         **({"transforms": _TRANSFORMS[str(middleout)]} if middleout in _TRANSFORMS else {}),
         "plugins": [{"id": "web"}] if request.searches else [],
-        "reasoning": {"exclude": not request.shows_thoughts, **_effort(request)},
+        "reasoning": {"exclude": not request.shows_thoughts, **({"effort": effort} if effort else {})},
         **request.fields("min_p", "top_a", "repetition_penalty", "verbosity"),
         **({"route": "fallback"} if options.get("use_fallback") else {}),
     }
@@ -32,10 +32,6 @@ def openrouter_fields(request: ProviderRequest) -> dict[str, Any]:
     if "gemini" in request.model:
         made["safety_settings"] = [{"category": f"HARM_CATEGORY_{harm}", "threshold": "OFF"} for harm in _HARMS]
     return made
-
-
-def _effort(request: ProviderRequest) -> dict[str, Any]:
-    return {"effort": word} if (word := effort(request).get("reasoning_effort")) else {}
 
 
 def _provider(request: ProviderRequest) -> dict[str, Any]:

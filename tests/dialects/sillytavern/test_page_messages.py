@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from innkeeper.dialects.sillytavern.parts import PageMessages
+from innkeeper.dialects.sillytavern.dialect import PageMessages
 from innkeeper.prompt.message import Attachment, Message
 
 PICTURE = Attachment("image", data="AAAA", media_type="image/png", detail="auto")
