@@ -33,6 +33,8 @@ def typescript(info: Any) -> str:
             word = info.cls.__name__
         case kinds.LiteralType():
             word = "Kind" if info == kinds.type_info(Kind) else " | ".join(f'"{value}"' for value in info.values)
+        case kinds.EnumType():
+            word = " | ".join(f'"{value}"' for value in sorted(one.value for one in info.cls))
         case kinds.UnionType():
             names = dict.fromkeys(typescript(one) for one in info.types)
             word = " | ".join(sorted(names, key=lambda name: name == "null"))

@@ -101,7 +101,7 @@ class Authoring:
 
         def check(target: TemplateVersion) -> None:
             self._admit(target, who)
-            given = {"lookup": lookup, "window": windows(_reader(target)), "counter": self._library.counter}
+            given = {"lookup": lookup, "window": windows(target.key.reader), "counter": self._library.counter}
             require_publishable(target, **given)
 
         done = import_library(self._library.db, parsed, who=who, dry_run=dry_run, progress=progress, validate=check)
@@ -136,7 +136,7 @@ class Authoring:
 
     def _check_inputs(self, version: TemplateVersion, label: str) -> dict[str, Any]:
         """What a check is given; whether another template has the key is for the store to say, by its index."""
-        window, counter = self._window(_reader(version)), self._library.counter
+        window, counter = self._window(version.key.reader), self._library.counter
         return {"lookup": self._lookup, "label": label, "window": window, "counter": counter}
 
     def _window(self, key: str | None) -> int | None:
@@ -164,11 +164,6 @@ class Authoring:
         except TierBlockedError as error:
             self._library.metrics.count("library_blocks_total", categories=",".join(error.categories))
             raise
-
-
-def _reader(version: TemplateVersion) -> str | None:
-    """The model that reads a template's text."""
-    return version.key.enhancer_model or version.key.target_model
 
 
 def _texts_of(version: TemplateVersion) -> dict[str, str]:

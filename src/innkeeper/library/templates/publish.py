@@ -259,7 +259,7 @@ def _lengths(
     """Whether the longest it can become fits the window together with the answer."""
     if window is None:
         return
-    model = version.key.enhancer_model or version.key.target_model
+    model = version.key.reader
     estimate = worst_case(program, counter, model)
     answer = version.max_output_tokens or version.token_limit
     if estimate.total + answer > window:
@@ -322,7 +322,7 @@ def diff(
         from innkeeper.tokens import default_counter
 
         counter = default_counter()
-    reader = model or after.key.enhancer_model or after.key.target_model
+    reader = model or after.key.reader
     return VersionDiff(
         before=before.version_id,
         after=after.version_id,

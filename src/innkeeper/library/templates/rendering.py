@@ -110,7 +110,7 @@ def render(  # noqa: PLR0913 - what a rendering depends on
         MacroLimitError: something is too long or too deep.
     """
     program = programs.get(version, lookup)
-    reader = model or version.key.enhancer_model or version.key.target_model
+    reader = model or version.key.reader
     try:
         if program.undeclared:
             raise MissingVariablesError(program.undeclared, hint="declare the variables that the template uses")

@@ -21,7 +21,14 @@ from innkeeper.library.templates.rows import (
     version_of,
     version_values,
 )
-from innkeeper.library.templates.template import PRODUCTION, Labelled, PartRef, TemplateDraft, TemplateVersion
+from innkeeper.library.templates.template import (
+    PRODUCTION,
+    Labelled,
+    PartRef,
+    TemplateDraft,
+    TemplateEntry,
+    TemplateVersion,
+)
 from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
@@ -49,16 +56,6 @@ class LabelEvent(msgspec.Struct, frozen=True):
     who: str
     why: str
     at: str
-
-
-class TemplateEntry(msgspec.Struct, frozen=True):
-    """A line in the list of templates: ``shown`` is the version with ``production``, else the latest."""
-
-    name: str
-    description: str
-    latest_version: int
-    labels: dict[str, int]
-    shown: TemplateVersion
 
 
 Validate = Callable[[TemplateVersion], object]

@@ -93,6 +93,11 @@ class TemplateKey(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def reader(self) -> str | None:
+        """The model that reads a template's text: who writes with it, else the target."""
+        return self.enhancer_model or self.target_model
+
+    @property
     def text(self) -> str:
         """The key as one text, different for different keys: what a unique index can hold."""
         parts = (self.use_case, self.content_mode.value, self.target_model, self.enhancer_model, self.job_type)
@@ -189,6 +194,16 @@ class TemplateVersion(TemplateContent, frozen=True, kw_only=True):
     def ref(self) -> PartRef:
         """The version as others pin it."""
         return (self.name, self.version)
+
+
+class TemplateEntry(msgspec.Struct, frozen=True):
+    """A line in the list of templates: ``shown`` is the version with ``production``, else the latest."""
+
+    name: str
+    description: str
+    latest_version: int
+    labels: dict[str, int]
+    shown: TemplateVersion
 
 
 class Labelled(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
+from getpass import getuser
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple
@@ -17,6 +18,7 @@ from starlette.requests import Request
 
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.machine import random_bytes
+from innkeeper.prompt.tier import Tier
 from innkeeper.service.errors import MIB, BodyLimitError, KeyMissingError, ScopeError
 from innkeeper.service.exchange import JSON
 from innkeeper.service.guard.grants import Grant
@@ -33,10 +35,29 @@ class Visitor(NamedTuple):
         """Whether it may change what the service says, and see what others did: a key only where its grant says so."""
         return self.grant is None or self.grant.is_admin
 
-    def require_admin(self, what: str) -> None:
+    def require_admin(self, action: str) -> None:
         """Raise `ScopeError` where it may not do what only an administrator may."""
         if not self.is_admin:
-            raise ScopeError(f"this key may not {what}", scope="admin")
+            raise ScopeError(f"this key may not {action}", scope="admin")
+
+    @property
+    def ceiling(self) -> Tier:
+        """The highest tier that it may see: that of its key; whoever started the service sees all."""
+        return Tier.NSFW if self.grant is None else Tier.of(self.grant.tier)
+
+    def may_see(self, tier: Tier) -> bool:
+        """Whether it may see what is of a tier."""
+        return tier.rank <= self.ceiling.rank
+
+    @property
+    def actor(self) -> str:
+        """The name in the history of changes."""
+        if self.name:
+            return f"key {self.name}"
+        try:
+            return getuser()
+        except (KeyError, OSError):  # a number without a name, as in a container
+            return "somebody"
 
 
 OWNER: Final = Visitor()

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from innkeeper.library.catalogue.resolver import ResolveRequest as Wanted
-from innkeeper.library.catalogue.resolver import resolve
+import msgspec
+
+from innkeeper.library.catalogue import resolver
 from innkeeper.library.models.facts import ceilings_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.evidence import ABSOLUTE
 from innkeeper.library.tiers.gate import TextKind, TierPolicy, character_ceiling
 from innkeeper.prompt.errors import LimitError, UnknownNameError
-from innkeeper.service.inspector.library.contents import LibraryContents
+from innkeeper.service.inspector.access import Visitor
+from innkeeper.service.inspector.library.library_access import LibraryScope
 from innkeeper.service.inspector.views.answers import (
     CategoryScore,
     PolicyRow,
@@ -25,86 +27,69 @@ from innkeeper.service.inspector.views.answers import (
     TierSpan,
     TierView,
 )
+from innkeeper.service.inspector.views.library import view_of
 
 MAX_TIER_TEXT: Final = 200_000
 """Characters of a text whose tier is asked for in the inspector (`LimitError`)."""
 
 
-def resolution(contents: LibraryContents, allowed: Ceilings, asked: ResolutionRequest) -> ResolutionView:
-    """Which template answers, in the tier that is granted, with every level that was tried.
-
-    ``allowed`` is what is known of whoever asks, never what they say of themselves. Raises `FieldError`.
-    """
-    catalogue = contents.catalogue()
-    keys = (asked.target_model, asked.target_family, asked.enhancer_model, asked.enhancer_family)
-    tier = effective_tier(asked.tier, ceilings_of(catalogue, allowed, keys), policy=contents.rules.policy)
-    request = Wanted(
-        use_case=asked.use_case,
-        job_type=asked.job_type,
-        target_model=asked.target_model,
-        target_family=asked.target_family,
-        enhancer_model=asked.enhancer_model,
-        enhancer_family=asked.enhancer_family,
-        content_mode=tier.effective,
-        label=asked.label,
-        lower_tier=asked.lower_tier,
-    )
-    resolution = resolve(request, catalogue)
-    return ResolutionView(
+def resolve(request: ResolutionRequest, scope: LibraryScope) -> ResolutionView:
+    """Which template answers a request."""
+    catalogue = scope.contents.catalogue()
+    keys = (request.target_model, request.target_family, request.enhancer_model, request.enhancer_family)
+    ceilings = ceilings_of(catalogue, _ceilings(scope.visitor), keys)
+    tier = effective_tier(request.tier, ceilings, policy=scope.contents.rules.policy)
+    fields = {name: value for name, value in msgspec.structs.asdict(request).items() if name != "tier"}
+    resolution = resolver.resolve(resolver.ResolveRequest(**fields, content_mode=tier.effective), catalogue)
+    template = resolution.template
+    return view_of(
+        ResolutionView,
+        resolution,
         steps=tuple(
             ResolutionStepView(
-                level=step.level.value,
+                level=step.level,
                 score=step.level.number,
                 candidate=None if step.tried is None else str(step.tried),
                 outcome=step.outcome.value,
-                matched=step.outcome.value == "found",
-                why=step.reason,
+                matched=step.outcome is resolver.LevelOutcome.FOUND,
+                reason=step.reason,
             )
             for step in resolution.trace
         ),
-        name=None if resolution.template is None else resolution.template.name,
-        version=None if resolution.template is None else resolution.template.version,
-        level=resolution.level.value,
-        source=resolution.source.value,
-        execution=resolution.execution.value,
-        requested=tier.requested.value,
-        granted=tier.effective.value,
+        name=None if template is None else template.name,
+        version=None if template is None else template.version,
+        requested=tier.requested,
+        granted=tier.effective,
         tier_reasons=_reasons(tier),
-        degraded=resolution.degraded,
-        reasons=resolution.reasons,
     )
 
 
-def tier_of(contents: LibraryContents, allowed: Ceilings, asked: TierRequest) -> TierView:
-    """The tier of a text, with what was found where, and the policy that it was judged by.
+def _ceilings(visitor: Visitor) -> Ceilings:
+    """What the operator says of a visitor, never what it says of itself; whoever started the service was verified by nobody."""
+    return Ceilings() if visitor.grant is None else visitor.grant.ceilings
 
-    Raises:
-        UnknownNameError: there is no such place where a text enters.
-        LimitError: the text is too long.
-    """
-    if asked.entry not in set(TextKind):
-        raise UnknownNameError("entry", asked.entry, list(TextKind))
-    if len(asked.text) > MAX_TIER_TEXT:
-        raise LimitError("the text", limit="MAX_TIER_TEXT", allowed=MAX_TIER_TEXT, found=len(asked.text))
-    if asked.rating is not None:
-        allowed = Ceilings(account=allowed.account, character=character_ceiling(asked.rating, asked.declared_age))
-    rules = contents.rules
-    decision, event = rules.gate.check({asked.entry: asked.text}, asked.tier, allowed)
-    return TierView(
-        requested=decision.requested.value,
-        granted=decision.effective.value,
-        decision=decision.decision.value,
-        passed=decision.passed,
+
+def judge(request: TierRequest, scope: LibraryScope) -> TierView:
+    """The tier of a text, and why."""
+    if request.entry not in set(TextKind):
+        raise UnknownNameError("entry", request.entry, list(TextKind))
+    if len(request.text) > MAX_TIER_TEXT:
+        raise LimitError("the text", limit="MAX_TIER_TEXT", allowed=MAX_TIER_TEXT, found=len(request.text))
+    ceilings = _ceilings(scope.visitor)
+    if request.rating is not None:
+        character = character_ceiling(request.rating, request.declared_age)
+        ceilings = Ceilings(account=ceilings.account, character=character)
+    rules = scope.contents.rules
+    decision, event = rules.gate.check({request.entry: request.text}, request.tier, ceilings)
+    return view_of(
+        TierView,
+        decision,
         reasons=_reasons(decision),
-        spans=tuple(TierSpan(one.start, one.end, one.category, one.entry, one.weight) for one in decision.spans),
+        spans=tuple(view_of(TierSpan, span) for span in decision.spans),
         scores=tuple(CategoryScore(name, float(score)) for name, score in sorted(event["scores"].items()) if score),
-        ceilings=tuple(
-            TierCeiling(side, tier.value) for side, tier in (*allowed.known(), ("policy", rules.policy.ceiling))
-        ),
+        ceilings=tuple(TierCeiling(side, tier) for side, tier in (*ceilings.known(), ("policy", rules.policy.ceiling))),
         policy=tuple(_policy_rows(rules.policy)),
         policy_version=rules.policy.version,
-        detector=decision.detector_version,
-        lexicon=decision.lexicon_version,
         entries=tuple(TextKind),
     )
 
@@ -113,9 +98,9 @@ def _policy_rows(policy: TierPolicy) -> Iterator[PolicyRow]:
     """Its thresholds, and what blocks in each tier whatever they are."""
     for tier, thresholds in ((Tier.SFW, policy.sfw), (Tier.NSFW, policy.nsfw)):
         for category in sorted(ABSOLUTE | policy.absolute):
-            yield PolicyRow(tier.value, category, None, None, None, absolute=True)
+            yield PolicyRow(tier, category, None, None, None, absolute=True)
         for category, least in sorted(thresholds.items()):
-            yield PolicyRow(tier.value, category, least.lower, least.review, least.block, absolute=False)
+            yield view_of(PolicyRow, least, tier=tier, category=category, absolute=False)
 
 
 _SIDES: Final = {
@@ -136,6 +121,7 @@ def _reasons(decision: TierDecision) -> tuple[TierReason, ...]:
 
 
 def _reason(code: str) -> TierReason:
+    """A reason with a sentence; its code is a kind and what it is about."""
     kind, _, about = code.partition(":")
     if kind == "ceiling":
         return TierReason(code, None, _SIDES.get(about, f"the {about} allows no higher tier"))

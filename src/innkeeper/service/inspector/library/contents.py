@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.errors import NotFoundError, near_names
 from innkeeper.library.rows import StoredTool
 from innkeeper.library.templates.publish import TemplateProblem, problems_of
-from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
+from innkeeper.library.templates.template import PRODUCTION, TemplateEntry, TemplateVersion
 from innkeeper.library.tiers.rules import OperatorRules
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.tokens import default_counter
@@ -23,88 +23,13 @@ if TYPE_CHECKING:
 Source = Literal["database", "snapshot", "builtin"]
 
 
-class ShelfEntry(NamedTuple):
-    """A line in the list of templates: ``shown`` is the version in production, else the latest."""
-
-    name: str
-    title: str
-    latest: int
-    labels: Mapping[str, int]
-    shown: TemplateVersion
-
-
-class ShelfTables(NamedTuple):
+class LibraryTables(NamedTuple):
     """The rows beside the templates."""
 
     models: tuple[CatalogueModel, ...]
     providers: tuple[CatalogueProvider, ...]
     negatives: tuple[CatalogueNegative, ...]
     tools: tuple[StoredTool, ...] = ()
-
-
-class LibraryContents(Protocol):
-    """What all of them tell."""
-
-    @property
-    def source(self) -> Source:
-        """Where it was read."""
-        ...
-
-    @property
-    def problem(self) -> InnkeeperError | None:
-        """Why that is not the database."""
-        ...
-
-    @property
-    def rules(self) -> OperatorRules:
-        """The operator's rules."""
-        ...
-
-    @property
-    def revision(self) -> int:
-        """The number that grows with every change."""
-        ...
-
-    @property
-    def catalogue(self) -> Callable[[], Catalogue]:
-        """What requests are answered from, where it is called."""
-        ...
-
-    def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
-        """Templates by name."""
-        ...
-
-    def entry(self, name: str) -> ShelfEntry:
-        """One of them. Raises `NotFoundError`, with near names."""
-        ...
-
-    def versions(self, name: str) -> tuple[TemplateVersion, ...]:
-        """The versions of one, oldest first. Raises `NotFoundError`."""
-        ...
-
-    def moves(self, name: str) -> tuple[LabelEvent, ...]:
-        """The moves of its labels in their order. Raises `NotFoundError`."""
-        ...
-
-    def part(self, name: str, version: int) -> TemplateVersion | None:
-        """A version that others include or extend."""
-        ...
-
-    def problems(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
-        """Everything that is wrong with a version, were it published."""
-        ...
-
-    def window(self, model: str | None) -> int | None:
-        """The context window of a model, in tokens."""
-        ...
-
-    def counts(self) -> Mapping[str, int]:
-        """The rows of its tables, by the tables' names."""
-        ...
-
-    def tables(self) -> ShelfTables:
-        """Its models, providers, negative prompts and tools; of a snapshot no tools."""
-        ...
 
 
 class DatabaseContents:
@@ -127,22 +52,18 @@ class DatabaseContents:
         """The number that grows with every change."""
         return self.library.db.revision()
 
-    def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
+    def entries(self, search: str, after: str, limit: int) -> tuple[TemplateEntry, ...]:
         """Templates by name."""
-        listed = self._store.list(limit=limit, after=after, search=search or None)
-        return tuple(
-            ShelfEntry(one.name, _title(one.description, one.shown), one.latest_version, one.labels, one.shown)
-            for one in listed
-        )
+        return self._store.list(limit=limit, after=after, search=search or None)
 
-    def entry(self, name: str) -> ShelfEntry:
+    def entry(self, name: str) -> TemplateEntry:
         """One of them. Raises `NotFoundError`, with near names."""
         with near_names(name, self._store.names):
             shown, labels = self._store.get(name), self._store.labels(name)
         latest, held = shown.version, labels.get(PRODUCTION)
         if held is not None and held != latest:
             shown = self._store.get(name, version=held)
-        return ShelfEntry(name, _title(self._store.description(name), shown), latest, labels, shown)
+        return TemplateEntry(name, self._store.description(name), latest, labels, shown)
 
     def versions(self, name: str) -> tuple[TemplateVersion, ...]:
         """The versions of one, oldest first. Raises `NotFoundError`."""
@@ -169,18 +90,24 @@ class DatabaseContents:
 
         return next((row.context_window for row in ModelStore(self.library.db).named((model,))), None)
 
+    def defaults(self) -> Mapping[str, str]:
+        """The default model's key for each task that has one."""
+        from innkeeper.library.models.stores import ModelStore
+
+        return ModelStore(self.library.db).defaults()
+
     def counts(self) -> Mapping[str, int]:
         """The rows of its tables, by the tables' names."""
         from innkeeper.library.db.engine import status_of
 
         return status_of(self.library.db).rows
 
-    def tables(self) -> ShelfTables:
+    def tables(self) -> LibraryTables:
         """Its rows, each kind in its order."""
         from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, ToolStore
 
         db = self.library.db
-        return ShelfTables(
+        return LibraryTables(
             ModelStore(db).list(), ProviderStore(db).list(), NegativeStore(db).list(), ToolStore(db).list()
         )
 
@@ -212,21 +139,21 @@ class SnapshotContents:
         """What requests are answered from."""
         return self._catalogue
 
-    def entries(self, search: str, after: str, limit: int) -> tuple[ShelfEntry, ...]:
+    def entries(self, search: str, after: str, limit: int) -> tuple[TemplateEntry, ...]:
         """Templates by name."""
         names = sorted(name for name in self._versions if name > after)
         entries = (self.entry(name) for name in names)
         needle = search.casefold()
         return tuple(one for one in entries if needle in f"{one.name}\n{one.shown.system_prompt}".casefold())[:limit]
 
-    def entry(self, name: str) -> ShelfEntry:
+    def entry(self, name: str) -> TemplateEntry:
         """One of them. Raises `NotFoundError`, with near names."""
-        versions, labels = self._known(name), self._labels.get(name, {})
+        versions, labels = self._require(name), self._labels.get(name, {})
         latest = max(versions)
         shown = versions[labels.get(PRODUCTION, latest)]
-        return ShelfEntry(name, _title("", shown), latest, labels, shown)
+        return TemplateEntry(name, "", latest, labels, shown)
 
-    def _known(self, name: str) -> dict[int, TemplateVersion]:
+    def _require(self, name: str) -> dict[int, TemplateVersion]:
         with near_names(name, lambda: self._versions):
             if name not in self._versions:
                 raise NotFoundError(f"there is no template {name[:200]!r}")
@@ -234,11 +161,11 @@ class SnapshotContents:
 
     def versions(self, name: str) -> tuple[TemplateVersion, ...]:
         """The versions of one, oldest first. Raises `NotFoundError`."""
-        return tuple(version for _, version in sorted(self._known(name).items()))
+        return tuple(version for _, version in sorted(self._require(name).items()))
 
     def moves(self, name: str) -> tuple[LabelEvent, ...]:
         """None are kept. Raises `NotFoundError`."""
-        self._known(name)
+        self._require(name)
         return ()
 
     def part(self, name: str, version: int) -> TemplateVersion | None:
@@ -247,16 +174,16 @@ class SnapshotContents:
 
     def problems(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
         """Everything that is wrong with a version, were it published."""
-        return problems_of(
-            version,
-            lookup=self.part,
-            window=self.window(version.key.enhancer_model or version.key.target_model),
-            counter=default_counter(),
-        )
+        window = self.window(version.key.reader)
+        return problems_of(version, lookup=self.part, window=window, counter=default_counter())
 
     def window(self, model: str | None) -> int | None:
         """The context window of a model, in tokens."""
         return next((row.context_window for row in self._catalogue.models if row.model_key == model), None)
+
+    def defaults(self) -> Mapping[str, str]:
+        """None are kept."""
+        return {}
 
     def counts(self) -> Mapping[str, int]:
         """Those of its tables, by the tables' names."""
@@ -268,11 +195,10 @@ class SnapshotContents:
         }
         return {"templates": len(self._versions), **{name: len(rows) for name, rows in facts.items()}}
 
-    def tables(self) -> ShelfTables:
+    def tables(self) -> LibraryTables:
         """The rows that the catalogue holds."""
-        return ShelfTables(self._catalogue.models, self._catalogue.providers, self._catalogue.negatives)
+        return LibraryTables(self._catalogue.models, self._catalogue.providers, self._catalogue.negatives)
 
 
-def _title(description: str, shown: TemplateVersion) -> str:
-    """What a template is, for people: what came with Innkeeper says so among its metadata."""
-    return description or str(shown.metadata.get("description") or "")
+LibraryContents = DatabaseContents | SnapshotContents
+"""What the inspector shows. Both have the same attributes."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+import msgspec
 
 from innkeeper.library.errors import DatabaseMissingError
 from innkeeper.prompt.errors import FormatError, InnkeeperError
+from innkeeper.service.inspector.access import Visitor
 
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.catalogue import Catalogue
@@ -131,3 +134,23 @@ class LibraryAccess:
             library, self._library = self._library, None
         if library is not None:
             library.close()
+
+
+class LibraryScope(NamedTuple):
+    """What an operation that reads gets: the library as it is now, who asks, and the template that the path names."""
+
+    contents: LibraryContents
+    visitor: Visitor
+    name: str = ""
+
+
+class ChangeScope(NamedTuple):
+    """What an operation that changes the library gets."""
+
+    library: LibraryAccess
+    visitor: Visitor
+    name: str = ""
+
+
+class EmptyRequest(msgspec.Struct, frozen=True):
+    """A request without fields."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
 
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.log.logs import LogStore
 from innkeeper.library.log.metrics import nearest_rank
 from innkeeper.library.models.stores import SecretStore
-from innkeeper.library.rows import EnhancementRow
+from innkeeper.prompt.machine import utc_now
 from innkeeper.service.inspector.library.contents import DatabaseContents, LibraryContents
+from innkeeper.service.inspector.library.library_access import EmptyRequest, LibraryScope
+from innkeeper.service.inspector.views.library import view_of
 from innkeeper.service.inspector.views.records import (
     LogPage,
     LogRow,
@@ -35,44 +40,47 @@ _BUCKETS: Final = 60
 _LENGTHS: Final = (60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800)
 
 
-def log_page(contents: LibraryContents, before: int | None, where: Mapping[str, str]) -> LogPage:
-    """The newest calls before one by its id, those whose columns have the values of ``where``."""
-    if not isinstance(contents, DatabaseContents):
+class LogQuery(msgspec.Struct, frozen=True):
+    """Which calls are listed."""
+
+    before: Annotated[int | None, Meta(description="the id of the last one of the page before")] = None
+    template: Annotated[str, Meta(description="the name of a template")] = ""
+    status: Annotated[str, Meta(description="ok, degraded, blocked or error")] = ""
+    request: Annotated[str, Meta(description="the id of a request")] = ""
+    tier: Annotated[str, Meta(description="sfw or nsfw")] = ""
+
+
+class MetricsQuery(msgspec.Struct, frozen=True):
+    """Which calls are counted."""
+
+    hours: Annotated[int, Meta(description="how many; 24 where left out")] = 24
+
+
+_COLUMNS: Final = {"template": "template_name", "status": "status", "request": "request_id", "tier": "effective_tier"}
+
+
+def see_log(request: LogQuery, scope: LibraryScope) -> LogPage:
+    """The newest calls."""
+    if not isinstance(scope.contents, DatabaseContents):
         return LogPage((), None)
-    rows = LogStore(contents.library.db).newest(LOG_PAGE + 1, before=before, **where)
-    shown = tuple(map(_row, rows[:LOG_PAGE]))
+    where = {column: getattr(request, name) for name, column in _COLUMNS.items() if getattr(request, name)}
+    rows = LogStore(scope.contents.library.db).newest(LOG_PAGE + 1, before=request.before, **where)
+    shown = tuple(view_of(LogRow, row) for row in rows[:LOG_PAGE])
     return LogPage(shown, shown[-1].id if len(rows) > LOG_PAGE else None)
-
-
-def _row(row: EnhancementRow) -> LogRow:
-    return LogRow(
-        id=row.id,
-        when=row.created_at,
-        request=row.request_id,
-        use_case=row.use_case,
-        template=row.template_name,
-        version=row.template_version,
-        level=row.resolution_level,
-        source=row.template_source,
-        tier=None if row.effective_tier is None else row.effective_tier.value,
-        target=row.target_model,
-        enhancer=row.enhancer_model,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
-        milliseconds=row.execution_time_ms,
-        cost=row.cost_usd,
-        status=row.status,
-        error=row.error_code,
-    )
 
 
 # ----------------------------------------------------------------------------------------------------------------- figures
 
 
+def see_metrics(request: MetricsQuery, scope: LibraryScope) -> MetricsView:
+    """The calls of the last hours by time."""
+    return metrics(scope.contents, request.hours, utc_now())
+
+
 def metrics(contents: LibraryContents, hours: int, now: datetime) -> MetricsView:
     """The calls of the last hours, by time and by template."""
     hours = min(max(hours, 1), MAX_HOURS)
-    seconds = next((one for one in _LENGTHS if hours * 3_600 / one <= _BUCKETS), _LENGTHS[-1])
+    seconds = next((length for length in _LENGTHS if hours * 3_600 / length <= _BUCKETS), _LENGTHS[-1])
     last = int(now.timestamp()) // seconds * seconds
     count = -(-hours * 3_600 // seconds)
     start = last - (count - 1) * seconds
@@ -131,23 +139,22 @@ def _hits(calls: Iterable[Any]) -> float | None:
 # ------------------------------------------------------------------------------------------------------------------- vault
 
 
-def vault_names(contents: LibraryContents) -> VaultNames:
+def see_vault(_: EmptyRequest, scope: LibraryScope) -> VaultNames:
     """The names in the vault, and when each was set and used. No value is read, nor what it is sealed as."""
-    if not isinstance(contents, DatabaseContents):
+    if not isinstance(scope.contents, DatabaseContents):
         return VaultNames(())
-    vault, db = contents.library.vault, contents.library.db
-    created, uses = {row.name: row.created_at for row in SecretStore(db).list()}, vault.last_uses()
+    library = scope.contents.library
+    created, uses = {row.name: row.created_at for row in SecretStore(library.db).list()}, library.vault.last_uses()
     return VaultNames(
         tuple(
-            VaultName(
-                name=one.name,
-                scope=one.providers,
-                is_set=one.is_set,
-                created=created.get(one.name),
-                changed=one.updated_at or None,
-                changed_by=one.updated_by or None,
-                last_used=uses.get(one.name),
+            view_of(
+                VaultName,
+                entry,
+                created_at=created.get(entry.name),
+                updated_at=entry.updated_at or None,
+                updated_by=entry.updated_by or None,
+                last_used=uses.get(entry.name),
             )
-            for one in vault.list()
+            for entry in library.vault.list()
         )
     )

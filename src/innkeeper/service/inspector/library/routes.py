@@ -1,11 +1,12 @@
 """Pages of the library. What is read or written is worked on beside the event loop, a few calls at a time.
 
-What they do is in `innkeeper.service.inspector.library.calls`, which is not loaded before somebody looks at the library.
+The modules with their operations are not loaded before somebody looks at the library.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any, Final
@@ -19,9 +20,9 @@ from innkeeper.prompt import BuildLimits
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.once import convert, decode
 from innkeeper.service.exchange import JSON
-from innkeeper.service.inspector.access import json_bytes_of
+from innkeeper.service.inspector.access import Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, operation_description
-from innkeeper.service.inspector.library.library_access import LibraryAccess
+from innkeeper.service.inspector.library.library_access import ChangeScope, LibraryAccess, LibraryScope
 from innkeeper.service.pages import Endpoint, Page
 
 MAX_LIBRARY_CALLS: Final = 4
@@ -30,31 +31,32 @@ MAX_LIBRARY_CALLS: Final = 4
 MAX_LIBRARY_SECONDS: Final = 10.0
 """Seconds of the processor for one call of the library (`AllowanceError`)."""
 
-_CALLS: Final = "innkeeper.service.inspector.library.calls"
+_SEE_OTHERS: Final = "see what others asked"
+_CHANGE: Final = "change templates"
 
-_ADMIN_CHANGES: Final = "change templates"
-_ADMIN_LOOKS: Final = "see what others asked"
-
-_CALLED: Final = (
-    ("GET", "library", "see_library", ""),
-    ("GET", "library/templates", "see_templates", ""),
-    ("GET", "library/changes/{name:path}", "see_changes", ""),
-    ("POST", "library/templates/{name:path}/draft", "draft", ""),
-    ("POST", "library/templates/{name:path}/publish", "publish", _ADMIN_CHANGES),
-    ("POST", "library/templates/{name:path}/rollback", "roll_back", _ADMIN_CHANGES),
-    ("GET", "library/templates/{name:path}", "see_template", ""),
-    ("POST", "library/resolve", "resolve", ""),
-    ("POST", "library/tier", "judge", ""),
-    ("GET", "library/models", "see_models", ""),
-    ("GET", "library/providers", "see_providers", ""),
-    ("GET", "library/tools", "see_tools", ""),
-    ("GET", "library/negatives", "see_negatives", ""),
-    ("GET", "library/budgets", "see_budgets", ""),
-    ("GET", "library/log", "see_log", _ADMIN_LOOKS),
-    ("GET", "library/metrics", "see_metrics", _ADMIN_LOOKS),
-    ("GET", "library/vault", "see_vault", "see what is in the vault"),
+_READING: Final = (
+    ("GET", "library", "catalogue:see_library", ""),
+    ("GET", "library/templates", "templates:see_templates", ""),
+    ("GET", "library/changes/{name:path}", "templates:see_changes", ""),
+    ("GET", "library/templates/{name:path}", "templates:see_template", ""),
+    ("POST", "library/resolve", "answers:resolve", ""),
+    ("POST", "library/tier", "answers:judge", ""),
+    ("GET", "library/models", "catalogue:see_models", ""),
+    ("GET", "library/providers", "catalogue:see_providers", ""),
+    ("GET", "library/tools", "catalogue:see_tools", ""),
+    ("GET", "library/negatives", "catalogue:see_negatives", ""),
+    ("GET", "library/budgets", "catalogue:see_budgets", ""),
+    ("GET", "library/log", "records:see_log", _SEE_OTHERS),
+    ("GET", "library/metrics", "records:see_metrics", _SEE_OTHERS),
+    ("GET", "library/vault", "records:see_vault", "see what is in the vault"),
 )
-"""Method, path, function, and what only an administrator may. Longer paths come before those that they begin with."""
+"""Method, path, operation, and what only an administrator may. What is read is read again where it changed meanwhile."""
+
+_CHANGING: Final = (
+    ("POST", "library/templates/{name:path}/draft", "templates:draft", ""),
+    ("POST", "library/templates/{name:path}/publish", "templates:publish", _CHANGE),
+    ("POST", "library/templates/{name:path}/rollback", "templates:roll_back", _CHANGE),
+)
 
 
 class LibraryPages:
@@ -65,17 +67,18 @@ class LibraryPages:
         self._running = asyncio.Semaphore(MAX_LIBRARY_CALLS)
 
     def pages(self) -> list[Page]:
-        """The pages."""
+        """The pages; longer paths come before those that they begin with."""
         return [
-            Page(method, API + path, self._answer(name, right), partial(_described, method, path, name))
-            for method, path, name, right in _CALLED
+            Page(method, API + path, self._answer(target, right, run), partial(_description, method, path, target))
+            for table, run in ((_CHANGING, self._change), (_READING, self._read))
+            for method, path, target, right in table
         ]
 
     async def close(self) -> None:
         """Give the database back."""
         await asyncio.to_thread(self.library.close)
 
-    def _answer(self, name: str, right: str) -> Endpoint:
+    def _answer(self, target: str, right: str, run: Callable[[Operation, Any, Visitor, str], Any]) -> Endpoint:
         """What answers one call; with a ``right`` only to an administrator."""
 
         async def answer(web: Request) -> Response:
@@ -85,23 +88,29 @@ class LibraryPages:
             body = await json_bytes_of(web) if web.method == "POST" else b""
 
             def work() -> bytes:
-                calls, operation = import_module(_CALLS), _operation(name)
+                operation = _operation(target)
                 query = {key: value for key, value in web.query_params.items() if value}
                 kind = operation.request
                 request = decode(body, kind) if body else convert(query, kind, strict=False)
-                scope = calls.LibraryScope(self.library, visitor, web.path_params.get("name", ""))
                 with allowed(BuildLimits(seconds=MAX_LIBRARY_SECONDS)):
-                    return msgspec.json.encode(operation.run(request, scope))
+                    return msgspec.json.encode(run(operation, request, visitor, web.path_params.get("name", "")))
 
             async with self._running:
                 return Response(await asyncio.to_thread(work), media_type=JSON)
 
         return answer
 
+    def _read(self, operation: Operation, request: Any, visitor: Visitor, name: str) -> Any:
+        return self.library.look(lambda contents: operation.run(request, LibraryScope(contents, visitor, name)))
 
-def _operation(name: str) -> Operation:
-    return Operation(f"library.{name}", getattr(import_module(_CALLS), name))
+    def _change(self, operation: Operation, request: Any, visitor: Visitor, name: str) -> Any:
+        return operation.run(request, ChangeScope(self.library, visitor, name))
 
 
-def _described(method: str, path: str, name: str) -> dict[str, Any]:
-    return operation_description(method, path, _operation(name))
+def _operation(target: str) -> Operation:
+    module, _, name = target.partition(":")
+    return Operation(f"library.{name}", getattr(import_module(f"{__package__}.{module}"), name))
+
+
+def _description(method: str, path: str, target: str) -> dict[str, Any]:
+    return operation_description(method, path, _operation(target))

@@ -1,25 +1,28 @@
 """Templates: the list, one with its versions, two versions side by side; drafts, publications and rollbacks.
 
-Who may change them is for the caller to have asked. What lies above a visitor's tier is, for that visitor, not there.
+Whether a visitor may change them is checked before. What lies above a visitor's tier is, for that visitor, not there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.templates.partials import compose
-from innkeeper.library.templates.publish import TemplateProblem, problems_of, worst_case
-from innkeeper.library.templates.template import PRODUCTION, TemplateDraft, TemplateVersion
-from innkeeper.library.tier import Tier
+from innkeeper.library.templates.publish import TemplateProblem, worst_case
+from innkeeper.library.templates.template import PRODUCTION, TemplateDraft, TemplateEntry, TemplateVersion
 from innkeeper.library.transfer.format import DraftFile, draft_text
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.once import convert
-from innkeeper.service.inspector.library.contents import DatabaseContents, LibraryContents, ShelfEntry
+from innkeeper.service.inspector.access import Visitor
+from innkeeper.service.inspector.library.contents import LibraryContents
+from innkeeper.service.inspector.library.library_access import ChangeScope, LibraryScope
+from innkeeper.service.inspector.views.library import view_of
 from innkeeper.service.inspector.views.templates import (
     DraftRequest,
     LabelMove,
@@ -42,117 +45,120 @@ MAX_LISTED: Final = 2_000
 """Templates in one reply (no error: those after the last are asked for by its name)."""
 
 
-def summaries(
-    contents: LibraryContents, ceiling: Tier, *, search: str = "", after: str = ""
-) -> tuple[TemplateSummary, ...]:
-    """The templates by name, at most `MAX_LISTED` of them: those with ``search`` in name or text, after that name."""
-    entries = contents.entries(search, after, MAX_LISTED)
-    return tuple(_summary(one) for one in entries if _allowed(one.shown, ceiling))
+class TemplateSearch(msgspec.Struct, frozen=True):
+    """Which templates are listed."""
+
+    search: Annotated[str, Meta(description="a part of a name, a description or a text")] = ""
+    after: Annotated[str, Meta(description="the name of the last one of the page before")] = ""
 
 
-def template_view(contents: LibraryContents, ceiling: Tier, name: str, version: int | None = None) -> TemplateView:
-    """A template with one version, the one that its summary is of where none is named. Raises `NotFoundError`."""
-    entry, versions = _versions(contents, ceiling, name)
-    number = entry.shown.version if version is None else version
-    chosen = _chosen(name, versions, number)
-    held: dict[int, list[str]] = {}
-    for label, one in entry.labels.items():
-        held.setdefault(one, []).append(label)
+class VersionQuery(msgspec.Struct, frozen=True):
+    """Which version is shown."""
+
+    version: Annotated[
+        int | None, Meta(description="the number of a version; the one in production, else the latest, where left out")
+    ] = None
+
+
+class VersionPair(msgspec.Struct, frozen=True):
+    """Which versions are compared."""
+
+    a: Annotated[int | None, Meta(description="the number of a version; the one in production where left out")] = None
+    b: Annotated[int | None, Meta(description="the number of a version; the latest where left out")] = None
+
+
+def see_templates(request: TemplateSearch, scope: LibraryScope) -> tuple[TemplateSummary, ...]:
+    """The templates by name."""
+    entries = scope.contents.entries(request.search, request.after, MAX_LISTED)
+    return tuple(_summary(entry) for entry in entries if scope.visitor.may_see(entry.shown.key.content_mode))
+
+
+def see_template(request: VersionQuery, scope: LibraryScope) -> TemplateView:
+    """A template with one version."""
+    contents, (entry, versions) = scope.contents, _visible(scope)
+    version = _numbered(versions, entry, entry.shown.version if request.version is None else request.version)
+    labels: dict[int, list[str]] = {}
+    for label, number in entry.labels.items():
+        labels.setdefault(number, []).append(label)
+    newest = max(labels, default=0)
     return TemplateView(
         summary=_summary(entry),
-        versions=tuple(_version_view(one, tuple(held.get(one.version, ())), max(held, default=0)) for one in versions),
-        moves=tuple(
-            LabelMove(one.label, one.from_version, one.to_version, one.who, one.why, one.at)
-            for one in contents.moves(name)
-        ),
-        version=number,
-        content=content_of(chosen),
-        sha256=chosen.content_sha256,
-        findings=tuple(map(_finding, contents.problems(chosen))),
-        tokens=longest(contents, chosen),
-        window=contents.window(reader_of(chosen)),
+        versions=tuple(_version_view(one, sorted(labels.get(one.version, ())), newest) for one in versions),
+        moves=tuple(view_of(LabelMove, move) for move in contents.moves(entry.name)),
+        version=version.version,
+        content=_content(version),
+        sha256=version.content_sha256,
+        findings=tuple(map(_finding, contents.problems(version))),
+        tokens=_longest(contents, version),
+        window=contents.window(version.key.reader),
     )
 
 
-def changes(contents: LibraryContents, ceiling: Tier, name: str, before: int | None, after: int | None) -> Changes:
-    """Two versions as people write them. Left out, ``after`` is the latest and ``before`` the one in production.
-
-    Raises `NotFoundError`.
-    """
-    entry, versions = _versions(contents, ceiling, name)
-    later = _chosen(name, versions, entry.latest if after is None else after)
-    number = entry.labels.get(PRODUCTION, max(later.version - 1, 1)) if before is None else before
-    return Changes(_text(_chosen(name, versions, number)), _text(later))
+def see_changes(request: VersionPair, scope: LibraryScope) -> Changes:
+    """Two versions of a template."""
+    entry, versions = _visible(scope)
+    later = _numbered(versions, entry, entry.latest_version if request.b is None else request.b)
+    number = entry.labels.get(PRODUCTION, max(later.version - 1, 1)) if request.a is None else request.a
+    earlier = _numbered(versions, entry, number)
+    return Changes(*(draft_text(DraftFile.of(version)).decode() for version in (earlier, later)))
 
 
-def _versions(contents: LibraryContents, ceiling: Tier, name: str) -> tuple[ShelfEntry, tuple[TemplateVersion, ...]]:
+def _visible(scope: LibraryScope) -> tuple[TemplateEntry, tuple[TemplateVersion, ...]]:
     """A template and its versions, oldest first; one of which a visitor may see nothing is not there."""
-    entry = contents.entry(name)
-    versions = tuple(one for one in contents.versions(name) if _allowed(one, ceiling))
-    if not _allowed(entry.shown, ceiling):
-        raise NotFoundError(f"there is no template {name!r}")
-    return entry, versions
+    entry = scope.contents.entry(scope.name)
+    versions = scope.contents.versions(scope.name)
+    _refuse_hidden(entry.shown, scope.visitor)
+    return entry, tuple(one for one in versions if scope.visitor.may_see(one.key.content_mode))
 
 
-def _chosen(name: str, versions: tuple[TemplateVersion, ...], number: int) -> TemplateVersion:
-    for one in versions:
-        if one.version == number:
-            return one
-    raise NotFoundError(f"the template {name!r} has no version {number}")
+def _refuse_hidden(version: TemplateVersion, visitor: Visitor) -> None:
+    if not visitor.may_see(version.key.content_mode):
+        raise NotFoundError(f"there is no template {version.name!r}")
 
 
-def _allowed(version: TemplateVersion, ceiling: Tier) -> bool:
-    return version.key.content_mode.rank <= ceiling.rank
+def _numbered(versions: tuple[TemplateVersion, ...], entry: TemplateEntry, number: int) -> TemplateVersion:
+    version = next((one for one in versions if one.version == number), None)
+    if version is None:
+        raise NotFoundError(f"the template {entry.name!r} has no version {number}")
+    return version
 
 
-def _summary(entry: ShelfEntry) -> TemplateSummary:
+def _summary(entry: TemplateEntry) -> TemplateSummary:
     key = entry.shown.key
     return TemplateSummary(
         name=entry.name,
-        title=entry.title,
+        # What comes with Innkeeper has its description among its metadata.
+        title=entry.description or str(entry.shown.metadata.get("description") or ""),
         kind=key.use_case,
-        tier=key.content_mode.value,
+        tier=key.content_mode,
         target=key.target_model,
         enhancer=key.enhancer_model,
         job_type=key.job_type,
-        labels=dict(entry.labels),
-        latest=entry.latest,
+        labels=entry.labels,
+        latest=entry.latest_version,
         published=entry.labels.get(PRODUCTION),
     )
 
 
-def _version_view(version: TemplateVersion, labels: tuple[str, ...], newest: int) -> TemplateVersionView:
+def _version_view(version: TemplateVersion, labels: list[str], newest: int) -> TemplateVersionView:
     """``newest`` is the newest that holds a label."""
-    state: Any = "published" if PRODUCTION in labels else "labelled" if labels else "older"
+    state = "published" if PRODUCTION in labels else "labelled" if labels else "older"
     if version.version > newest:
         state = "draft"
-    return TemplateVersionView(
-        version.version, state, tuple(sorted(labels)), version.author, version.created_at, version.note
-    )
+    return view_of(TemplateVersionView, version, state=state, labels=tuple(labels))
 
 
-def content_of(version: TemplateVersion) -> TemplateContentView:
+def _content(version: TemplateVersion) -> TemplateContentView:
     """What its author wrote."""
+    plain = msgspec.to_builtins(DraftFile.of(version))
     names = TemplateContentView.__struct_fields__
-    return convert(
-        {name: value for name, value in msgspec.to_builtins(DraftFile.of(version)).items() if name in names},
-        TemplateContentView,
-    )
+    return convert({name: value for name, value in plain.items() if name in names}, TemplateContentView)
 
 
-def _text(version: TemplateVersion) -> str:
-    return draft_text(DraftFile.of(version)).decode()
-
-
-def reader_of(version: TemplateVersion) -> str | None:
-    """The model that reads a template's text."""
-    return version.key.enhancer_model or version.key.target_model
-
-
-def longest(contents: LibraryContents, version: TemplateVersion) -> int | None:
+def _longest(contents: LibraryContents, version: TemplateVersion) -> int | None:
     """The tokens that it can become at most; None where it cannot be read."""
     with suppress(InnkeeperError):
-        return worst_case(compose(version, contents.part), default_counter(), reader_of(version)).total
+        return worst_case(compose(version, contents.part), default_counter(), version.key.reader).total
     return None
 
 
@@ -165,74 +171,89 @@ def _finding(problem: TemplateProblem) -> TemplateFinding:
 # ---------------------------------------------------------------------------------------------------------------- changing
 
 
-def checked_draft(contents: LibraryContents, ceiling: Tier, name: str, asked: DraftRequest) -> TemplateView:
+def draft(request: DraftRequest, scope: ChangeScope) -> TemplateView:
+    """A new version, or what would be wrong with it."""
+    if request.check:
+        return scope.library.look(
+            lambda contents: _checked_draft(LibraryScope(contents, scope.visitor, scope.name), request)
+        )
+    scope.visitor.require_admin("change templates")
+    with scope.library.changing() as library:
+        version = _draft_version(library, scope, request)
+    return _changed(scope, version)
+
+
+def publish(request: PublishRequest, scope: ChangeScope) -> TemplateView:
+    """Check a version, and let a label point at it."""
+    with scope.library.changing() as library:
+        version = library.authoring.get(scope.name, version=request.version)
+        _refuse_hidden(version, scope.visitor)
+        library.authoring.publish(
+            scope.name, version.version, label=request.label, who=scope.visitor.actor, why=request.note
+        )
+    return _changed(scope, version.version)
+
+
+def roll_back(request: RollbackRequest, scope: ChangeScope) -> TemplateView:
+    """Let a label point at an earlier version."""
+    with scope.library.changing() as library:
+        _refuse_hidden(library.authoring.get(scope.name, label=request.label), scope.visitor)
+        moved = library.authoring.rollback(
+            scope.name, label=request.label, to=request.version, who=scope.visitor.actor, why=request.note
+        )
+    return _changed(scope, moved.to_version or 0)
+
+
+def _changed(scope: ChangeScope, version: int) -> TemplateView:
+    """The template after a change."""
+    return scope.library.look(
+        lambda contents: see_template(VersionQuery(version), LibraryScope(contents, scope.visitor, scope.name))
+    )
+
+
+def _checked_draft(scope: LibraryScope, request: DraftRequest) -> TemplateView:
     """What a draft would be, with what is wrong with it; nothing is kept. Raises `FieldError`, `TierBlockedError`."""
-    draft = _draft(name, asked, "", ceiling)
+    draft, contents = _read_draft(request, scope.name, scope.visitor), scope.contents
     try:
-        before: TemplateView | None = template_view(contents, ceiling, name)
-        latest = contents.versions(name)[-1]
+        before: TemplateView | None = see_template(VersionQuery(), scope)
+        latest = contents.versions(scope.name)[-1]
         version = draft.numbered(latest.template_id, latest.version + 1, "")
     except NotFoundError:
         before, version = None, draft.numbered("draft", 1, "")
-    problems = (
-        contents.problems(version)
-        if isinstance(contents, DatabaseContents)
-        else problems_of(version, lookup=contents.part)
-    )
-    entry = ShelfEntry(name, asked.title, version.version, {} if before is None else before.summary.labels, version)
+    labels = {} if before is None else before.summary.labels
     return TemplateView(
-        summary=_summary(entry),
+        summary=_summary(TemplateEntry(scope.name, request.title, version.version, labels, version)),
         versions=() if before is None else before.versions,
         moves=() if before is None else before.moves,
         version=version.version,
-        content=asked.content,
+        content=request.content,
         sha256=version.content_sha256,
-        findings=tuple(map(_finding, problems)),
-        tokens=longest(contents, version),
-        window=contents.window(reader_of(version)),
+        findings=tuple(map(_finding, contents.problems(version))),
+        tokens=_longest(contents, version),
+        window=contents.window(version.key.reader),
     )
 
 
-def draft_version(library: Library, ceiling: Tier, name: str, asked: DraftRequest, who: str) -> int:
+def _draft_version(library: Library, scope: ChangeScope, request: DraftRequest) -> int:
     """Keep a draft as a new version, of a new template where there is none; what is equal to the latest makes none.
 
     Raises `ConflictError` where there is a later version than the draft was made from, `FieldError`.
     """
-    draft, authoring = _draft(name, asked, who, ceiling), library.authoring
+    draft, authoring = _read_draft(request, scope.name, scope.visitor), library.authoring
     try:
-        latest = authoring.store.get(name)
+        latest = authoring.store.get(scope.name)
     except NotFoundError:
         return authoring.create(draft).version
-    _refuse_hidden(latest, ceiling)
+    _refuse_hidden(latest, scope.visitor)
     if draft.numbered(latest.template_id, latest.version, "").content_sha256 == latest.content_sha256:
         return latest.version
-    return authoring.add_version(draft, base=asked.base).version
+    return authoring.add_version(draft, base=request.base).version
 
 
-def publish(library: Library, ceiling: Tier, name: str, asked: PublishRequest, who: str) -> int:
-    """Check a version and let a label point at it. Raises as `Authoring.publish`."""
-    chosen = library.authoring.get(name, version=asked.version)
-    _refuse_hidden(chosen, ceiling)
-    library.authoring.publish(name, chosen.version, label=asked.label, who=who, why=asked.note)
-    return chosen.version
-
-
-def roll_back(library: Library, ceiling: Tier, name: str, asked: RollbackRequest, who: str) -> int:
-    """Let a label point at an earlier version. Raises as `Authoring.rollback`."""
-    _refuse_hidden(library.authoring.get(name, label=asked.label), ceiling)
-    moved = library.authoring.rollback(name, label=asked.label, to=asked.version, who=who, why=asked.note)
-    return moved.to_version or 0
-
-
-def _refuse_hidden(version: TemplateVersion, ceiling: Tier) -> None:
-    if not _allowed(version, ceiling):
-        raise NotFoundError(f"there is no template {version.name!r}")
-
-
-def _draft(name: str, asked: DraftRequest, who: str, ceiling: Tier) -> TemplateDraft:
-    plain: Mapping[str, Any] = msgspec.to_builtins(asked.content)
-    file = convert({**plain, "name": name, "description": asked.title, "note": asked.note}, DraftFile)
-    draft = file.draft(author=who)
-    if draft.key.content_mode.rank > ceiling.rank:
+def _read_draft(request: DraftRequest, name: str, visitor: Visitor) -> TemplateDraft:
+    plain: Mapping[str, Any] = msgspec.to_builtins(request.content)
+    file = convert({**plain, "name": name, "description": request.title, "note": request.note}, DraftFile)
+    draft = file.draft(author=visitor.actor)
+    if not visitor.may_see(draft.key.content_mode):
         raise NotFoundError(f"this key writes no templates of the tier {draft.key.content_mode.value}")
     return draft

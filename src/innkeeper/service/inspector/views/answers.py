@@ -6,14 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from innkeeper.service.inspector.views.library import TierName
+from innkeeper.prompt.tier import Tier
 
 
 class ResolutionRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a template is wanted for. ``tier`` is what is asked for; what is granted depends on the operator."""
 
     use_case: str
-    tier: TierName = "sfw"
+    tier: Tier = Tier.SFW
     job_type: str | None = None
     target_model: str | None = None
     target_family: str | None = None
@@ -23,7 +23,7 @@ class ResolutionRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     lower_tier: bool = True
 
 
-class ResolutionStepView(msgspec.Struct, frozen=True):
+class ResolutionStepView(msgspec.Struct, frozen=True, rename={"reason": "why"}):
     """A level that was tried: the key that it looks for, what came of it, and why. ``score``: 0 is nearest to the request."""
 
     level: str
@@ -31,7 +31,7 @@ class ResolutionStepView(msgspec.Struct, frozen=True):
     candidate: str | None
     outcome: Literal["found", "nothing", "skipped"]
     matched: bool
-    why: str
+    reason: str
 
 
 class ResolutionView(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,8 +43,8 @@ class ResolutionView(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     source: str
     execution: str
-    requested: TierName
-    granted: TierName
+    requested: Tier
+    granted: Tier
     tier_reasons: tuple[TierReason, ...]
     degraded: bool
     reasons: tuple[str, ...]
@@ -55,7 +55,7 @@ class TierRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     text: str
     entry: str = "user_text"
-    tier: TierName = "sfw"
+    tier: Tier = Tier.SFW
     rating: str | None = None
     declared_age: int | None = None
 
@@ -89,13 +89,13 @@ class TierCeiling(msgspec.Struct, frozen=True):
     """The highest tier that one side allows."""
 
     side: str
-    tier: TierName
+    tier: Tier
 
 
 class PolicyRow(msgspec.Struct, frozen=True):
     """The scores from which on a category has a consequence in a tier. ``absolute``: it blocks, and no setting changes that."""
 
-    tier: TierName
+    tier: Tier
     category: str
     lower: float | None
     review: float | None
@@ -103,11 +103,16 @@ class PolicyRow(msgspec.Struct, frozen=True):
     absolute: bool
 
 
-class TierView(msgspec.Struct, frozen=True, kw_only=True):
+class TierView(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"effective": "granted", "detector_version": "detector", "lexicon_version": "lexicon"},
+):
     """The tier that is granted a text, and why. ``entries`` are the places where a text may enter."""
 
-    requested: TierName
-    granted: TierName
+    requested: Tier
+    effective: Tier
     decision: str
     passed: bool
     reasons: tuple[TierReason, ...]
@@ -116,6 +121,6 @@ class TierView(msgspec.Struct, frozen=True, kw_only=True):
     ceilings: tuple[TierCeiling, ...]
     policy: tuple[PolicyRow, ...]
     policy_version: str
-    detector: str
-    lexicon: str
+    detector_version: str
+    lexicon_version: str
     entries: tuple[str, ...]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+from innkeeper.prompt.tier import Tier
 from innkeeper.service.inspector.views.workspace import ProblemView
 
-TierName = Literal["sfw", "nsfw"]
+V = TypeVar("V", bound=msgspec.Struct)
+
+
+def view_of(kind: type[V], row: object, **fields: Any) -> V:
+    """Return the view of a row: ``fields``, and the attributes of the row that its other fields are named after."""
+    columns = (name for name in kind.__struct_fields__ if name not in fields)
+    return kind(**{name: getattr(row, name) for name in columns}, **fields)
 
 
 class LibraryCounts(msgspec.Struct, frozen=True):
@@ -37,69 +44,88 @@ class LibraryView(msgspec.Struct, frozen=True):
     """
 
     source: Literal["database", "snapshot", "builtin"]
-    place: str
+    address: str = msgspec.field(name="place")
     writable: bool
     rights: LibraryRights
     revision: int
-    ceiling: TierName
+    ceiling: Tier
     policy: str
     counts: LibraryCounts
     problem: ProblemView | None = None
 
 
-class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
+_CATALOGUE: Final = {
+    "model_key": "key",
+    "model_family": "family",
+    "context_window": "window",
+    "display_name": "title",
+    "tier_ceiling": "ceiling",
+    "is_active": "active",
+    "updated_at": "changed",
+    "base_url": "address",
+    "auth_scheme": "auth",
+    "secret_name": "secret",
+    "model_type": "family",
+    "content_mode": "tier",
+    "generation_mode": "mode",
+    "negative_prompt": "text",
+}
+"""What the page calls the columns of the catalogue."""
+
+
+class ModelRow(msgspec.Struct, frozen=True, kw_only=True, rename=_CATALOGUE):
     """A model of the catalogue. ``default_for`` are tasks, ``used_by`` templates that are for it or written by it."""
 
-    key: str
-    title: str
+    model_key: str
+    display_name: str
     provider: str | None
     modality: str
-    family: str | None
+    model_family: str | None
     tasks: tuple[str, ...]
     default_for: tuple[str, ...]
-    window: int | None
+    context_window: int | None
     priority: int
-    ceiling: TierName | None
-    active: bool
+    tier_ceiling: Tier | None
+    is_active: bool
     replaced_by: str | None
     used_by: tuple[str, ...]
 
 
-class ProviderRow(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderRow(msgspec.Struct, frozen=True, kw_only=True, rename=_CATALOGUE):
     """A provider of models. ``secret`` is the name of its key in the vault."""
 
     name: str
-    title: str
-    address: str | None
-    auth: str
-    secret: str | None
-    ceiling: TierName | None
-    active: bool
+    display_name: str
+    base_url: str | None
+    auth_scheme: str
+    secret_name: str | None
+    tier_ceiling: Tier | None
+    is_active: bool
     used_by: tuple[str, ...]
 
 
-class ToolView(msgspec.Struct, frozen=True, kw_only=True):
+class ToolView(msgspec.Struct, frozen=True, kw_only=True, rename=_CATALOGUE):
     """A tool that models may call, with its definition."""
 
     name: str
     description: str
     provider: str | None
     model: str | None
-    active: bool
-    changed: str
+    is_active: bool
+    updated_at: str
     definition: Any
 
 
-class NegativeRow(msgspec.Struct, frozen=True, kw_only=True):
+class NegativeRow(msgspec.Struct, frozen=True, kw_only=True, rename=_CATALOGUE):
     """A fragment of the negative prompts of a family of models. ``used_by`` are the models of the family."""
 
     id: str
-    family: str
-    tier: TierName
-    mode: str
+    model_type: str
+    content_mode: Tier
+    generation_mode: str
     priority: int
-    active: bool
-    text: str
+    is_active: bool
+    negative_prompt: str
     used_by: tuple[str, ...]
 
 

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
-from innkeeper.service.inspector.views.library import TierName
+from innkeeper.prompt.tier import Tier
+
+_LOG: Final = {
+    "created_at": "when",
+    "request_id": "request",
+    "template_name": "template",
+    "template_version": "version",
+    "resolution_level": "level",
+    "template_source": "source",
+    "effective_tier": "tier",
+    "target_model": "target",
+    "enhancer_model": "enhancer",
+    "execution_time_ms": "milliseconds",
+    "cost_usd": "cost",
+    "error_code": "error",
+}
+"""What the page calls the columns of the log."""
 
 
-class LogRow(msgspec.Struct, frozen=True, kw_only=True):
+class LogRow(msgspec.Struct, frozen=True, kw_only=True, rename=_LOG):
     """A call: what answered it, in which tier, how long it took and what it cost. No text is kept in the log."""
 
     id: int
-    when: str
-    request: str | None
+    created_at: str
+    request_id: str | None
     use_case: str | None
-    template: str | None
-    version: int | None
-    level: str | None
-    source: str | None
-    tier: TierName | None
-    target: str | None
-    enhancer: str | None
+    template_name: str | None
+    template_version: int | None
+    resolution_level: str | None
+    template_source: str | None
+    effective_tier: Tier | None
+    target_model: str | None
+    enhancer_model: str | None
     input_tokens: int | None
     output_tokens: int | None
-    milliseconds: float | None
-    cost: float | None
+    execution_time_ms: float | None
+    cost_usd: float | None
     status: str
-    error: str | None
+    error_code: str | None
 
 
 class LogPage(msgspec.Struct, frozen=True):
@@ -76,15 +94,20 @@ class MetricsView(msgspec.Struct, frozen=True, kw_only=True):
     truncated: bool
 
 
-class VaultName(msgspec.Struct, frozen=True, kw_only=True):
+class VaultName(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"providers": "scope", "created_at": "created", "updated_at": "changed", "updated_by": "changed_by"},
+):
     """That a secret is set, or wanted by a provider, and no more than that. ``scope``: the providers that name it."""
 
     name: str
-    scope: tuple[str, ...]
+    providers: tuple[str, ...]
     is_set: bool
-    created: str | None
-    changed: str | None
-    changed_by: str | None
+    created_at: str | None
+    updated_at: str | None
+    updated_by: str | None
     last_used: str | None
 
 

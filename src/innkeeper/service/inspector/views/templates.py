@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from innkeeper.library.templates.template import Variable
-from innkeeper.service.inspector.views.library import TierName
+from innkeeper.prompt.tier import Tier
 
 
 class TemplateSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class TemplateSummary(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     title: str
     kind: str
-    tier: TierName
+    tier: Tier
     target: str | None
     enhancer: str | None
     job_type: str | None
@@ -25,26 +25,26 @@ class TemplateSummary(msgspec.Struct, frozen=True, kw_only=True):
     published: int | None
 
 
-class TemplateVersionView(msgspec.Struct, frozen=True):
+class TemplateVersionView(msgspec.Struct, frozen=True, rename={"created_at": "when"}):
     """A version among those of its template. ``state``: in production, under another label, newer than that, or older."""
 
     version: int
     state: Literal["published", "labelled", "draft", "older"]
     labels: tuple[str, ...]
     author: str
-    when: str
+    created_at: str
     note: str
 
 
-class LabelMove(msgspec.Struct, frozen=True):
+class LabelMove(msgspec.Struct, frozen=True, rename={"from_version": "before", "to_version": "after", "at": "when"}):
     """A move of a label; null is no version."""
 
     label: str
-    before: int | None
-    after: int | None
+    from_version: int | None
+    to_version: int | None
     who: str
     why: str
-    when: str
+    at: str
 
 
 class TemplateVariable(Variable, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -55,7 +55,7 @@ class TemplateContentView(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     """What an author writes. Parts and the parent are pinned, by name and version."""
 
     use_case: str
-    content_mode: TierName = "sfw"
+    content_mode: Tier = Tier.SFW
     target_model: str | None = None
     enhancer_model: str | None = None
     job_type: str | None = None
