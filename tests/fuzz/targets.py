@@ -29,10 +29,10 @@ from innkeeper.macros.smart import sandbox
 from innkeeper.macros.smart.environment import SmartEnvironment
 from innkeeper.macros.smart.expansion import expand as expand_smart
 from innkeeper.operations.scenes.figures import Figure, FigurePlan, FigureRole, numbers_in
-from innkeeper.operations.scenes.narrative import mended, read_narrative
-from innkeeper.operations.scenes.reading.context import Person, analyse
+from innkeeper.operations.scenes.reading import Person, analyse
 from innkeeper.operations.scenes.request import scene_request
 from innkeeper.operations.scenes.state import SceneState, apply_changes, edited, read_state
+from innkeeper.operations.scenes.text import cut_faults, read_narrative
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.note import Note
 from innkeeper.taverns.profiles.profile import parse_profile
@@ -487,7 +487,7 @@ def read_scene(data: bytes) -> Any:
     for text in request.texts().values():
         if not set(numbers_in(plan.renumbered(text)[0])) <= {1}:
             raise AssertionError("a text speaks of a figure that there is not")
-        if len(mended(read_narrative(text, 20), 20).text.split()) > 20:
+        if len(cut_faults(read_narrative(text, 20), 20).text.split()) > 20:
             raise AssertionError("a narrative is longer than it may be")
     return context
 

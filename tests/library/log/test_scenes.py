@@ -64,8 +64,8 @@ def test_asked_once(store: SceneStore, here: str) -> None:
     first, new = store.begin({"conversation_id": here, "idempotency_key": "k", "request_sha256": "a"})
     assert new
     assert store.begin({"conversation_id": here, "idempotency_key": "k", "request_sha256": "a"}) == (first, False)
-    assert store.asked("k", "a") == first
-    assert store.asked(None, "a") is None
+    assert store.requested("k", "a") == first
+    assert store.requested(None, "a") is None
     with pytest.raises(ConflictError, match="another request"):
         store.begin({"idempotency_key": "k", "request_sha256": "b"})
     assert SceneStore(store.db, OTHER).begin({"idempotency_key": "k", "request_sha256": "b"})[1]
@@ -79,7 +79,7 @@ def test_foreign_scenes_are_not_there(store: SceneStore, here: str, stranger: Ow
     theirs = SceneStore(store.db, stranger)
     calls: list[Callable[[], object]] = [
         lambda: theirs.get(scene),
-        lambda: theirs.given_to(scene, "j", seed=1, tier="sfw"),
+        lambda: theirs.assign_job(scene, "j", seed=1, tier="sfw"),
         lambda: theirs.state(here),
         lambda: theirs.put_state(here, StoredSceneState(), {}, seq=1, location="a beach"),
     ]
@@ -127,7 +127,7 @@ def test_pictures(store: SceneStore, here: str) -> None:
 def test_only_its_own_job_settles_a_scene(store: SceneStore) -> None:
     """A scene takes its picture from its own job alone."""
     scene = begun(store).id
-    store.given_to(scene, "j", seed=0, tier="sfw")
+    store.assign_job(scene, "j", seed=0, tier="sfw")
     settled(store, scene, id="another")
     assert store.get(scene).image_url is None
     settled(store, scene)

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.operations.scenes.narrative import mended, read_narrative, repair_text, taken_tags
+from innkeeper.operations.scenes.text import cut_faults, read_narrative, read_tags, repair_text
 
 GOOD = "Mira stands at the counter of a dim kitchen. Steam rises from a copper kettle beside her."
 
 
 def test_tags() -> None:
     """Tags are taken out of the text; of two of one kind the first counts."""
-    tags = taken_tags(f"[SCENE_NAME: Tea  time] {GOOD} [scene_desc: Late.] [SCENE_NAME: other]")
+    tags = read_tags(f"[SCENE_NAME: Tea  time] {GOOD} [scene_desc: Late.] [SCENE_NAME: other]")
     assert (tags.text, tags.name, tags.description) == (GOOD, "Tea time", "Late.")
-    assert taken_tags("[SCENE_NAME: left open").name == "left open"
+    assert read_tags("[SCENE_NAME: left open").name == "left open"
 
 
 @pytest.mark.parametrize(
@@ -43,22 +43,22 @@ def test_as_many_words_as_the_template_allows() -> None:
     narrative = read_narrative(text, 8)
     assert narrative.faults == ("too_long",)
     assert "8 words" in repair_text(narrative, 8)
-    assert mended(narrative, 8).text == "One two three four five six."
+    assert cut_faults(narrative, 8).text == "One two three four five six."
 
 
-def test_mended() -> None:
+def test_cut_faults() -> None:
     """What nothing is wrong with stays word for word; what is left of the rest may still be a fault."""
     text = "Mira isn't alone. \"Who's there?\" I ask. Tom's coat hangs by the old door."
-    done = mended(read_narrative(text, 60), 60)
+    done = cut_faults(read_narrative(text, 60), 60)
     assert done.text == "Mira isn't alone. Tom's coat hangs by the old door."
     assert done.faults == ()
-    assert mended(read_narrative("I am. I was.", 60), 60).faults == ("too_short",)
+    assert cut_faults(read_narrative("I am. I was.", 60), 60).faults == ("too_short",)
 
 
 @given(st.text(max_size=200), st.integers(20, 200))
 def test_mending_cuts_only(text: str, most: int) -> None:
     """No word is added, and no more are left than there may be."""
-    done = mended(read_narrative(text, most), most)
+    done = cut_faults(read_narrative(text, most), most)
     assert len(done.text.split()) <= most
     assert not {"dialogue", "first_person", "too_long"} & set(done.faults)
     without = str.maketrans("", "", "*_`#")

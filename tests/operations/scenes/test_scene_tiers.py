@@ -19,9 +19,8 @@ from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.log.scenes import SceneTemplateStore
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.operations.scenes.composing import ComposedScene, SceneTerms
 from innkeeper.operations.scenes.request import scene_request
-from innkeeper.operations.scenes.scenes import Scenes
+from innkeeper.operations.scenes.scenes import ComposedScene, Scenes, SceneTerms
 from tests.library.opening import enable_adults
 from tests.operations.tasks.house import library_at
 

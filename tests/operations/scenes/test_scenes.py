@@ -21,10 +21,9 @@ from innkeeper.library.log.conversations import CharacterStore
 from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.operations.scenes.composing import ComposedScene, SceneTerms
 from innkeeper.operations.scenes.figures import numbers_in
 from innkeeper.operations.scenes.request import scene_request
-from innkeeper.operations.scenes.scenes import MadeScene, Scenes
+from innkeeper.operations.scenes.scenes import ComposedScene, MadeScene, Scenes, SceneTerms
 from innkeeper.operations.scenes.state import edited, read_state
 from innkeeper.operations.scenes.text import SceneRefusedError
 from innkeeper.prompt.errors import InnkeeperError, StrictModeError, UsageError

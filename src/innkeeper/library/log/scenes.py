@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from sqlalchemy import or_, select, update
@@ -35,6 +35,9 @@ _NO_TEXTS: Final = frozenset(
     | {"perspective_hint", "created_at", "updated_at"}
 )
 """Columns of ``scenes`` that nobody writes texts in."""
+
+
+_R = TypeVar("_R")
 
 
 class SceneTemplateStore(RowStore[SceneTemplateRow]):
@@ -74,9 +77,7 @@ class SceneTemplateStore(RowStore[SceneTemplateRow]):
         _require_id("scene template", template_id)
         with self.db.reading() as connection:
             row = first_row(connection.execute(select(scenes).where(scenes.c.id == template_id, condition)), self.row)
-        if row is None:
-            raise _unknown("scene template", template_id)
-        return row
+        return _present(row, "scene template", template_id)
 
     def _admit(self, row: SceneTemplateRow, who: str) -> None:
         texts, resource = row_texts(row.to_dict(), _NO_TEXTS), (self.table.name, row.id)
@@ -126,7 +127,7 @@ class SceneStore:
         now = self.db.now()
         row = {"id": self.db.fresh_id(), "created_at": now, "updated_at": now, **values, **self.owner.columns()}
         with self.db.transaction() as connection:
-            if (before := self._asked(connection, row)) is not None:
+            if (before := self._requested(connection, row)) is not None:
                 return before, False
             if row.get("conversation_id") is not None:
                 row["number"] = self._next(connection, row["conversation_id"], now)
@@ -134,36 +135,31 @@ class SceneStore:
             made = made.on_conflict_do_nothing().returning(character_scenes)
             stored = first_row(connection.execute(made), SceneRow)
             if stored is None:
-                before = self._asked(connection, row)
+                before = self._requested(connection, row)
                 assert before is not None  # noqa: S101 - only its key can be in conflict
                 return before, False
             return self._admitted(stored), True
 
-    def asked(self, key: str | None, sha256: str) -> SceneRow | None:
+    def requested(self, key: str | None, sha256: str) -> SceneRow | None:
         """The scene with this idempotency key. Raises `ConflictError`: it was used for another request."""
         with self.db.reading() as connection:
-            return self._asked(connection, {"idempotency_key": key, "request_sha256": sha256})
+            return self._requested(connection, {"idempotency_key": key, "request_sha256": sha256})
 
-    def given_to(self, scene_id: str, job_id: str, *, seed: int | None, tier: str) -> SceneRow:
+    def assign_job(self, scene_id: str, job_id: str, *, seed: int | None, tier: str) -> SceneRow:
         """Note which job makes a scene's picture, with which seed and in which tier. Raises `NotFoundError`."""
         changes = {"job_id": job_id, "seed": seed, "tier": tier, "updated_at": self.db.now()}
         values = checked(character_scenes, changes, whole=False)
+        mine = update(character_scenes).where(character_scenes.c.id == scene_id, self._mine)
         with self.db.transaction() as connection:
-            mine = update(character_scenes).where(character_scenes.c.id == scene_id, self._mine)
             row = first_row(connection.execute(mine.values(values).returning(character_scenes)), SceneRow)
-        if row is None:
-            raise _unknown("scene", scene_id)
-        return row
+        return _present(row, "scene", scene_id)
 
     def get(self, scene_id: str) -> SceneRow:
         """A scene. Raises `NotFoundError`, also for one of somebody else."""
         _require_id("scene", scene_id)
         query = select(character_scenes).where(character_scenes.c.id == scene_id, self._mine)
         with self.db.reading() as connection:
-            row = first_row(connection.execute(query), SceneRow)
-        if row is None:
-            raise _unknown("scene", scene_id)
-        return row
+            return _present(first_row(connection.execute(query), SceneRow), "scene", scene_id)
 
     def list(self, *, conversation_id: str | None = None, limit: int = 50) -> tuple[SceneRow, ...]:
         """The newest scenes, or those of one conversation, newest first."""
@@ -200,9 +196,7 @@ class SceneStore:
         query = select(scene_states.c.state, scene_states.c.seq, scene_states.c.version).select_from(joined)
         with self.db.reading() as connection:
             row = first_row(connection.execute(query.where(*self._conversation(conversation_id))), StoredSceneState)
-        if row is None:
-            raise _unknown("conversation", conversation_id)
-        return row
+        return _present(row, "conversation", conversation_id)
 
     def put_state(
         self,
@@ -235,9 +229,9 @@ class SceneStore:
             if not connection.execute(update(scene_states).where(*here).values(values)).rowcount:
                 raise ConflictError("the state of the scene was changed by somebody else")
             location_fields = {} if location is None else {"current_location": location or None}
-            told = checked(conversations, {**location_fields, "updated_at": now}, whole=False)
+            values = checked(conversations, {**location_fields, "updated_at": now}, whole=False)
             here = self._conversation(conversation_id)
-            if not connection.execute(update(conversations).where(*here).values(told)).rowcount:
+            if not connection.execute(update(conversations).where(*here).values(values)).rowcount:
                 raise _unknown("conversation", conversation_id)
         return StoredSceneState(freeze(state), seq, version + 1)
 
@@ -260,15 +254,15 @@ class SceneStore:
         values = {"conversation_id": conversation_id, "created_at": now, "updated_at": now}
         insert_new(connection, scene_states, checked(scene_states, values))
 
-    def _asked(self, connection: Connection, row: Mapping[str, Any]) -> SceneRow | None:
+    def _requested(self, connection: Connection, row: Mapping[str, Any]) -> SceneRow | None:
         key = row.get("idempotency_key")
         if key is None:
             return None
         query = select(character_scenes).where(self._mine, character_scenes.c.idempotency_key == key)
-        found = first_row(connection.execute(query), SceneRow)
-        if found is not None and found.request_sha256 != row.get("request_sha256", ""):
+        earlier = first_row(connection.execute(query), SceneRow)
+        if earlier is not None and earlier.request_sha256 != row.get("request_sha256", ""):
             raise ConflictError("the idempotency key was used for another request", hint="use a new key for it")
-        return found
+        return earlier
 
     def _admitted(self, row: SceneRow) -> SceneRow:
         texts = row_texts({name: getattr(row, name) for name in _TEXTS}, ())
@@ -292,11 +286,17 @@ def settle_scene(connection: Connection, scene_id: str, job: Mapping[str, Any], 
     connection.execute(update(character_scenes).where(here, its_own, mine).values(values))
 
 
-def _require_id(what: str, value: object) -> None:
+def _present(row: _R | None, label: str, value: str) -> _R:
+    if row is None:
+        raise _unknown(label, value)
+    return row
+
+
+def _require_id(label: str, value: object) -> None:
     """Refuse what no database holds, before it is looked for."""
     if not isinstance(value, str) or _UNHELD.search(value):
-        raise _unknown(what, str(value).encode("ascii", "replace").decode())
+        raise _unknown(label, str(value).encode("ascii", "replace").decode())
 
 
-def _unknown(what: str, value: str) -> NotFoundError:
-    return NotFoundError(f"there is no {what} {value!r:.100}", where=Where(asset="scenes"))
+def _unknown(label: str, value: str) -> NotFoundError:
+    return NotFoundError(f"there is no {label} {value!r:.100}", where=Where(asset="scenes"))

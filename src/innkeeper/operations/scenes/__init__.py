@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.operations.scenes.reading.context import Person as Person
-    from innkeeper.operations.scenes.reading.context import analyse as analyse
+    from innkeeper.operations.scenes.reading import Person as Person
+    from innkeeper.operations.scenes.reading import analyse as analyse
     from innkeeper.operations.scenes.state import SceneState as SceneState
     from innkeeper.operations.scenes.state import apply_changes as apply_changes
 
 _HOMES: Final = {
-    "Person": "reading.context",
+    "Person": "reading",
     "SceneState": "state",
-    "analyse": "reading.context",
+    "analyse": "reading",
     "apply_changes": "state",
 }
 

@@ -21,7 +21,7 @@ from innkeeper.library.prepare.segments import Role, Segment, compress
 from innkeeper.operations.scenes.figures import Figure, FigurePlan, FigureRole, Rewrite, numbers_in
 from innkeeper.operations.scenes.limits import MAX_APPEARANCE, MAX_FACT_CHARS
 from innkeeper.operations.scenes.modes import SceneMode
-from innkeeper.operations.scenes.reading.rules import scene_rules
+from innkeeper.operations.scenes.reading import scene_rules
 from innkeeper.operations.scenes.state import SceneState
 from innkeeper.prompt.text import shorten
 
@@ -147,31 +147,33 @@ def compose(parts: SceneParts, budget: Budget, measure: Measure, *, apart: bool 
     Raises:
         OverBudgetError: the parts that must stay (figures, persons, the first words of the action) do not fit.
     """
-    work = _Work(parts, measure)
-    rules = work.rules()
-    segments = [*work.segments(), *(() if apart or not rules else (Segment(rules, Role.TECHNICAL),))]
-    done = compress(segments, budget, measure, joiner=JOINER)
-    if set(numbers_in(done.text)) != {figure.number for figure in parts.plan.figures}:
-        raise OverBudgetError(measure.most(done.text), budget.target, budget.unit)
+    writer = _SegmentWriter(parts, measure)
+    segments = [*writer.segments()]
+    if parts.people and not apart:
+        segments.append(Segment(writer.rules(), Role.TECHNICAL))
+    compressed = compress(segments, budget, measure, joiner=JOINER)
+    if set(numbers_in(compressed.text)) != {figure.number for figure in parts.plan.figures}:
+        raise OverBudgetError(measure.most(compressed.text), budget.target, budget.unit)
     return Composition(
-        prompt=done.text,
-        negative=work.unwanted() if apart else "",
-        tokens=done.tokens,
+        prompt=compressed.text,
+        negative=_UNWANTED if parts.people and apart else "",
+        tokens=compressed.tokens,
         budget=budget,
         figures=parts.plan,
         people=parts.people,
-        dropped=done.dropped,
-        omitted=tuple(work.omitted),
-        rewrites=tuple(work.rewrites),
+        dropped=compressed.dropped,
+        omitted=tuple(writer.omitted),
+        rewrites=tuple(writer.rewrites),
     )
 
 
+_END: Final = re.compile(r"(?<![\s.;,:])[\s.;,:]+$")
 _COUNTS: Final = ("exactly one person is", "exactly two persons are")
 _NO: Final = "no mirror images of persons, no doubles, no bystanders"
 _UNWANTED: Final = "duplicate person, mirror image, bystanders"
 
 
-class _Work:
+class _SegmentWriter:
     """The segments of one prompt in the making, with the omitted parts and the rewritten figure numbers."""
 
     def __init__(self, parts: SceneParts, measure: Measure) -> None:
@@ -196,15 +198,8 @@ class _Work:
     def rules(self) -> str:
         """Return what must not be seen, as a sentence of the prompt."""
         number = self.parts.plan.number
-        directed = [one for one in self.parts.people if one.clothing.directed and number(one.role) is not None]
-        clothes = "clothes as described here, not as in the figures of persons" if directed else ""
-        return ", ".join(part for part in (_NO, clothes) if part) if self.parts.people else ""
-
-    def unwanted(self) -> str:
-        """Return what must not be seen, as words of a negative prompt."""
-        return _UNWANTED if self.parts.people else ""
-
-    # ------------------------------------------------------------------------------------------------------------- segments
+        directed = any(one.clothing.directed and number(one.role) is not None for one in self.parts.people)
+        return f"{_NO}, clothes as described here, not as in the figures of persons" if directed else _NO
 
     def _fixed(self, text: str) -> Segment:
         return Segment(text, Role.IDENTITY, droppable=False, min=self.measure.count(text))
@@ -214,12 +209,12 @@ class _Work:
             SceneMode.MODIFICATION: "the picture to change",
             SceneMode.CONTINUATION: "the place, from the picture before",
         }.get(self.parts.mode, "the place")
-        words = [setting if role is FigureRole.ENVIRONMENT else self._whom(role) for role in figure.roles]
+        names = {member.role: member.name for member in self.parts.people}
+        words = [
+            setting if role is FigureRole.ENVIRONMENT else self._own(names.get(role, "")) or "the character"
+            for role in figure.roles
+        ]
         return f"Figure {figure.number} is {' and '.join(words)}"
-
-    def _whom(self, role: FigureRole) -> str:
-        member = next((one for one in self.parts.people if one.role is role), None)
-        return (self._own(member.name) if member else "") or "the character"
 
     def _person(self, member: CastMember) -> Iterator[Segment]:
         name, features = member.name or "the character", ", ".join(self._appearance(member))
@@ -249,15 +244,15 @@ class _Work:
         """Yield what else is known of the moment and not part of the text yet."""
         parts, state = self.parts, self.parts.state
         folded = text.casefold()
-        matching = (
+        known = (
             (Role.ACTION, parts.action),
-            (Role.SETTING, "" if state.location is None else state.location.value),
+            (Role.SETTING, state.place),
             (Role.SETTING, "" if state.time is None else state.time.value),
             *((Role.SETTING, prop.value) for prop in state.props),
             (Role.MOOD, f"{parts.mood} mood" if parts.mood else ""),
             (Role.STYLE, "" if state.camera is None else state.camera.value),
         )
-        for role, value in matching:
+        for role, value in known:
             own = self._own(value)
             if not own:
                 continue
@@ -275,16 +270,11 @@ class _Work:
         viewer = self._own(self.parts.viewer) or "the viewer"
         return f"seen through the eyes of {viewer}, who is not in the picture, {counted}"
 
-    # -------------------------------------------------------------------------------------------------------------- helpers
-
     def _own(self, text: str) -> str:
         """Return a written text on one line, with the right figure numbers and without a final stop."""
         plain, rewrites = self.parts.plan.renumbered(" ".join(text.split()))
         self.rewrites += rewrites
         return _END.sub("", plain)
-
-
-_END: Final = re.compile(r"(?<![\s.;,:])[\s.;,:]+$")
 
 
 def people_of(style: SceneStyle, members: Sequence[CastMember]) -> tuple[CastMember, ...]:

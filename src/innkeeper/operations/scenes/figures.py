@@ -96,21 +96,17 @@ class FigurePlan(msgspec.Struct, frozen=True):
 
     def _rewrites(self, text: str) -> Iterator[Rewrite]:
         for mark in _MARK.finditer(text):
-            numbers = _numbers(mark)
-            words = [self._words(number) for number in numbers]
+            roles = [_ORDER[number - 1] if 1 <= number <= len(_ORDER) else None for number in _numbers(mark)]
+            numbers = [None if role is None else self.number(role) for role in roles]
+            words = (
+                f"Figure {number}" if number is not None else _WORDS[role] if role else "the picture"
+                for role, number in zip(roles, numbers, strict=True)
+            )
             after = " and ".join(dict.fromkeys(words))
             if after != mark[0]:
-                gone = not all(word.startswith(_OURS) for word in words)
-                yield Rewrite(mark.start(), mark.end(), mark[0], after, "not_sent" if gone else "renumbered")
-
-    def _words(self, document_number: int) -> str:
-        """Return the text for one of the document's numbers."""
-        role = _ORDER[document_number - 1] if 1 <= document_number <= len(_ORDER) else None
-        number = None if role is None else self.number(role)
-        return f"{_OURS}{number}" if number is not None else _WORDS[role] if role else "the picture"
+                yield Rewrite(mark.start(), mark.end(), mark[0], after, "not_sent" if None in numbers else "renumbered")
 
 
-_OURS: Final = "Figure "
 _DIGITS: Final = 9
 _SPACE: Final = r"[\s#_:\-\u00ad\u200b-\u200f\u2060\ufeff]{0,4}"
 _MARK: Final = re.compile(
@@ -132,23 +128,21 @@ def numbers_in(text: str) -> tuple[int, ...]:
 
 def plan_figures(candidates: Iterable[FigureCandidate], most: int) -> FigurePlan:
     """Choose the pictures to send: each once, in the order of roles, at most ``most``."""
-    figures: list[Figure] = []
+    figures: dict[str, Figure] = {}
     dropped: list[DroppedFigure] = []
-    known: dict[str, int] = {}
-    for one in sorted(candidates, key=lambda one: _ORDER.index(one.role)):
-        key = storage_key(one.picture)
-        names = (one.name,) if one.name else ()
-        if key in known:
-            at = known[key]
-            same = figures[at]
-            figures[at] = msgspec.structs.replace(same, roles=(*same.roles, one.role), names=(*same.names, *names))
-            dropped.append(DroppedFigure(one, "duplicate"))
+    for candidate in sorted(candidates, key=lambda candidate: _ORDER.index(candidate.role)):
+        key = storage_key(candidate.picture)
+        names = (candidate.name,) if candidate.name else ()
+        if key in figures:
+            same = figures[key]
+            roles = (*same.roles, candidate.role)
+            figures[key] = msgspec.structs.replace(same, roles=roles, names=(*same.names, *names))
+            dropped.append(DroppedFigure(candidate, "duplicate"))
         elif len(figures) >= most:
-            dropped.append(DroppedFigure(one, "model_limit"))
+            dropped.append(DroppedFigure(candidate, "model_limit"))
         else:
-            known[key] = len(figures)
-            figures.append(Figure(len(figures) + 1, (one.role,), one.picture, names))
-    return FigurePlan(tuple(figures), tuple(dropped))
+            figures[key] = Figure(len(figures) + 1, (candidate.role,), candidate.picture, names)
+    return FigurePlan(tuple(figures.values()), tuple(dropped))
 
 
 _SIGNING: Final = re.compile(

@@ -53,14 +53,7 @@ def environment_of(
     return Environment(SceneMode.NONE)
 
 
-STRENGTHS: Final = FrozenDict(
-    {
-        SceneMode.MODIFICATION.value: 0.5,
-        SceneMode.CONTINUATION.value: 0.45,
-        SceneMode.FIRST_FROM_TEMPLATE.value: 0.7,
-        SceneMode.NONE.value: 0.7,
-    }
-)
+STRENGTHS: Final = FrozenDict(modification=0.5, continuation=0.45, first_from_template=0.7, none=0.7)
 """Default strengths by mode: how much of the base picture may change, from 0 to 1."""
 
 
@@ -90,25 +83,20 @@ class Consistency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             raise FieldError("a seed is 0 or more", where=Where(path="consistency_settings.seed_value"))
 
     @property
-    def locks_seed(self) -> bool:
-        """Whether the seed is reused."""
-        return self.method is not Method.I2I_REFERENCE
-
-    @property
     def sends_reference(self) -> bool:
         """Whether pictures of the persons are sent with the prompt."""
         return self.method is not Method.SEED_LOCKED
 
     def seed(self, *others: int | None) -> int | None:
         """Return the request's own seed, else, if the seed is locked, the first of ``others`` that is set."""
-        known = (self.seed_value, *(others if self.locks_seed else ()))
-        return next((seed for seed in known if seed is not None), None)
+        locked = () if self.method is Method.I2I_REFERENCE else others
+        return next((seed for seed in (self.seed_value, *locked) if seed is not None), None)
 
 
-def strength_of(mode: SceneMode, asked: Consistency) -> float:
+def strength_of(mode: SceneMode, settings: Consistency) -> float:
     """Return how much of the base picture may change."""
-    if asked.denoise_strength is not None:
-        return asked.denoise_strength
-    if asked.reference_strength is not None:
-        return round(1 - asked.reference_strength, 6)
+    if settings.denoise_strength is not None:
+        return settings.denoise_strength
+    if settings.reference_strength is not None:
+        return round(1 - settings.reference_strength, 6)
     return float(STRENGTHS[mode.value])

@@ -17,16 +17,16 @@ from innkeeper.jobs.assets import ASSET, media_type_of
 from innkeeper.library.errors import NotFoundError
 from innkeeper.operations.jobs.jobs import finished
 from innkeeper.operations.operation import Blob, Deleted, Operation, Row, RowList, listing_limit
-from innkeeper.operations.scenes.reply import composed_reply, made_reply, scene_facts, template_facts
 from innkeeper.operations.scenes.request import SceneRequest, checked_request
 from innkeeper.operations.scenes.state import edited, read_state
 from innkeeper.operations.scope import Scope, TaskTerms
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
     from innkeeper.library.log.scenes import SceneStore, SceneTemplateStore
-    from innkeeper.operations.scenes.composing import SceneTerms
-    from innkeeper.operations.scenes.scenes import Scenes
+    from innkeeper.library.rows import SceneRow, SceneTemplateRow
+    from innkeeper.operations.scenes.scenes import MadeScene, Scenes, SceneTerms
 
 
 class GenerateScene(SceneRequest, frozen=True, kw_only=True):
@@ -135,6 +135,76 @@ class SceneStateFacts(TypedDict):
     version: int
 
 
+# ---------------------------------------------------------------------------------------------------------------- replies
+
+_FIELDS: Final = (
+    *("id", "number", "conversation_id", "character_id", "user_character_id", "template_id", "scene_name"),
+    *("scene_description", "scene_text", "text_source", "scene_prompt", "scene_type", "scene_mode", "generation_mode"),
+    *("previous_scene_id", "job_id", "status", "error_kind", "seed", "tier", "state", "context", "figures"),
+    *("generation_metadata", "created_at", "updated_at"),
+)
+
+
+def _scene_facts(row: SceneRow) -> dict[str, Any]:
+    """Return a stored scene as JSON-ready data, with the path of its picture."""
+    columns = row.to_dict()
+    fields = {name: columns[name] for name in _FIELDS}
+    return {
+        **fields,
+        "object": "scene",
+        "image_url": None if row.image_url is None else f"/v1/scenes/{row.id}/image",
+        "negative_prompt": row.request.get("negative_prompt", ""),
+    }
+
+
+def _template_facts(row: SceneTemplateRow) -> dict[str, Any]:
+    """Return a template as JSON-ready data."""
+    hidden = {"tenant", "user_id"}
+    return {**{name: value for name, value in row.to_dict().items() if name not in hidden}, "object": "scene_template"}
+
+
+def _made_facts(made: MadeScene) -> MadeSceneFacts:
+    """Return a scene with its job, under all names that the document's clients use; a repeated request gets the same reply."""
+    row, job = made.scene, made.job
+    facts = _scene_facts(row)
+    metadata, context = facts.pop("generation_metadata"), facts.pop("context")
+    reply = {
+        **facts,
+        **metadata,
+        "object": "scene",
+        "success": job.error_kind is None,
+        "scene_id": row.id,
+        "scene_context": context,
+        "jobId": job.id,
+        "job_id": job.id,
+        "id": job.id,
+        "status": _STATUS.get(job.state.value, job.state.value),
+        "imageUrl": facts["image_url"],
+        "model": job.model_key,
+        "seed": job.request.get("seed"),
+        "contentType": job.tier,
+        "notes": thaw(job.notes),
+        "degraded": bool(metadata.get("reasons")),
+        "route_trace": job.to_dict()["route_trace"],
+        "error": job.error_message,
+        "statusUrl": f"/v1/scenes/{row.id}",
+        "message": f"the scene's job is {job.state}",
+    }
+    return cast("MadeSceneFacts", reply)
+
+
+_STATUS: Final = {
+    "succeeded": "completed",
+    "dispatched": "processing",
+    "running": "processing",
+    "storing": "processing",
+}
+"""The document's words for the states of a job."""
+
+
+# ------------------------------------------------------------------------------------------------------------- generation
+
+
 async def generate(request: GenerateScene, scope: Scope) -> MadeSceneFacts:
     """Have a scene's picture made."""
     scene_request, scenes = checked_request(request), await _scenes(scope)
@@ -145,13 +215,14 @@ async def generate(request: GenerateScene, scope: Scope) -> MadeSceneFacts:
     if job is not scene.job:
         row = await asyncio.to_thread((await _store(scope)).get, scene.scene.id)
         scene = msgspec.structs.replace(scene, scene=row, job=job)
-    return cast("MadeSceneFacts", made_reply(scene))
+    return _made_facts(scene)
 
 
 async def compose(request: GenerateScene, scope: Scope) -> ComposedSceneFacts:
     """Compose a scene's prompt with its figures."""
     scene_request, scenes = checked_request(request), await _scenes(scope)
-    return cast("ComposedSceneFacts", composed_reply(await scenes.compose(scene_request, _terms(request, scope))))
+    composed = await scenes.compose(scene_request, _terms(request, scope))
+    return cast("ComposedSceneFacts", {"success": True, **thaw(composed.to_dict())})
 
 
 async def _scenes(scope: Scope) -> Scenes:
@@ -162,7 +233,7 @@ async def _scenes(scope: Scope) -> Scenes:
 
 
 def _terms(request: GenerateScene, scope: Scope) -> SceneTerms:
-    from innkeeper.operations.scenes.composing import SceneTerms
+    from innkeeper.operations.scenes.scenes import SceneTerms
 
     terms = scope.terms(TaskTerms(strict=request.strict, max_cost=request.max_cost))
     return SceneTerms(
@@ -191,13 +262,13 @@ async def list_scenes(request: ListScenes, scope: Scope) -> RowList:
     if here is not None:
         await asyncio.to_thread(store.state, here)
     rows = await asyncio.to_thread(store.list, conversation_id=here, limit=listing_limit(request.limit))
-    return {"object": "list", "data": [scene_facts(row) for row in rows]}
+    return {"object": "list", "data": [_scene_facts(row) for row in rows]}
 
 
 async def show_scene(request: SceneId, scope: Scope) -> SceneFacts:
     """Show a scene."""
     store = await _store(scope)
-    return cast("SceneFacts", scene_facts(await asyncio.to_thread(store.get, request.scene_id)))
+    return cast("SceneFacts", _scene_facts(await asyncio.to_thread(store.get, request.scene_id)))
 
 
 async def picture(request: SceneId, scope: Scope) -> Blob:
@@ -253,19 +324,19 @@ async def list_templates(request: ListTemplates, scope: Scope) -> RowList:
     """List the templates of scenes that you see."""
     store = await _templates(scope)
     rows = await asyncio.to_thread(store.all_seen_by, scope.owner, listing_limit(request.limit))
-    return {"object": "list", "data": [template_facts(row) for row in rows]}
+    return {"object": "list", "data": [_template_facts(row) for row in rows]}
 
 
 async def show_template(request: TemplateId, scope: Scope) -> Row:
     """Show a template of scenes."""
     store = await _templates(scope)
-    return template_facts(await asyncio.to_thread(store.seen_by, scope.owner, request.template_id))
+    return _template_facts(await asyncio.to_thread(store.seen_by, scope.owner, request.template_id))
 
 
 async def add_template(request: AddTemplate, scope: Scope) -> Row:
     """Make a template of scenes."""
     store, values = await _templates(scope), {**_own(request.columns), **scope.owner.columns()}
-    return template_facts(await asyncio.to_thread(store.add, values, who=scope.owner.user))
+    return _template_facts(await asyncio.to_thread(store.add, values, who=scope.owner.user))
 
 
 async def change_template(request: ChangeTemplate, scope: Scope) -> Row:
@@ -273,7 +344,7 @@ async def change_template(request: ChangeTemplate, scope: Scope) -> Row:
     store = await _templates(scope)
     key = (await asyncio.to_thread(store.owned, scope.owner, request.template_id)).id
     values = _own(request.columns)
-    return template_facts(await asyncio.to_thread(store.update, key, values, who=scope.owner.user))
+    return _template_facts(await asyncio.to_thread(store.update, key, values, who=scope.owner.user))
 
 
 async def remove_template(request: TemplateId, scope: Scope) -> Deleted:

@@ -21,6 +21,7 @@ from innkeeper.library.tier import Tier
 from innkeeper.library.tiers.gate import TextKind, character_ceiling
 from innkeeper.library.tiers.moderation import row_texts
 from innkeeper.operations.scenes.figures import FigureRole
+from innkeeper.operations.scenes.limits import MAX_FACT_CHARS
 from innkeeper.operations.scenes.request import InlinePerson, SceneRequest, person_texts
 from innkeeper.operations.scenes.state import Fact, FactOrigin, SceneState, read_state
 from innkeeper.prompt.errors import InnkeeperError
@@ -73,21 +74,22 @@ def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner
         ConflictError: the scene to continue has no picture yet.
     """
     scenes, templates = SceneStore(library.db, owner), SceneTemplateStore(library.db)
-    conversation = None
-    if request.conversation_id is not None:
-        conversation = library.conversations_of(owner).get(request.conversation_id)
+    conversations, conversation_id = library.conversations_of(owner), request.conversation_id
+    conversation = None if conversation_id is None else conversations.get(conversation_id)
     before, reasons = _before(scenes, jobs, request)
     stored = StoredSceneState() if conversation is None else scenes.state(conversation.id)
     template = None if request.scene_template_id is None else templates.seen_by(owner, request.scene_template_id)
+    characters = CharacterStore(library.db)
+    defaults: tuple[str | None, str | None] = (None, None)
+    if conversation is not None:
+        defaults = (conversation.character_id, conversation.user_character_id)
     return SceneSources(
         owner=owner,
         conversation=conversation,
-        character=_person(library, owner, request.character_id, request.character, conversation, "character_id"),
-        persona=_person(
-            library, owner, request.user_character_id, request.user_character, conversation, "user_character_id"
-        ),
+        character=_person(characters, owner, request.character_id, request.character, defaults[0]),
+        persona=_person(characters, owner, request.user_character_id, request.user_character, defaults[1]),
         template=template,
-        messages=() if conversation is None else library.conversations_of(owner).newest(conversation.id, _MESSAGES),
+        messages=() if conversation is None else conversations.newest(conversation.id, _MESSAGES),
         before=before,
         changed=_changed(scenes, jobs, request),
         stored=stored,
@@ -97,18 +99,13 @@ def read_sources(library: Library, jobs: MediaJobs, request: SceneRequest, owner
 
 
 def _person(
-    library: Library,
-    owner: Owner,
-    named: str | None,
-    inline: InlinePerson | None,
-    conversation: ConversationRow | None,
-    column: str,
+    characters: CharacterStore, owner: Owner, requested: str | None, inline: InlinePerson | None, default: str | None
 ) -> CharacterRow | None:
-    """Return the person with the given id, else the one described in the request, else the conversation's."""
-    if named is None and inline is not None:
+    """Return the person with the requested id, else the one described in the request, else the conversation's."""
+    if requested is None and inline is not None:
         return CharacterRow(**msgspec.structs.asdict(inline))
-    key = named if named is not None else None if conversation is None else getattr(conversation, column)
-    return None if key is None else CharacterStore(library.db).seen_by(owner, key)
+    key = default if requested is None else requested
+    return None if key is None else characters.seen_by(owner, key)
 
 
 def _before(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> tuple[SceneRow | None, tuple[str, ...]]:
@@ -145,8 +142,8 @@ def _changed(scenes: SceneStore, jobs: MediaJobs, request: SceneRequest) -> Scen
 
 def _with_picture(jobs: MediaJobs, row: SceneRow) -> SceneRow:
     if row.image_url is None:
-        made = "is not made yet" if row.status == "pending" else f"was not made: its job has {row.status}"
-        raise ConflictError(f"the picture of the scene {row.id} {made}", hint="wait for its job, or name another scene")
+        fate = "is not made yet" if row.status == "pending" else f"was not made: its job has {row.status}"
+        raise ConflictError(f"the picture of the scene {row.id} {fate}", hint="wait for its job, or name another scene")
     if not _is_there(jobs, row.image_url):
         raise ConflictError(f"the picture of the scene {row.id} is gone", hint="name another scene")
     return row
@@ -177,18 +174,13 @@ def _known(state: SceneState, conversation: ConversationRow | None, template: Sc
         state = msgspec.structs.replace(state, location=None)
     facts = [("location", location, FactOrigin.CONVERSATION)]
     if template is not None:
-        facts += [
-            ("location", template.setting, FactOrigin.TEMPLATE),
-            ("time", template.time_of_day, FactOrigin.TEMPLATE),
-        ]
+        facts.append(("location", template.setting, FactOrigin.TEMPLATE))
+        facts.append(("time", template.time_of_day, FactOrigin.TEMPLATE))
     for name, value, origin in facts:
         if value is not None and value.strip() and getattr(state, name) is None:
-            fact = Fact(value=" ".join(value.split())[:_LONGEST], origin=origin)
+            fact = Fact(value=" ".join(value.split())[:MAX_FACT_CHARS], origin=origin)
             state = msgspec.structs.replace(state, **{name: fact})
     return state
-
-
-_LONGEST: Final = 300
 
 
 # ------------------------------------------------------------------------------------------------------------------- texts
@@ -211,9 +203,9 @@ def scene_texts(request: SceneRequest, sources: SceneSources) -> dict[str, str]:
         texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in texts.items()}
     if sources.before is not None:
         texts_by_kind[f"{TextKind.IMAGE_CAPTION}:before"] = sources.before.scene_prompt
-    now = sources.state
-    facts = (now.location, now.time, now.camera, *now.present, *now.props, *now.clothing.values())
-    state = row_texts({"state": [fact.value for fact in facts if fact is not None]}, ())
-    texts_by_kind |= {f"{TextKind.SCENE}:{name}": text for name, text in state.items()}
+    state = sources.state
+    facts = (state.location, state.time, state.camera, *state.present, *state.props, *state.clothing.values())
+    values = [fact.value for fact in facts if fact is not None]
+    texts_by_kind[f"{TextKind.SCENE}:state"] = "\n".join(values)
     texts_by_kind[TextKind.HISTORY.value] = "\n".join(row.content for row in sources.messages)
     return {name: text for name, text in texts_by_kind.items() if text.strip()}

@@ -78,6 +78,11 @@ class SceneState(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         fields: dict[str, Any] = msgspec.to_builtins(self)
         return fields
 
+    @property
+    def place(self) -> str:
+        """The location; empty if it is not known."""
+        return "" if self.location is None else self.location.value
+
     def worn_by(self, name: str) -> Fact | None:
         """Return a person's clothes; names are compared without case."""
         folded = name.casefold()
@@ -112,12 +117,12 @@ class Applied(msgspec.Struct, frozen=True):
     ignored: tuple[Ignored, ...] = ()
 
 
-def apply_changes(state: SceneState, changes: Iterable[StateChange], threshold: float = THRESHOLD) -> Applied:
-    """Apply the changes whose confidence reaches ``threshold``, in order."""
+def apply_changes(state: SceneState, changes: Iterable[StateChange]) -> Applied:
+    """Apply the changes whose confidence reaches `THRESHOLD`, in order."""
     applied: list[StateChange] = []
     ignored: list[Ignored] = []
     for change in changes:
-        after = "below_threshold" if change.fact.confidence < threshold else _changed(state, change)
+        after = "below_threshold" if change.fact.confidence < THRESHOLD else _changed(state, change)
         if isinstance(after, SceneState):
             applied.append(change)
             state = after

@@ -1,35 +1,29 @@
 """SceneText: the text of a scene, from the first source that has one.
 
 In order: the request's own words; the template, for the first scene; the known place with its visible details, if there is an
-action; a model's description of the moment; the place and the persons alone
-(dynamic-prompting reference 3.7 step 5).
+action; a model's description of the moment, its narrative; the place and the persons alone. A narrative is two or three
+sentences of what can be seen. If it has faults, its model gets one chance to repair them; what then remains is cut, never
+reworded (dynamic-prompting reference 3.7 steps 5 to 8, 9 item 10).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
 
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.models.facts import ModelFacts
+from innkeeper.library.prepare.budget import cut_text
 from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.tier import Ceilings
 from innkeeper.operations.scenes.modes import SceneMode
-from innkeeper.operations.scenes.narrative import (
-    Narrative,
-    SceneTags,
-    mended,
-    read_narrative,
-    repair_text,
-    taken_tags,
-)
-from innkeeper.operations.scenes.reading.context import SceneContext
+from innkeeper.operations.scenes.reading import SceneContext
 from innkeeper.operations.scenes.request import SceneRequest
 from innkeeper.operations.scenes.sources import SceneSources
-from innkeeper.operations.scenes.state import SceneState
 from innkeeper.operations.tasks.answer import TaskAnswer
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.operations.tasks.written import Written
@@ -38,14 +32,6 @@ from innkeeper.prompt.errors import InnkeeperError, ProviderError, StrictModeErr
 from innkeeper.prompt.message import Message
 
 Source = Literal["override", "template", "composed", "narrative", "fallback"]
-Narrator = Callable[[SceneMode, SceneState, SceneContext, int], Awaitable["SceneText"]]
-"""Lets a model describe the moment of a scene in at most so many words."""
-
-_WORDS: Final = 60
-_SAMPLING: Final = FrozenDict(temperature=0.5, top_p=0.9)
-_ASKED: Final = "Describe the present moment now, in at most {words} words."
-_LINES: Final = 10
-_LONGEST_LINES: Final = 4_000
 
 
 class SceneRefusedError(InnkeeperError):
@@ -60,6 +46,14 @@ class SceneRefusedError(InnkeeperError):
         self.refusal = refusal
 
 
+class SceneTags(msgspec.Struct, frozen=True):
+    """A text without its tags, and their values: ``[SCENE_NAME: …]`` and ``[SCENE_DESC: …]``."""
+
+    text: str
+    name: str = ""
+    description: str = ""
+
+
 class SceneText(msgspec.Struct, frozen=True, kw_only=True):
     """A scene's text, its name and description from tags, and the reasons if it is degraded.
 
@@ -71,6 +65,10 @@ class SceneText(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     answer: TaskAnswer | None = None
+
+
+Narrator = Callable[[], Awaitable[SceneText]]
+"""Lets a model describe the moment of a scene."""
 
 
 async def scene_text(
@@ -87,19 +85,191 @@ async def scene_text(
         SceneRefusedError: the model refused.
         TierBlockedError: the model's text does not pass the gate.
     """
-    state = sources.state
-    text = _own_text(request, sources, mode) or _composed_text(state, context)
+    text = _own_text(request, sources, mode) or _composed_text(sources, context)
     if text is not None:
         return text
-    reasons: tuple[str, ...] = ("no_model",)
+    reason = "no_model"
     if narrate is not None and (request.message.strip() or sources.messages or sources.character):
         try:
-            return await narrate(mode, state, context, max_words(sources))
+            return await narrate()
         except (TierBlockedError, StrictModeError, SceneRefusedError):
             raise
         except (UnavailableError, ProviderError) as error:
-            reasons = (f"narrative:{error.kind}",)
-    return _fallback_text(state, sources, reasons)
+            reason = f"narrative:{error.kind}"
+    return _fallback_text(sources, reason)
+
+
+def _own_text(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> SceneText | None:
+    """Return the text of the request, or, for the first scene, of the template."""
+    if request.scene_prompt_override.strip():
+        return SceneText(tags=read_tags(request.scene_prompt_override), source="override")
+    row = sources.template
+    text = request.scene_context if row is None else str(row.scene_prompt)
+    if not text.strip() or sources.before is not None or mode is SceneMode.CONTINUATION:
+        return None
+    tags = read_tags(text)
+    if row is not None:
+        tags = SceneTags(tags.text, tags.name or row.name, tags.description or row.description)
+    return SceneText(tags=tags, source="template")
+
+
+def _composed_text(sources: SceneSources, context: SceneContext) -> SceneText | None:
+    """Return the known place with its visible details, if there is an action; the other parts are segments of their own."""
+    if not context.actions:
+        return None
+    details = ", ".join(dict.fromkeys((*context.visual_elements, *context.positioning[:2])))
+    text = ". ".join(part for part in (sources.state.place, details) if part)
+    return SceneText(tags=SceneTags(text or context.actions[0]), source="composed")
+
+
+def _fallback_text(sources: SceneSources, reason: str) -> SceneText:
+    """Return the place and the persons alone. Raises `UsageError` if neither is known."""
+    names = [row.name for _, row in sources.people]
+    text = ", ".join(part for part in (*names[:1], sources.state.place) if part)
+    if not text:
+        raise UsageError(
+            "nothing says what is to be seen",
+            where=Where(path="message"),
+            hint="send message, scene_context or scene_prompt_override, or a conversation or character",
+        )
+    return SceneText(tags=SceneTags(text), source="fallback", reasons=(reason,))
+
+
+# ------------------------------------------------------------------------------------------------------- reading narratives
+
+_LEAST: Final = 20
+"""Characters of a narrative at least."""
+
+_LONGEST_NAME: Final = 80
+_LONGEST_DESCRIPTION: Final = 300
+_TAG: Final = re.compile(r"\[[ \t]*SCENE_(?P<kind>NAME|DESC)[ \t]*:(?P<text>[^\[\]\n]*)\]?", re.IGNORECASE)
+_MARKUP: Final = re.compile(r"(?<!\w)[*_`#]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)")
+_QUOTED: Final = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|「[^」\n]*」")
+_FIRST_PERSON: Final = re.compile(r"(?<![\w'’])(?:I|I['’](?:m|ve|d|ll)|me|my|mine|myself)(?![\w'’-])")
+_SENTENCES: Final = re.compile(r"[^.!?…]+(?:[.!?…]+[\"”'’)]*|$)\s*")
+_FAULT_SENTENCES: Final = FrozenDict(
+    dialogue="it quotes what is said: leave out all speech",
+    first_person="it is told in the first person: tell it in the third",
+    too_long="it is longer than {max_words} words",
+    too_short="it says too little to be pictured",
+)
+
+
+class Narrative(msgspec.Struct, frozen=True):
+    """A narrative and its faults: ``dialogue``, ``first_person``, ``too_long``, ``too_short``."""
+
+    tags: SceneTags
+    faults: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text without its tags."""
+        return self.tags.text
+
+
+def read_tags(text: str) -> SceneTags:
+    """Remove the tags from a text; of several of one kind the first counts."""
+    tags: dict[str, str] = {}
+    for tag in _TAG.finditer(text):
+        tags.setdefault(tag["kind"].upper(), " ".join(tag["text"].split()))
+    plain = " ".join(_TAG.sub(" ", text).split())
+    return SceneTags(plain, tags.get("NAME", "")[:_LONGEST_NAME], tags.get("DESC", "")[:_LONGEST_DESCRIPTION])
+
+
+def read_narrative(text: str, max_words: int) -> Narrative:
+    """Read a model's narrative: strip its markup and name its faults. An apostrophe is no quotation mark."""
+    tags = read_tags(text)
+    plain = _MARKUP.sub("", tags.text).strip()
+    outside = _QUOTED.sub(" ", plain)
+    faults = {
+        "dialogue": outside != plain,
+        "first_person": _FIRST_PERSON.search(outside) is not None,
+        "too_long": len(plain.split()) > max_words,
+        "too_short": len(plain) < _LEAST,
+    }
+    return Narrative(
+        msgspec.structs.replace(tags, text=plain), tuple(name for name, present in faults.items() if present)
+    )
+
+
+def repair_text(narrative: Narrative, max_words: int) -> str:
+    """Return the message that asks the model to repair its faults."""
+    sentences = "; ".join(_FAULT_SENTENCES[fault].format(max_words=max_words) for fault in narrative.faults)
+    return f"That does not serve yet: {sentences}. Write the description again, and nothing else."
+
+
+def cut_faults(narrative: Narrative, max_words: int) -> Narrative:
+    """Cut the faults out of a narrative: speech, sentences in the first person, words beyond the limit.
+
+    Faults remain where cutting does not help. No word is changed.
+    """
+    text = _QUOTED.sub(" ", narrative.text) if "dialogue" in narrative.faults else narrative.text
+    if "first_person" in narrative.faults:
+        text = "".join(sentence for sentence in _SENTENCES.findall(text) if not _FIRST_PERSON.search(sentence))
+    text = cut_text(" ".join(text.split()), lambda part: len(part.split()) <= max_words)
+    tags = msgspec.structs.replace(narrative.tags, text=text)
+    return Narrative(tags, read_narrative(text, max_words).faults)
+
+
+# ------------------------------------------------------------------------------------------------------- asking for narratives
+
+_WORDS: Final = 60
+"""Words of a narrative at most, where no template says."""
+
+_SAMPLING: Final = FrozenDict(temperature=0.5, top_p=0.9)
+_INSTRUCTION: Final = "Describe the present moment now, in at most {words} words."
+_LINES: Final = 10
+_LONGEST_LINES: Final = 4_000
+
+
+async def narrated_text(
+    tasks: TextTasks, prompt: PrepareRequest, sources: SceneSources, terms: Mapping[str, Any]
+) -> SceneText:
+    """Let a model describe a moment with the prompt of `narrative_prompt`. ``terms`` are fields of the `TextTask`.
+
+    The model may repair the faults of its text once; what remains is cut.
+    """
+    words = max_words(sources)
+    task = TextTask(prompt=prompt, task="enhancement", options=_SAMPLING, **terms)
+    written = await tasks.write(task)
+    if written.refused:
+        await tasks.finish(task, written)
+        raise SceneRefusedError(written.text)
+    if written.response is None:
+        return _fallback_text(sources, "no_template")
+    await tasks.check(written, written.text)
+    narrative, texts = read_narrative(written.text, words), [written]
+    if narrative.faults:
+        repaired = await _repaired(tasks, task, written, repair_text(narrative, words))
+        if repaired is not None:
+            await tasks.check(repaired, repaired.text)
+            texts.insert(0, repaired)
+            narratives = (narrative, read_narrative(repaired.text, words))
+            narrative = min(narratives, key=lambda narrative: len(narrative.faults))
+    cut = cut_faults(narrative, words) if narrative.faults else narrative
+    reasons = tuple(f"narrative:{fault}" for fault in narrative.faults)
+    answer = await tasks.finish(task, *texts, text=cut.text or narrative.text, reasons=reasons)
+    text = SceneText(tags=cut.tags, source="narrative", reasons=answer.reasons)
+    if "too_short" in cut.faults:
+        text = _fallback_text(sources, "narrative:too_short")
+    return msgspec.structs.replace(text, faults=narrative.faults, answer=answer)
+
+
+async def _repaired(tasks: TextTasks, task: TextTask, written: Written, instruction: str) -> Written | None:
+    """Let the model repair its text; None if it does not answer."""
+    replace = msgspec.structs.replace
+    history = (Message("user", task.prompt.text), Message("assistant", written.text))
+    prompt = replace(task.prompt, text=instruction, history=history, request_id=written.prepared.request_id)
+    model = None if written.deployment is None else written.deployment.route.model
+    spent = 0.0 if written.trace is None else written.trace.spent
+    left = None if task.money is None else max(task.money - spent, 0.0)
+    try:
+        repaired = await tasks.write(replace(task, prompt=prompt, model=model, money=left))
+    except TierBlockedError:
+        raise
+    except InnkeeperError:
+        return None
+    return None if repaired.refused else replace(repaired, prepared=written.prepared)
 
 
 def max_words(sources: SceneSources) -> int:
@@ -107,165 +277,52 @@ def max_words(sources: SceneSources) -> int:
     return _WORDS if sources.template is None else int(sources.template.max_words)
 
 
-def _own_text(request: SceneRequest, sources: SceneSources, mode: SceneMode) -> SceneText | None:
-    """Return the text of the request, or, for the first scene, of the template."""
-    if request.scene_prompt_override.strip():
-        return SceneText(tags=taken_tags(request.scene_prompt_override), source="override")
-    row = sources.template
-    context = request.scene_context if row is None else str(row.scene_prompt)
-    if not context.strip() or sources.before is not None or mode is SceneMode.CONTINUATION:
-        return None
-    tags = taken_tags(context)
-    if row is not None:
-        tags = msgspec.structs.replace(
-            tags, name=tags.name or row.name, description=tags.description or row.description
-        )
-    return SceneText(tags=tags, source="template")
-
-
-def _composed_text(state: SceneState, context: SceneContext) -> SceneText | None:
-    """Return the known place with its visible details, if there is an action; the other parts are segments of their own."""
-    if not context.actions:
-        return None
-    location = state.location.value if state.location is not None else ""
-    seen = ", ".join(dict.fromkeys((*context.visual_elements, *context.positioning[:2])))
-    text = ". ".join(part for part in (location, seen) if part)
-    return SceneText(tags=SceneTags(text or context.actions[0]), source="composed")
-
-
-def _fallback_text(state: SceneState, sources: SceneSources, reasons: tuple[str, ...]) -> SceneText:
-    """Return the place and the persons alone. Raises `UsageError` if neither is known."""
-    names = [str(row.name) for _, row in sources.people]
-    location = None if state.location is None else state.location.value
-    text = ", ".join(part for part in (" and ".join(names[:1]), location) if part)
-    if not text:
-        raise UsageError(
-            "nothing says what is to be seen",
-            where=Where(path="message"),
-            hint="send message, scene_context or scene_prompt_override, or a conversation or character",
-        )
-    return SceneText(tags=SceneTags(text), source="fallback", reasons=reasons)
-
-
-# ---------------------------------------------------------------------------------------------------------------- narrative
-
-
-def narrator(
+def narrative_prompt(
     tasks: TextTasks,
     request: SceneRequest,
     sources: SceneSources,
     ceilings: Ceilings,
+    mode: SceneMode,
+    context: SceneContext,
     target: ModelFacts,
-    terms: dict[str, Any],
-) -> Narrator:
-    """Return the function that lets a model describe a moment with the template for the scene's mode.
-
-    The model may repair the faults of its text once; what remains is cut. ``target`` is the model that generates the picture.
-    """
-
-    async def narrate(mode: SceneMode, state: SceneState, context: SceneContext, words: int) -> SceneText:
-        task = TextTask(
-            prompt=_addressed(tasks, _prompt(request, sources, ceilings, state, context, words), mode, target),
-            task="enhancement",
-            options=_SAMPLING,
-            **terms,
-        )
-        written = await tasks.write(task)
-        if written.refused:
-            await tasks.finish(task, written)
-            raise SceneRefusedError(written.text)
-        if written.response is None:
-            return _fallback_text(state, sources, ("no_template",))
-        await tasks.check(written, written.text)
-        first = read_narrative(written.text, words)
-        best, all_of_it = first, [written]
-        if first.faults:
-            again = await _again(tasks, task, written, repair_text(first, words))
-            if again is not None:
-                await tasks.check(again, again.text)
-                all_of_it.insert(0, again)
-                best = min((first, read_narrative(again.text, words)), key=lambda one: len(one.faults))
-        done = mended(best, words) if best.faults else best
-        reasons = tuple(f"narrative:{fault}" for fault in best.faults)
-        answer = await tasks.finish(task, *all_of_it, text=done.text or best.text, reasons=reasons)
-        return _narrative_text(done, best, answer, state, sources)
-
-    return narrate
-
-
-def _narrative_text(
-    done: Narrative, best: Narrative, answer: TaskAnswer, state: SceneState, sources: SceneSources
-) -> SceneText:
-    if "too_short" in done.faults:
-        known = _fallback_text(state, sources, ("narrative:too_short",))
-        return msgspec.structs.replace(known, answer=answer, faults=best.faults)
-    return SceneText(tags=done.tags, source="narrative", reasons=answer.reasons, faults=best.faults, answer=answer)
-
-
-async def _again(tasks: TextTasks, task: TextTask, written: Written, asked: str) -> Written | None:
-    """Let the model repair its text; None if it does not answer."""
-    history = (Message("user", task.prompt.text), Message("assistant", written.text))
-    prompt = msgspec.structs.replace(task.prompt, text=asked, history=history, request_id=written.prepared.request_id)
-    model = None if written.deployment is None else written.deployment.route.model
-    spent = 0.0 if written.trace is None else written.trace.spent
-    left = None if task.money is None else max(task.money - spent, 0.0)
-    try:
-        again = await tasks.write(msgspec.structs.replace(task, prompt=prompt, model=model, money=left))
-    except TierBlockedError:
-        raise
-    except InnkeeperError:
-        return None
-    return None if again.refused else msgspec.structs.replace(again, prepared=written.prepared)
-
-
-def _addressed(tasks: TextTasks, prompt: PrepareRequest, mode: SceneMode, target: ModelFacts) -> PrepareRequest:
-    """Set the use case of the prompt: for scenes that continue a picture, for models with CLIP's window, or for all others.
+) -> PrepareRequest:
+    """Return the prompt for a narrative, by the use case of the scene's mode or of the model that generates the picture.
 
     For models with CLIP's window a template asks for phrases instead of sentences, if the library has one for their family.
     """
-    replace = msgspec.structs.replace
-    if mode is SceneMode.CONTINUATION:
-        return replace(prompt, use_case="scene_iteration")
-    spec = target.measured(target.window)
-    if spec is None or spec.kind != "clip":
-        return prompt
-    parts = {name: prompt.values.get(name) for name in ("setting", "actions", "conversation_context")}
-    moment = "\n".join(", ".join(part) if isinstance(part, (list, tuple)) else part for part in parts.values() if part)
-    values = FrozenDict({**prompt.values, "scene_context": moment})
-    phrases = replace(
-        prompt, use_case="scene_generation", target_model=target.key, target_family=target.family, values=values
-    )
-    return prompt if tasks.library.resolve(phrases).resolution.template is None else phrases
-
-
-def _prompt(
-    request: SceneRequest,
-    sources: SceneSources,
-    ceilings: Ceilings,
-    state: SceneState,
-    context: SceneContext,
-    words: int,
-) -> PrepareRequest:
     lines = [f"{row.role}: {row.content}" for row in sources.messages[-_LINES:]]
     if request.message:
         lines.append(request.message)
     scene = {
-        "setting": None if state.location is None else state.location.value,
+        "setting": sources.state.place or None,
         "actions": list(context.actions),
         "positioning": list(context.positioning),
         "conversation_context": "\n".join(lines)[-_LONGEST_LINES:],
         "scene_context": None if sources.before is None else sources.before.scene_text,
     }
-    values = template_values(sources.character, sources.persona, scene)
-    values = {"character_name": "somebody", **values, **({"mood": context.mood} if context.mood else {})}
-    conversation = sources.conversation
-    return PrepareRequest(
-        use_case="scene_narrative_generation",
+    values = {"character_name": "somebody", **template_values(sources.character, sources.persona, scene)}
+    if context.mood:
+        values["mood"] = context.mood
+    prompt = PrepareRequest(
+        use_case="scene_iteration" if mode is SceneMode.CONTINUATION else "scene_narrative_generation",
         job_type="chat",
-        text=_ASKED.format(words=words),
+        text=_INSTRUCTION.format(words=max_words(sources)),
         content_mode=request.content_tier,
         ceilings=ceilings,
         values=FrozenDict(values),
         user_id=sources.owner.user,
-        conversation_id=None if conversation is None else conversation.id,
+        conversation_id=None if sources.conversation is None else sources.conversation.id,
     )
+    spec = target.measured(target.window)
+    if mode is SceneMode.CONTINUATION or spec is None or spec.kind != "clip":
+        return prompt
+    parts = [prompt.values.get(name) for name in ("setting", "actions", "conversation_context")]
+    moment = "\n".join(", ".join(part) if isinstance(part, (list, tuple)) else part for part in parts if part)
+    phrases = msgspec.structs.replace(
+        prompt,
+        use_case="scene_generation",
+        target_model=target.key,
+        target_family=target.family,
+        values=FrozenDict({**values, "scene_context": moment}),
+    )
+    return prompt if tasks.library.resolve(phrases).resolution.template is None else phrases

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.operations.scenes.limits import MAX_ACTIONS, MAX_SCENE_CHARS
-from innkeeper.operations.scenes.reading.context import Person, analyse
-from innkeeper.operations.scenes.reading.passages import Kind, passages
-from innkeeper.operations.scenes.reading.rules import scene_rules
+from innkeeper.operations.scenes.reading import Kind, Person, analyse, passages, scene_rules
 from innkeeper.operations.scenes.state import SceneState, apply_changes
 
 PEOPLE = (Person("Mira", "character", speaks=True), Person("Tom", "user"))

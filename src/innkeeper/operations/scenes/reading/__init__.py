@@ -1,1 +1,0 @@
-"""Reading the state of a scene from messages, by declared rules."""
