@@ -1,4 +1,4 @@
-"""Write the pages of the reference that are made from the source: docs/reference/errors.md and docs/reference/environment.md."""
+"""Write the pages that are made from the source: errors, the environment, the inputs of a build."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Final
 
 import innkeeper
 from innkeeper.cli.settings.settings import SETTINGS
+from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.taverns import TAVERNS, InputRules
+from innkeeper.taverns.keywords import descriptions
 
-REFERENCE: Final = Path(__file__).parents[1] / "docs" / "reference"
+DOCS: Final = Path(__file__).parents[1] / "docs"
 WRITTEN: Final = "<!-- Written by `python scripts/reference.py`; change the source, not this page. -->\n"
 
 ENVIRONMENT: Final = {
@@ -117,9 +120,86 @@ def _row(kind: type[InnkeeperError], level: int) -> str:
     return f"| {name} <br> {kind.__module__} | {when} | {mend} | {kind.exit_code} | {kind.http_status} |"
 
 
-PAGES: Final = {"environment.md": environment, "errors.md": errors}
+BELOW: Final = {
+    "ports.variables": "the store of variables",
+    "ports.injections": "injections that change while the application runs",
+    "meta.system_template": "a system text of this build",
+    "meta.post_history_template": "a text after the history of this build",
+    "meta.model_hint": "what tokens are counted for",
+    "settings.anything": "a setting that no tavern knows",
+    "chat_metadata.note_prompt": "the note of a stored chat, with its interval, depth, position and role",
+    "chat_metadata.variables": "the variables of a stored chat",
+    "chat_metadata.timedWorldInfo": "lasting effects of lore, as SillyTavern stores them",
+    "chat_metadata.innkeeper": "lasting effects of lore, as we store them",
+    "chat_metadata.scenario": "instead of the card's",
+    "chat_metadata.mes_example": "instead of the card's",
+    "chat_metadata.system_prompt": "instead of the card's",
+    "chat_metadata.chat_id_hash": "what `pick` draws from",
+    "chat_metadata.main_chat": "what `pick` draws from in a branch of a chat",
+    "chat_metadata.pick_reroll_seed": "what `pick` draws from",
+    "chat_metadata.lastInContextMessageId": "the first message that was sent last time",
+    "chat_metadata.world_info": "the name of the chat's lorebook, which comes as a lorebook",
+    "chat_metadata.script_injects": "texts that scripts put in, which come as injections",
+    "chat_metadata.persona": "the file name of the chat's persona, which comes as the user",
+    "chat_metadata.cfg_guidance_scale": "the scale of guidance for this chat",
+    "chat_metadata.cfg_negative_prompt": "the text that guidance leads away from",
+    "chat_metadata.cfg_positive_prompt": "the text that guidance leads to",
+    "chat_metadata.cfg_prompt_combine": "whose texts of guidance are joined",
+    "chat_metadata.cfg_prompt_insertion_depth": "where the text of guidance stands",
+    "chat_metadata.cfg_prompt_separator": "what is between joined texts of guidance",
+    "chat_metadata.cfg_groupchat_individual_chars": "whether each member of a group has guidance of its own",
+    "chat_metadata.attachments": "the data bank's files for this chat",
+    "chat_metadata.anything": "a key that no tavern knows",
+}
+"""Rows of the table besides the keywords: keys of mappings, after a point, and keywords that are an object or data."""
+
+NOT_LISTED: Final = frozenset({"configs", "meta", "settings"})
+"""Keywords of which the table has what is in them."""
+
+
+def inputs() -> dict[str, str]:
+    """Every input of a build with its description; a port is an object that is not data, and has the prefix ``ports.``."""
+    fields = BuildRequest.__struct_fields__
+    named = {name if name in fields else f"ports.{name}": text for name, text in descriptions().items()}
+    return {name: text for name, text in named.items() if name.removeprefix("ports.") not in NOT_LISTED} | BELOW
+
+
+def inputs_page() -> str:
+    """The page of all inputs in every tavern."""
+    rules = {name: TAVERNS[name].inputs for name in TAVERNS}
+    lines = [f"| input | what it is | {' | '.join(rules)} |", "|---|---|" + "---|" * len(rules)]
+    for name, text in inputs().items():
+        lines.append(f"| `{name}` | {text} | {' | '.join(_cell(name, one) for one in rules.values())} |")
+    return "\n".join([WRITTEN + _INPUTS, *lines, ""])
+
+
+def _cell(name: str, rules: InputRules) -> str:
+    if name.startswith("settings.") and rules.refuses_settings:
+        return "refused"
+    reason = rules.reason(name)
+    return "used" if reason is None else f"ignored: {reason}"
+
+
+_INPUTS: Final = """\
+# Inputs in every tavern
+
+An input is used, ignored with a note in `plan.notes` that names it, or refused with an error. A keyword that does not exist
+is refused by every tavern. Names that begin with `ports.` are objects beside the request; `chat_metadata` comes with a
+stored chat as `history`, or in `settings`.
+
+An asset (`character`, `user`, `group`, `lorebooks`, `preset`) is typed content, the JSON it is read from, or a text where a
+text can be meant, and means the same everywhere. What is wrong in an asset that is used is the same warning in every
+tavern, and an error with `strict=True`.
+"""
+
+
+PAGES: Final = {
+    "reference/environment.md": environment,
+    "reference/errors.md": errors,
+    "taverns/inputs.md": inputs_page,
+}
 """The pages, and what writes each."""
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        (REFERENCE / name).write_text(page(), encoding="utf-8")
+        (DOCS / name).write_text(page(), encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,10 +29,10 @@ from innkeeper.prompt import (
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import PipelineError
 from innkeeper.taverns import TAVERNS
-from innkeeper.taverns.inputs import CHAT_METADATA, KEYWORDS, canonical_name, inputs, read_keywords, table
+from innkeeper.taverns.inputs import CHAT_METADATA, KEYWORDS, canonical_name, read_keywords
 from innkeeper.taverns.tavern import Tavern
 from innkeeper.text.bm25 import Bm25
-from tests.shared import ROOT
+from scripts.reference import inputs
 
 
 class Estimator:
@@ -253,11 +252,6 @@ def test_each_cell_is_what_a_build_does(tavern: str, name: str) -> None:
     root = name.partition(".")[0]
     noted = [text for key, text in reasons.items() if key == name or (root == "settings" and key == root)]
     assert [text.partition("has no effect: ")[2] for text in noted] == ([] if reason is None else [reason])
-
-
-def test_the_page_is_current() -> None:
-    """The page in the documentation is the one that the declarations give."""
-    assert Path(ROOT / "docs/taverns/inputs.md").read_text("utf-8") == table()
 
 
 def test_every_input_is_there() -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from innkeeper.taverns import silly, smart, template, vibe
-from innkeeper.taverns.inputs import KEYWORDS, inputs, read_keywords
+from innkeeper.taverns.inputs import KEYWORDS, read_keywords
 from innkeeper.taverns.keywords import ALIASES, BuildInputs, descriptions
 from innkeeper.taverns.tavern import Tavern
+from scripts.reference import inputs
 
 TAVERNS = {"silly": silly, "smart": smart, "vibe": vibe, "template": template}
 

@@ -2,15 +2,14 @@
 
 Keywords are read into a `BuildRequest` and `Ports`, the same for every tavern. A tavern uses an input, ignores it for a
 reason, or refuses it; it declares what it ignores (`InputRules`). From that declaration come the notes of its plans
-(`read_inputs`, called at the door of each build) and the table of all inputs in the documentation (`table`, which ``python
--m innkeeper.taverns.inputs`` prints).
+(`read_inputs`, called at the door of each build) and the table of all inputs in the documentation (``scripts/reference.py``).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,7 +17,7 @@ from innkeeper.content.chat import OURS
 from innkeeper.prompt import BuildRequest, Context, FrozenDict, Note, NoteKind, Ports, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.assets import Assets
-from innkeeper.taverns.keywords import ALIASES, descriptions
+from innkeeper.taverns.keywords import ALIASES
 
 if TYPE_CHECKING:
     from innkeeper.content.finding import Finding
@@ -67,13 +66,14 @@ def read_keywords(request: Any, ports: Ports | None, keywords: Mapping[str, Any]
         FormatError: a value is not what its field holds.
     """
     named = _named(keywords)
-    notes = tuple(_replaced(name) for name in named if name in _REPLACED and named[name] is not None)
+    notes = tuple(
+        Note(NoteKind.IGNORED, f"{name} has no effect: {_REPLACED[name]}", data=FrozenDict({"input": name}))
+        for name in [name for name in named if name in _REPLACED]
+        if named.pop(name) is not None
+    )
     configs = named.pop("configs", None)
-    parts: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    for name, value in named.items():
-        if name not in _REPLACED:
-            parts[_is_port(name, value)][name] = value
-    fields, objects = parts
+    objects = {name: value for name, value in named.items() if _is_port(name, value)}
+    fields = {name: value for name, value in named.items() if name not in objects}
     base = BuildRequest() if request is None else BuildRequest.of(request)
     read = base.with_(**fields) if fields else base
     if configs is not None:
@@ -104,10 +104,6 @@ def _ports(objects: Mapping[str, Any]) -> dict[str, Any]:
     from innkeeper.tokens.estimators import counter_of
 
     return {**objects, "token_counter": counter_of(objects["token_counter"])}
-
-
-def _replaced(name: str) -> Note:
-    return Note(NoteKind.IGNORED, f"{name} has no effect: {_REPLACED[name]}", data=FrozenDict({"input": name}))
 
 
 _NOTHING: Final = BuildRequest()
@@ -150,10 +146,6 @@ _HINTS: Final = ("model_hint", "default_model_hint")
 """Keys of ``meta`` that every tavern counts tokens by."""
 
 
-def _never(_field: str, _raw: Any) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRules:
     """How a tavern treats its inputs.
@@ -170,7 +162,7 @@ class InputRules:
     settings: frozenset[str] | None = None
     refuses_settings: bool = False
     metadata: frozenset[str] | None = None
-    own_words: Callable[[str, Any], bool] = _never
+    own_words: Callable[[str, Any], bool] = lambda _field, _raw: False
 
     def uses(self, field: str, raw: Any) -> bool:
         """Whether the asset in this field is read as every tavern reads it."""
@@ -195,11 +187,7 @@ def _unread(key: str, known: Collection[str] | None) -> str | None:
     return None if known is None or key in known else "this tavern does not read it"
 
 
-def _always(_field: str, _raw: Any) -> bool:
-    return True
-
-
-UNDECLARED: Final = InputRules(own_words=_always)
+UNDECLARED: Final = InputRules(own_words=lambda _field, _raw: True)
 """Of a tavern that declares nothing: no input is known to be ignored, and its steps read the assets as they like."""
 
 
@@ -299,93 +287,3 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 def _ignored(state: State, name: str, reason: str) -> None:
     shown = f"the {name.removeprefix('ports.')} registry" if name.startswith("ports.") else name
     state.note(NoteKind.IGNORED, f"{shown} has no effect: {reason}", data={"input": name})
-
-
-_BELOW: Final[Mapping[str, str]] = {
-    "ports.variables": "the store of variables",
-    "ports.injections": "injections that change while the application runs",
-    "meta.system_template": "a system text of this build",
-    "meta.post_history_template": "a text after the history of this build",
-    "meta.model_hint": "what tokens are counted for",
-    "settings.anything": "a setting that no tavern knows",
-    "chat_metadata.note_prompt": "the note of a stored chat, with its interval, depth, position and role",
-    "chat_metadata.variables": "the variables of a stored chat",
-    "chat_metadata.timedWorldInfo": "lasting effects of lore, as SillyTavern stores them",
-    "chat_metadata.innkeeper": "lasting effects of lore, as we store them",
-    "chat_metadata.scenario": "instead of the card's",
-    "chat_metadata.mes_example": "instead of the card's",
-    "chat_metadata.system_prompt": "instead of the card's",
-    "chat_metadata.chat_id_hash": "what `pick` draws from",
-    "chat_metadata.main_chat": "what `pick` draws from in a branch of a chat",
-    "chat_metadata.pick_reroll_seed": "what `pick` draws from",
-    "chat_metadata.lastInContextMessageId": "the first message that was sent last time",
-    "chat_metadata.world_info": "the name of the chat's lorebook, which comes as a lorebook",
-    "chat_metadata.script_injects": "texts that scripts put in, which come as injections",
-    "chat_metadata.persona": "the file name of the chat's persona, which comes as the user",
-    "chat_metadata.cfg_guidance_scale": "the scale of guidance for this chat",
-    "chat_metadata.cfg_negative_prompt": "the text that guidance leads away from",
-    "chat_metadata.cfg_positive_prompt": "the text that guidance leads to",
-    "chat_metadata.cfg_prompt_combine": "whose texts of guidance are joined",
-    "chat_metadata.cfg_prompt_insertion_depth": "where the text of guidance stands",
-    "chat_metadata.cfg_prompt_separator": "what is between joined texts of guidance",
-    "chat_metadata.cfg_groupchat_individual_chars": "whether each member of a group has guidance of its own",
-    "chat_metadata.attachments": "the data bank's files for this chat",
-    "chat_metadata.anything": "a key that no tavern knows",
-}
-"""Rows of the table besides the keywords: keys of mappings, after a point, and keywords that are an object or data."""
-
-_NOT_LISTED: Final = frozenset({"configs", "meta", "settings"})
-"""Keywords of which the table has what is in them."""
-
-
-def _described() -> Iterator[tuple[str, str]]:
-    """Every input of a build with its description; a port is an object that is not data, and has the prefix ``ports.``."""
-    for name, description in descriptions().items():
-        if name not in _NOT_LISTED:
-            yield name if name in _FIELDS else f"ports.{name}", description
-    yield from _BELOW.items()
-
-
-def inputs() -> tuple[str, ...]:
-    """The names of all inputs."""
-    return tuple(name for name, _ in _described())
-
-
-def table() -> str:
-    """The page of all inputs in every tavern, in Markdown."""
-    from innkeeper.taverns import TAVERNS
-
-    taverns = [TAVERNS[name] for name in TAVERNS]
-    return "\n".join((_HEAD, *_rows([(tavern.name, tavern.inputs) for tavern in taverns]), ""))
-
-
-def _rows(rules: list[tuple[str, InputRules]]) -> Iterator[str]:
-    yield f"| input | what it is | {' | '.join(name for name, _ in rules)} |"
-    yield "|---|---|" + "---|" * len(rules)
-    for name, description in _described():
-        cells = (_cell(name, one) for _, one in rules)
-        yield f"| `{name}` | {description} | {' | '.join(cells)} |"
-
-
-def _cell(name: str, rules: InputRules) -> str:
-    if name.startswith("settings.") and rules.refuses_settings:
-        return "refused"
-    reason = rules.reason(name)
-    return "used" if reason is None else f"ignored: {reason}"
-
-
-_HEAD: Final = """\
-<!-- Written by `python -m innkeeper.taverns.inputs`; change what the taverns declare, not this page. -->
-# Inputs in every tavern
-
-An input is used, ignored with a note in `plan.notes` that names it, or refused with an error. A keyword that does not exist
-is refused by every tavern. Names that begin with `ports.` are objects beside the request; `chat_metadata` comes with a
-stored chat as `history`, or in `settings`.
-
-An asset (`character`, `user`, `group`, `lorebooks`, `preset`) is typed content, the JSON it is read from, or a text where a
-text can be meant, and means the same everywhere. What is wrong in an asset that is used is the same warning in every
-tavern, and an error with `strict=True`.
-"""
-
-if __name__ == "__main__":
-    print(table(), end="")  # noqa: T201 - the page
