@@ -36,7 +36,7 @@ from tests.cli.running import Run, runner
 from tests.inference.adapters.answers import Said
 from tests.inference.client.test_route_client import Provider
 from tests.inference.local.test_transport import FakeEngine, delta
-from tests.service.inspector.opened import BASE, example_desk
+from tests.service.inspector.opened import BASE, example_session
 from tests.shared import ROOT
 
 CARD = str(ROOT / "examples" / "wenna.png")
@@ -109,7 +109,7 @@ def service(world: World) -> str:
 
 def page(world: World) -> str:
     """The inspector."""
-    inspector = Inspector(example_desk(), Access(), InspectorTalk(world.models(), "r"))
+    inspector = Inspector(example_session(), Access(), InspectorTalk(world.models(), "r"))
     app = create_app(Settings(grpc_port=None), inspector=inspector)
     with TestClient(app, base_url=BASE, follow_redirects=False) as client:
         client.get(entrance("", inspector.access))

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.case import Case
-from innkeeper.service.inspector.desk.engine import WorkspaceEngine
-from innkeeper.service.inspector.desk.frames import EngineCall, OpenedFile, WorkspaceState
+from innkeeper.service.inspector.session.engine import WorkspaceEngine
+from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile, WorkspaceState
 
 SIZES: Final = {"typical": (60, 20), "long chat, wide book": (1_000, 2_000)}
 """Messages of the chat and entries of the book, with three keys each."""

@@ -191,7 +191,7 @@ def conversation(path: str) -> Door:
 def inspector(inn: Inn, name: str, turn: GoldenTurn, _: pytest.MonkeyPatch) -> Result:
     """The inspector's talk, over the profile's files and its settings."""
     from innkeeper.taverns.profiles import open_profile
-    from tests.service.inspector.opened import Browser, desk_of
+    from tests.service.inspector.opened import Browser, session_of
 
     folder = inn.folder / "profiles" / name
     profile = open_profile(folder)
@@ -201,7 +201,7 @@ def inspector(inn: Inn, name: str, turn: GoldenTurn, _: pytest.MonkeyPatch) -> R
     settings = {"context_window": 8192, "reserve": 200, "seed": 7, "tavern": profile.request.tavern, "now": NOW}
     models = RouteModels(Routes.read((f"house={inn.provider.base_url}:big",)))
     talk = InspectorTalk(models, "house")
-    with Browser(Inspector(desk_of(files, settings=settings), Access(), talk)) as browser:
+    with Browser(Inspector(session_of(files, settings=settings), Access(), talk)) as browser:
         reply = browser.post("/v1/inspector/talk", json={"message": turn.message})
     assert reply.status_code == 200, reply.text
     events = events_of(reply.text)

@@ -24,7 +24,7 @@ from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import InspectorTalk
 from tests.conversation.doors import GoldenTurn, Script, events_of, write_profile
-from tests.service.inspector.opened import BASE, desk_of
+from tests.service.inspector.opened import BASE, session_of
 
 ASKED: Final = ("Is the reef safe tonight?", "And at low water?")
 ANSWERS: Final = (("Wenna", " Carrow: The reef ", "is safe. ", "\n"), ("\nWenna Carrow:", " Never at low ", "water."))
@@ -128,7 +128,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with EchoServer(*[script.reply] * 100) as provider:
         models = RouteModels(Routes.read((f"house={provider.base_url}:big",)))
         files = {path.name: path.read_bytes() for path in (folder / "wenna").iterdir()}
-        inspector = Inspector(desk_of(files), Access(), InspectorTalk(models, "house"))
+        inspector = Inspector(session_of(files), Access(), InspectorTalk(models, "house"))
         database = str(folder / "library.db")
         settings = Settings(profiles=(folder / "wenna",), database=database, workers=1, prices=("house=1000,2000",))
         app = create_app(settings, models=models, inspector=inspector)

@@ -11,7 +11,7 @@ import pytest
 
 from innkeeper.cli.app.root import main
 from innkeeper.service.inspector import server
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
+from innkeeper.service.inspector.session.session import WorkspaceSession
 from tests.shared import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -20,24 +20,24 @@ EXAMPLES = ROOT / "examples"
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[WorkspaceSession]:
     """The workspaces that would be served, and nothing is."""
-    desks: list[WorkspaceSession] = []
+    sessions: list[WorkspaceSession] = []
 
-    def serve(desk: WorkspaceSession, ready: Callable[[str], None], **_: Any) -> None:
-        desks.append(desk)
+    def serve(session: WorkspaceSession, ready: Callable[[str], None], **_: Any) -> None:
+        sessions.append(session)
         ready("http://here/inspector/?token=1")
 
     monkeypatch.setattr(server, "serve_inspector", serve)
-    return desks
+    return sessions
 
 
 def test_without_words_it_opens_the_example(served: list[WorkspaceSession], capsys: pytest.CaptureFixture[str]) -> None:
     """Which nobody can write to, and in which there is something to see."""
     assert main(["inspect", "--no-browser"]) == 0
     assert "http://here/inspector/?token=1" in capsys.readouterr().out
-    desk = served[0]
-    assert {file.name for file in desk.files.values()} >= {"wenna.png", "larks.lorebook.json", "profile.toml"}
-    assert {file.path for file in desk.files.values()} == {None}
-    assert (desk.folder, bool(desk.settings["message"])) == (None, True)
+    session = served[0]
+    assert {file.name for file in session.files.values()} >= {"wenna.png", "larks.lorebook.json", "profile.toml"}
+    assert {file.path for file in session.files.values()} == {None}
+    assert (session.folder, bool(session.settings["message"])) == (None, True)
 
 
 def test_files_are_used_all_of_them(served: list[WorkspaceSession], capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,10 +45,10 @@ def test_files_are_used_all_of_them(served: list[WorkspaceSession], capsys: pyte
     names = [str(EXAMPLES / name) for name in ("wenna.png", "larks.lorebook.json")]
     assert main(["inspect", "--no-browser", "--json", *names]) == 0
     assert json.loads(capsys.readouterr().out) == {"address": "http://here/inspector/?token=1"}
-    desk = served[0]
-    assert [file.path for file in desk.files.values()] == [Path(name).resolve() for name in names]
-    assert desk.options.every
-    assert desk.folder == EXAMPLES.resolve()
+    session = served[0]
+    assert [file.path for file in session.files.values()] == [Path(name).resolve() for name in names]
+    assert session.options.every
+    assert session.folder == EXAMPLES.resolve()
 
 
 def test_a_folder_goes_alone(

@@ -9,9 +9,9 @@ from typing import Any
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.desk.desk import WorkspaceOptions, WorkspaceSession
-from innkeeper.service.inspector.desk.process import EngineHere
 from innkeeper.service.inspector.library.library_access import LibraryAccess
+from innkeeper.service.inspector.session.process import EngineHere
+from innkeeper.service.inspector.session.session import WorkspaceOptions, WorkspaceSession
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.workspace.opening import read_folder
 
@@ -53,12 +53,12 @@ def answer_of(live: WebSocketTestSession) -> Any:
             return told
 
 
-def example_desk(options: WorkspaceOptions = OPTIONS) -> WorkspaceSession:
+def example_session(options: WorkspaceOptions = OPTIONS) -> WorkspaceSession:
     """The packaged example."""
     return WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), options, EngineHere)
 
 
-def desk_of(files: dict[str, bytes], folder: Path | None = None, **options: Any) -> WorkspaceSession:
+def session_of(files: dict[str, bytes], folder: Path | None = None, **options: Any) -> WorkspaceSession:
     """A workspace of some files, all of them used; on the disk where a folder is given."""
     given = []
     for name, data in files.items():
@@ -69,6 +69,6 @@ def desk_of(files: dict[str, bytes], folder: Path | None = None, **options: Any)
     return WorkspaceSession("test", given, WorkspaceOptions(folder=folder, now=NOW, every=True, **options), EngineHere)
 
 
-def browser_of(desk: WorkspaceSession, library: LibraryAccess | None = None) -> Browser:
+def browser_of(session: WorkspaceSession, library: LibraryAccess | None = None) -> Browser:
     """A browser that has opened a workspace, with a library where one is given."""
-    return Browser(Inspector(desk, Access(), None, library))
+    return Browser(Inspector(session, Access(), None, library))

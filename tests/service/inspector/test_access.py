@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from innkeeper.service.guard.guard import POLICY
-from tests.service.inspector.opened import BASE, Browser, browser_of, desk_of
+from tests.service.inspector.opened import BASE, Browser, browser_of, session_of
 
 API = "/v1/inspector/workspace"
 CHANGE = "/v1/inspector/files?name=a.json"
@@ -18,7 +18,7 @@ CHANGE = "/v1/inspector/files?name=a.json"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser at a workspace without files."""
-    with browser_of(desk_of({})) as browser:
+    with browser_of(session_of({})) as browser:
         yield browser
 
 
@@ -82,7 +82,7 @@ def test_pages_of_others_are_refused(browser: Browser, headers: dict[str, str], 
 
 def test_what_changes_something_says_where_it_comes_from(browser: Browser) -> None:
     """Without an origin of ours nothing is changed, and no socket opened."""
-    with browser_of(desk_of({})) as other:
+    with browser_of(session_of({})) as other:
         del other.headers["origin"]
         assert other.get(API).status_code == 200
         assert other.post(CHANGE, content=b"{}").status_code == 403

@@ -25,7 +25,7 @@ from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import InspectorTalk
 from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
 from innkeeper.service.settings import Settings
-from tests.service.inspector.opened import BASE, desk_of, example_desk
+from tests.service.inspector.opened import BASE, example_session, session_of
 
 HEADERS = {"authorization": "Bearer k"}
 
@@ -42,7 +42,7 @@ class Service:
         self.gate.observers = (self.records.append,)
         routes = Routes.read(("cheap=http://127.0.0.1:9:small", "dear=http://127.0.0.1:9:huge"))
         models = RouteModels(routes, transport=httpx.MockTransport(self._provide))
-        self.inspector = Inspector(example_desk(), Access(), InspectorTalk(models, "cheap"))
+        self.inspector = Inspector(example_session(), Access(), InspectorTalk(models, "cheap"))
         app = guarded_application(self.inspector.routes, settings, self.gate, access=self.inspector.access)
         self.client = TestClient(app, base_url=BASE, follow_redirects=False)
 
@@ -102,7 +102,7 @@ def test_wrong_tokens_and_wrong_keys_are_recorded() -> None:
 def test_the_service_has_the_inspector_among_its_pages() -> None:
     """One application: one number of requests, one answer to what is not there; other origins get no permission."""
     settings = Settings(grpc_port=None, cors_origins=("http://app.example",))
-    inspector = Inspector(desk_of({}), Access())
+    inspector = Inspector(session_of({}), Access())
     client = TestClient(create_app(settings, inspector=inspector), base_url=BASE, follow_redirects=False)
     asks = {"origin": "http://app.example", "access-control-request-method": "POST"}
     assert client.options("/v1/models", headers=asks).status_code == 204

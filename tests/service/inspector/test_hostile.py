@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.inspector.opened import Browser, answer_of, browser_of, desk_of
+from tests.service.inspector.opened import Browser, answer_of, browser_of, session_of
 
 SCRIPTS = (
     "<script>alert(1)</script>",
@@ -56,8 +56,8 @@ def card(text: str) -> dict[str, Any]:
 @pytest.mark.parametrize("text", SCRIPTS, ids=range(len(SCRIPTS)))
 def test_what_a_card_says_is_data(text: str) -> None:
     """Every reply about it is JSON that no browser takes for anything else, and each is answered."""
-    desk = desk_of({"card.json": json.dumps(card(text)).encode()}, settings={"message": text})
-    with browser_of(desk) as browser:
+    session = session_of({"card.json": json.dumps(card(text)).encode()}, settings={"message": text})
+    with browser_of(session) as browser:
         for path in (
             "workspace",
             "inspection",
@@ -83,7 +83,7 @@ def test_names_of_dropped_files_lead_nowhere(name: str, tmp_path: Any) -> None:
     """They are what is shown, and at most files of the folder itself."""
     folder = tmp_path / "cards"
     folder.mkdir()
-    with browser_of(desk_of({}, folder)) as browser:
+    with browser_of(session_of({}, folder)) as browser:
         reply = browser.post("/v1/inspector/files", params={"name": name}, content=b'{"name": "a", "description": "b"}')
         assert reply.status_code == 200
         browser.post(f"/v1/inspector/files/{reply.json()['id']}/save", json={})
@@ -104,7 +104,7 @@ def test_names_of_dropped_files_lead_nowhere(name: str, tmp_path: Any) -> None:
 )
 def test_files_that_want_to_break_readers_do_not(data: bytes) -> None:
     """They are opened as what they are, or say why not, and the workspace goes on."""
-    with browser_of(desk_of({})) as browser:
+    with browser_of(session_of({})) as browser:
         reply = browser.post("/v1/inspector/files?name=bad.json", content=data)
         assert reply.status_code == 200
         assert browser.json("workspace")["files"][0]["kind"]
@@ -125,7 +125,7 @@ def test_files_that_want_to_break_readers_do_not(data: bytes) -> None:
 )
 def test_what_is_no_message_ends_the_connection(message: str) -> None:
     """And nothing else."""
-    with browser_of(desk_of({})) as browser:
+    with browser_of(session_of({})) as browser:
         with browser.live() as live:
             live.send_text(message)
             assert live.receive()["code"] == 1007
@@ -149,7 +149,7 @@ def test_what_is_no_message_ends_the_connection(message: str) -> None:
 )
 def test_an_edit_that_cannot_be_is_told(edit: Any) -> None:
     """With the serial that it came with; the next good one is built."""
-    with browser_of(desk_of({"card.json": json.dumps(card("x")).encode()})) as browser, browser.live() as live:
+    with browser_of(session_of({"card.json": json.dumps(card("x")).encode()})) as browser, browser.live() as live:
         live.send_text(json.dumps({"serial": 1, "edits": [edit]}))
         first = answer_of(live)
         assert first["serial"] == 1
@@ -162,7 +162,7 @@ def test_an_edit_that_cannot_be_is_told(edit: Any) -> None:
 
 def test_settings_that_cannot_be_are_told(tmp_path: Any) -> None:
     """A word of no setting, or a tavern that is not there: a failure, and those that were go on."""
-    with browser_of(desk_of({"card.json": json.dumps(card("x")).encode()}, tmp_path)) as browser:
+    with browser_of(session_of({"card.json": json.dumps(card("x")).encode()}, tmp_path)) as browser:
         assert_settings(browser)
 
 

@@ -16,7 +16,7 @@ from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.settings import Settings
-from tests.service.inspector.opened import BASE, desk_of
+from tests.service.inspector.opened import BASE, session_of
 
 WORKSPACE = "/v1/inspector/workspace"
 KEYS = Keys("open", "narrow", grants={"narrow": Grant(scope=("chat",))})
@@ -29,7 +29,7 @@ def service(keys: Keys) -> tuple[TestClient, Inspector]:
         return PlainTextResponse("other")
 
     settings = Settings(keys=keys)
-    inspector = Inspector(desk_of({}), Access())
+    inspector = Inspector(session_of({}), Access())
     gate = Gate(calls=4, volume=2**28, keys=keys)
     routes = [*inspector.routes, Route("/{path:path}", other)]
     app = guarded_application(routes, settings, gate, access=inspector.access)

@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import pytest
 from starlette.routing import Route
 
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
-from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.library.library_access import LibraryAccess
-from tests.service.inspector.opened import EXAMPLES, Browser, answer_of, browser_of, desk_of, example_desk
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
+from innkeeper.service.inspector.session.session import WorkspaceSession
+from tests.service.inspector.opened import EXAMPLES, Browser, answer_of, browser_of, example_session, session_of
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser at the packaged example, with what comes with Innkeeper for a library."""
     room = LibraryAccess(str(tmp_path_factory.mktemp("library") / "none.db"))
-    with browser_of(example_desk(), room) as browser:
+    with browser_of(example_session(), room) as browser:
         yield browser
 
 
@@ -96,7 +96,7 @@ def test_dropped_files_and_replays(browser: Browser) -> None:
     """A dropped card is used; a bundle of the build is opened and built alone, with the same bytes."""
     before = browser.json("inspection")["fingerprint"]
     bundle = browser.get("/v1/inspector/replay").content
-    with browser_of(desk_of({})) as other:
+    with browser_of(session_of({})) as other:
         opened = other.post("/v1/inspector/replay", content=bundle, headers={"content-type": "application/json"})
         assert opened.status_code == 200
         assert opened.json()["files"][0]["kind"] == "request"
@@ -111,7 +111,7 @@ def test_dropped_files_and_replays(browser: Browser) -> None:
 
 def test_the_newest_state_is_what_is_answered() -> None:
     """What comes while one is built is built together: no answer is older than one before."""
-    with browser_of(example_desk()) as browser, browser.live() as live:
+    with browser_of(example_session()) as browser, browser.live() as live:
         for serial in range(1, 31):
             live.send_text(json.dumps({"serial": serial, "settings": {"message": f"number {serial}"}}))
         serials: list[int] = []
@@ -126,7 +126,7 @@ def test_the_newest_state_is_what_is_answered() -> None:
 
 def test_what_was_sent_before_a_page_went_away_is_taken_in() -> None:
     """Also where nobody waits for what is built of it."""
-    with browser_of(example_desk()) as browser:
+    with browser_of(example_session()) as browser:
         with browser.live() as live:
             live.send_text(json.dumps({"serial": 1}))
             for number in range(2, 6):

@@ -13,7 +13,7 @@ from innkeeper.prompt.errors import ProviderError
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import InspectorTalk
-from tests.service.inspector.opened import Browser, desk_of, example_desk
+from tests.service.inspector.opened import Browser, example_session, session_of
 
 
 class Parrot:
@@ -46,7 +46,7 @@ class Parrot:
 def talked(body: dict[str, Any]) -> tuple[int, list[tuple[str, Any]], Parrot]:
     """The status, the events, and who was asked."""
     models: Any = Parrot()
-    with Browser(Inspector(example_desk(), Access(), InspectorTalk(models, "parrot"))) as browser:
+    with Browser(Inspector(example_session(), Access(), InspectorTalk(models, "parrot"))) as browser:
         reply = browser.post("/v1/inspector/talk", json=body)
     events = [block.split("\n", 1) for block in reply.text.split("\n\n") if block.startswith("event: ")]
     found = [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in events]
@@ -77,7 +77,7 @@ def test_what_goes_wrong_is_told() -> None:
 
 def test_without_models_nobody_answers() -> None:
     """The call is refused, and the page knows that there is no such room."""
-    with Browser(Inspector(example_desk(), Access())) as browser:
+    with Browser(Inspector(example_session(), Access())) as browser:
         assert browser.post("/v1/inspector/talk", json={}).status_code == 404
         assert not browser.json("workspace")["talk"]
 
@@ -87,8 +87,8 @@ def test_an_answer_is_trimmed_and_its_prompt_has_tools() -> None:
     tool = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
     request = {"character": {"name": "Wenna"}, "user": "Ansel", "tools": [tool], "message": "x"}
     models: Any = Parrot()
-    desk = desk_of({"own.request.json": json.dumps(request).encode()})
-    with Browser(Inspector(desk, Access(), InspectorTalk(models, "parrot"))) as browser:
+    session = session_of({"own.request.json": json.dumps(request).encode()})
+    with Browser(Inspector(session, Access(), InspectorTalk(models, "parrot"))) as browser:
         body = {"message": "Wenna: Come in.\nAnsel: Thank you."}
         events = browser.post("/v1/inspector/talk", json=body).text
     assert '"message":"Come in."' in events

@@ -11,7 +11,7 @@ from innkeeper.cli.app.commands import examples, json_option
 from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
-    from innkeeper.service.inspector.desk.desk import WorkspaceSession
+    from innkeeper.service.inspector.session.session import WorkspaceSession
     from innkeeper.service.inspector.talking import InspectorTalk
 
 
@@ -45,7 +45,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
             _show(address)
 
     talk = _talk()
-    serve_inspector(open_desk(files, talk), ready, port=port, talk=talk, library_room=LibraryAccess())
+    serve_inspector(open_session(files, talk), ready, port=port, talk=talk, library_room=LibraryAccess())
 
 
 def _show(address: str) -> None:
@@ -56,12 +56,12 @@ def _show(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def open_desk(files: tuple[Path, ...], talk: InspectorTalk | None) -> WorkspaceSession:
+def open_session(files: tuple[Path, ...], talk: InspectorTalk | None) -> WorkspaceSession:
     """The workspace of files, of a folder, or of the packaged example. Raises `UsageError`, `UnavailableError`, `LimitError`."""
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
-    from innkeeper.service.inspector.desk.desk import WorkspaceOptions, WorkspaceSession
+    from innkeeper.service.inspector.session.session import WorkspaceOptions, WorkspaceSession
     from innkeeper.service.inspector.workspace.opening import read_files, read_folder
 
     routes = () if talk is None else talk.routes

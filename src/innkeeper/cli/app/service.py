@@ -198,14 +198,14 @@ def serve(
 
 def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspector:
     """Return the inspector of a folder, or of the packaged example."""
-    from innkeeper.cli.app.inspect import open_desk
+    from innkeeper.cli.app.inspect import open_session
     from innkeeper.service.inspector.access import Access
     from innkeeper.service.inspector.library.library_access import LibraryAccess
     from innkeeper.service.inspector.surface import Inspector
     from innkeeper.service.inspector.talking import InspectorTalk
 
     talk = InspectorTalk(models, "local")
-    opened = partial(open_desk, (Path(folder),) if folder else (), talk)
+    opened = partial(open_session, (Path(folder),) if folder else (), talk)
     return Inspector(opened(), Access(), talk, LibraryAccess(settings.database), another=opened)
 
 

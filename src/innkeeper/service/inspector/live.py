@@ -19,8 +19,8 @@ from innkeeper.prompt.errors import InnkeeperError, LimitError
 from innkeeper.prompt.machine import random_bytes
 from innkeeper.prompt.once import decode
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
-from innkeeper.service.inspector.desk.frames import EngineCall
+from innkeeper.service.inspector.session.messages import EngineCall
+from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.views.exchanges import LiveFailure
 from innkeeper.service.inspector.views.workspace import problem_of
 
@@ -46,8 +46,8 @@ class _Incoming(msgspec.Struct, frozen=True):
 class Live:
     """One connection, which was accepted."""
 
-    def __init__(self, socket: WebSocket, desk: WorkspaceSession) -> None:
-        self._socket, self._desk = socket, desk
+    def __init__(self, socket: WebSocket, session: WorkspaceSession) -> None:
+        self._socket, self._session = socket, session
         self._name = random_bytes(8).hex()
         self._edits: list[bytes] = []
         self._settings: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class Live:
             self._news.set()
             try:
                 await building
-                await self._desk.ask(EngineCall("leave", self._name))
+                await self._session.ask(EngineCall("leave", self._name))
             finally:
                 building.cancel()
 
@@ -123,24 +123,24 @@ class Live:
         body = b'{"edits":[' + b",".join(edits) + b"]"
         body += b',"settings":' + encode(settings) + b"}" if settings else b"}"
         try:
-            self._desk.admit(len(body))
-            answer, reply = await self._desk.ask(EngineCall("live", self._name, number=serial), body)
+            self._session.admit(len(body))
+            answer, reply = await self._session.ask(EngineCall("live", self._name, number=serial), body)
         except LimitError as error:
             reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))
         except InnkeeperError as error:  # the process is lost; the next one has these edits, too
-            self._desk.note(edits, settings)
+            self._session.note(edits, settings)
             reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))
         else:
             if answer.status == _OK:
-                self._desk.note(edits, settings)
+                self._session.note(edits, settings)
             else:
                 reply = b'{"serial":%d,"files":[],' % serial + reply.lstrip()[1:]
         await self._socket.send_text(reply.decode())
-        await self._desk.settle()
+        await self._session.settle()
 
     async def _lint(self) -> None:
         try:
-            answer, reply = await self._desk.ask(EngineCall("lint", self._name, number=self._last))
+            answer, reply = await self._session.ask(EngineCall("lint", self._name, number=self._last))
         except InnkeeperError:
             return
         if answer.status == _OK and reply:

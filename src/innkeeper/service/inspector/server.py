@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper.service.app import address, library, listen, server_config
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
+from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.surface import PAGE, Inspector
 from innkeeper.service.settings import Settings
 
@@ -23,7 +23,7 @@ _HOST: Final = "127.0.0.1"
 
 
 def serve_inspector(
-    desk: WorkspaceSession,
+    session: WorkspaceSession,
     ready: Callable[[str], None],
     *,
     port: int = 0,
@@ -33,7 +33,7 @@ def serve_inspector(
     """Serve one workspace on this machine until told to stop (SIGTERM, Ctrl-C).
 
     Args:
-        desk: the workspace.
+        session: the workspace.
         ready: called once with the address that opens it, when it can be opened.
         port: where to listen; 0 takes any free port.
         talk: what answers prompts.
@@ -47,7 +47,7 @@ def serve_inspector(
     library("websockets")
     settings = Settings(host=_HOST, port=port, stop_seconds=1)
     door = listen(settings)
-    inspector = Inspector(desk, Access(), talk, library_room)
+    inspector = Inspector(session, Access(), talk, library_room)
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     server = uvicorn.Server(server_config(uvicorn, inspector, settings))
     if threading.current_thread() is threading.main_thread():

@@ -25,12 +25,12 @@ from innkeeper.service.guard.guard import HEADERS
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.inspector.access import Access, Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, BYTES, REPLAY, api_page, document_bytes
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
-from innkeeper.service.inspector.desk.desks import WorkspaceSessions
-from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
 from innkeeper.service.inspector.library.routes import LibraryPages
 from innkeeper.service.inspector.live import Live
 from innkeeper.service.inspector.page import INDEX, assets
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
+from innkeeper.service.inspector.session.session import WorkspaceSession
+from innkeeper.service.inspector.session.sessions import WorkspaceSessions
 from innkeeper.service.inspector.views.exchanges import CompareRequest, Comparison, TalkRequest
 from innkeeper.service.inspector.views.inspection import InspectionView, Wire
 from innkeeper.service.inspector.views.workspace import Changes, FileContent, FileReply, FileView, Saved, Workspace
@@ -56,7 +56,7 @@ class Inspector:
     """The inspector of one workspace: ``routes`` for a service's application, and an ASGI application of its own.
 
     Args:
-        desk: the workspace.
+        session: the workspace.
         access: who may look at it.
         talk: what answers prompts; None: nothing does.
         library: the library; None: its pages are not there.
@@ -66,7 +66,7 @@ class Inspector:
 
     def __init__(
         self,
-        desk: WorkspaceSession,
+        session: WorkspaceSession,
         access: Access,
         talk: InspectorTalk | None = None,
         library: LibraryAccess | None = None,
@@ -74,7 +74,7 @@ class Inspector:
         another: Callable[[], WorkspaceSession] | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self.desks, self.access, self._talk = WorkspaceSessions(desk, another), access, talk
+        self.sessions, self.access, self._talk = WorkspaceSessions(session, another), access, talk
         self._library = None if library is None else LibraryPages(library)
         self.table = self._table()
         self.routes = [*self.table.routes(), WebSocketRoute(API + "live", self._socket)]
@@ -104,13 +104,13 @@ class Inspector:
     async def _warm(self) -> None:
         """Start the process, which opens the workspace and builds its prompt, before anybody asks."""
         try:
-            await self.desks.own.ask(EngineCall("inspection"))
+            await self.sessions.own.ask(EngineCall("inspection"))
         except InnkeeperError as error:
             LOG.warning("inspector: %s", error.kind)
 
     async def close(self) -> None:
         """End the workspaces' processes, let models go, give the library back."""
-        await self.desks.close()
+        await self.sessions.close()
         if self._library is not None:
             await self._library.close()
         if self._talk is not None:
@@ -183,20 +183,20 @@ class Inspector:
     async def _socket(self, socket: WebSocket) -> None:
         visitor: Visitor = socket.scope["innkeeper.visitor"]
         try:
-            desk = await self.desks.of(visitor.name)
+            session = await self.sessions.of(visitor.name)
         except InnkeeperError:
             await socket.close(_BUSY)
             return
-        if desk.live >= MAX_LIVE:
+        if session.live >= MAX_LIVE:
             await socket.close(_BUSY)
             return
-        desk.live += 1
+        session.live += 1
         try:
             await socket.accept()
-            await Live(socket, desk).serve()
+            await Live(socket, session).serve()
         finally:
-            desk.live -= 1
-            self.desks.left(visitor.name)
+            session.live -= 1
+            self.sessions.left(visitor.name)
 
     # -------------------------------------------------------------------------------------------------------------- page
 
@@ -221,16 +221,16 @@ class Inspector:
 
     # --------------------------------------------------------------------------------------------------------------- API
 
-    async def _desk(self, web: Request) -> WorkspaceSession:
+    async def _session(self, web: Request) -> WorkspaceSession:
         """The workspace of whoever asks. Raises `LimitError` where there is no room for it."""
-        return await self.desks.of(web.state.visitor.name)
+        return await self.sessions.of(web.state.visitor.name)
 
     def _asked(self, name: str, detail: str = "") -> Endpoint:
         """What the workspace answers to a question about a file, or with a word of the query."""
 
         async def ask(web: Request) -> Response:
             call = EngineCall(name, web.path_params.get("id", ""), web.query_params.get(detail, "") if detail else "")
-            return _reply(*await (await self._desk(web)).ask(call))
+            return _reply(*await (await self._session(web)).ask(call))
 
         return ask
 
@@ -239,25 +239,25 @@ class Inspector:
 
     async def _add(self, web: Request) -> Response:
         name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
-        return _reply(*await (await self._desk(web)).add(name[:_LONGEST_NAME], await web.body()))
+        return _reply(*await (await self._session(web)).add(name[:_LONGEST_NAME], await web.body()))
 
     async def _save(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).save(web.path_params["id"]))
+        return _reply(*await (await self._session(web)).save(web.path_params["id"]))
 
     async def _revert(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).revert(web.path_params["id"]))
+        return _reply(*await (await self._session(web)).revert(web.path_params["id"]))
 
     async def _compare(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).ask(EngineCall("compare"), await json_bytes_of(web)))
+        return _reply(*await (await self._session(web)).ask(EngineCall("compare"), await json_bytes_of(web)))
 
     async def _open_replay(self, web: Request) -> Response:
-        return _reply(*await (await self._desk(web)).open_replay(await json_bytes_of(web, MAX_UPLOAD)))
+        return _reply(*await (await self._session(web)).open_replay(await json_bytes_of(web, MAX_UPLOAD)))
 
     async def _talked(self, web: Request) -> Response:
         body = await json_bytes_of(web)
         if self._talk is None:
             raise UnknownNameError("model", "", hint="no model can be asked here")
-        return await self._talk.answer(await self._desk(web), body, web.receive)
+        return await self._talk.answer(await self._session(web), body, web.receive)
 
 
 _TALK: Final = "Send the prompt: events delta, then end or error."

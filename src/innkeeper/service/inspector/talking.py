@@ -17,9 +17,9 @@ from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.once import decode, unpack
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
-from innkeeper.service.inspector.desk.frames import EngineCall
 from innkeeper.service.inspector.inspection.planning import AnswerText, Sending
+from innkeeper.service.inspector.session.messages import EngineCall
+from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.views.exchanges import TalkDelta, TalkRequest
 from innkeeper.service.inspector.views.workspace import ProblemView, problem_of
 from innkeeper.service.reply_events import finished_events
@@ -48,18 +48,18 @@ class InspectorTalk:
         """Let all connections and models go."""
         await self._models.close()
 
-    async def answer(self, desk: WorkspaceSession, body: bytes, _: Any = None) -> Response:
+    async def answer(self, session: WorkspaceSession, body: bytes, _: Any = None) -> Response:
         """The answer as server-sent events: deltas of text, then the whole with its plan, or an error.
 
         Raises what building and asking raise, before anything is sent.
         """
         asked = decode(body, TalkRequest)
-        answer, packed = await desk.ask(EngineCall("plan"), msgspec.json.encode(asked.message))
+        answer, packed = await session.ask(EngineCall("plan"), msgspec.json.encode(asked.message))
         if answer.status != _OK:
             return Response(packed, answer.status, media_type=answer.media_type)
         prompt = unpack(packed, Sending)
         made = await self._models.answer(_request(prompt, asked.route or self._usual), CALLER)
-        return StreamingResponse(_events(made, prompt, desk), media_type="text/event-stream")
+        return StreamingResponse(_events(made, prompt, session), media_type="text/event-stream")
 
 
 def _request(prompt: Sending, route: str) -> GenerationRequest:
@@ -76,12 +76,12 @@ def _request(prompt: Sending, route: str) -> GenerationRequest:
     )
 
 
-async def _events(made: ModelAnswer, prompt: Sending, desk: WorkspaceSession) -> AsyncIterator[bytes]:
+async def _events(made: ModelAnswer, prompt: Sending, session: WorkspaceSession) -> AsyncIterator[bytes]:
     """The events of an answer; whoever answers is stopped when nobody takes them any more."""
 
     async def finish(text: str) -> str:
         body = msgspec.msgpack.encode(AnswerText(prompt.request, prompt.rules.own, text))
-        answer, finished = await desk.ask(EngineCall("finish"), body)
+        answer, finished = await session.ask(EngineCall("finish"), body)
         if answer.status != _OK:
             raise _UnfinishedError(decode(finished, dict[str, ProblemView])["error"])
         return finished.decode("utf-8", "surrogatepass")

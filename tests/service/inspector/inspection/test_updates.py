@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from innkeeper.service.inspector.desk.engine import WorkspaceEngine
-from innkeeper.service.inspector.desk.frames import EngineCall, OpenedFile, WorkspaceState
+from innkeeper.service.inspector.session.engine import WorkspaceEngine
+from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile, WorkspaceState
 from tests.service.inspector.opened import EXAMPLES, NOW
 
 FILES: Final = {"card": "wenna.png", "book": "larks.lorebook.json", "chat": "wenna.chat.jsonl"}

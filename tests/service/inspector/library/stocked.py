@@ -19,7 +19,7 @@ from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.settings import Settings
-from tests.service.inspector.opened import Browser, desk_of
+from tests.service.inspector.opened import Browser, session_of
 
 GREETER = "greeter"
 ADULT = "adult frame"
@@ -100,7 +100,7 @@ KEY = "k1"
 def rooms(path: Path | str, grant: Grant | None = None) -> Iterator[Browser]:
     """A browser in the library's rooms; with a grant, as whoever brings the key `KEY`, which has it."""
     settings = Settings() if grant is None else Settings(keys=Keys(KEY, grants={KEY: grant}))
-    with Browser(Inspector(desk_of({}), Access(), None, LibraryAccess(str(path)), settings=settings)) as browser:
+    with Browser(Inspector(session_of({}), Access(), None, LibraryAccess(str(path)), settings=settings)) as browser:
         if grant is not None:
             browser.headers["x-api-key"] = KEY
         yield browser

@@ -1,7 +1,7 @@
 """Engine: one workspace in a process of its own: what the server asks of it, by name, with bytes in and out.
 
 Nothing of a card, a chat or a book is read anywhere else. The server holds what the process is started from again, should it be
-lost: see `innkeeper.service.inspector.desk.desk`.
+lost: see `innkeeper.service.inspector.session.session`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from innkeeper.prompt import BuildLimits, Plan
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert, decode, unpack
-from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply, WorkspaceState
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.inspection.updates import Updates
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceState
 from innkeeper.service.inspector.views.exchanges import CompareRequest, LiveFailure, LiveFiles, LiveReply
 from innkeeper.service.inspector.views.workspace import (
     Changes,

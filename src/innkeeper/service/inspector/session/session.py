@@ -1,4 +1,4 @@
-"""Desk: what the server keeps of a workspace: files as they were saved, what was changed since, and its process.
+"""Session: what the server keeps of a workspace: files as they were saved, what was changed since, and its process.
 
 It looks into none of them. It is what a lost process is started from again, and the one place that reads and writes files.
 """
@@ -16,8 +16,8 @@ import msgspec
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply, OpenedFile, WorkspaceState
-from innkeeper.service.inspector.desk.process import EngineProcess, Engines
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, OpenedFile, WorkspaceState
+from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.workspace import FileView, Saved
 from innkeeper.service.inspector.workspace.saving import save_new, save_over
 
@@ -25,7 +25,7 @@ MAX_EDITS: Final = 500
 """Edits that are kept apart (no error: the documents are kept as they are then)."""
 
 
-class DeskFile:
+class SessionFile:
     """A file: where it is, its bytes as they were saved, and its document where that was edited."""
 
     def __init__(self, id: str, name: str, data: bytes, path: Path | None = None) -> None:  # noqa: A002 - the field's name
@@ -77,7 +77,7 @@ class WorkspaceSession:
         engines: Callable[[Callable[[], bytes]], Engines] = EngineProcess,
     ) -> None:
         self.title, self.options, self.folder = title, options, options.folder
-        self.files: dict[str, DeskFile] = {}
+        self.files: dict[str, SessionFile] = {}
         self.settings: dict[str, Any] = dict(options.settings)
         self._edits: list[tuple[_EditPath, bytes]] = []
         self._count = 0
@@ -95,9 +95,9 @@ class WorkspaceSession:
         files = sum(len(file.data) + len(file.copy or b"") for file in self.files.values())
         return files + sum(len(raw) for _, raw in self._edits)
 
-    def _add(self, name: str, data: bytes, path: Path | None = None) -> DeskFile:
+    def _add(self, name: str, data: bytes, path: Path | None = None) -> SessionFile:
         self._count += 1
-        file = DeskFile(f"f{self._count}", name, data, path)
+        file = SessionFile(f"f{self._count}", name, data, path)
         self.files[file.id] = file
         return file
 
@@ -122,7 +122,7 @@ class WorkspaceSession:
             )
         )
 
-    def file(self, name: str) -> DeskFile:
+    def file(self, name: str) -> SessionFile:
         """A file by its id. Raises `UnknownNameError`."""
         try:
             return self.files[name]

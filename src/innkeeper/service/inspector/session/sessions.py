@@ -1,4 +1,4 @@
-"""Desks: the workspaces of one service: that of whoever opened the printed address, and one for each key that looks.
+"""Sessions: the workspaces of one service: that of whoever opened the printed address, and one for each key that looks.
 
 What one key edits, no other sees. They are bounded in number and in bytes. Of one that nobody has used for a while the process is
 ended, and begins again where it was; where there is no room for another key, the one that was idle for longest is forgotten.
@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final
 
 from innkeeper.prompt.errors import LimitError
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
+from innkeeper.service.inspector.session.session import WorkspaceSession
 
 MAX_WORKSPACES: Final = 16
 """Workspaces of keys in one service, beside that of whoever started it (`LimitError`)."""
@@ -25,7 +25,7 @@ IDLE_SECONDS: Final = 1_800.0
 
 
 class WorkspaceSessions:
-    """The desks by the names of their visitors.
+    """The sessions by the names of their visitors.
 
     Args:
         own: the one of whoever started the service.
@@ -40,25 +40,25 @@ class WorkspaceSessions:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.own, self._another, self._clock = own, another, clock
-        self._desks: dict[str, WorkspaceSession] = {}
+        self._sessions: dict[str, WorkspaceSession] = {}
         self._used: dict[str, float] = {}
         self._opening = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._sweeping: asyncio.Task[None] | None = None
 
     async def of(self, name: str) -> WorkspaceSession:
-        """The desk of a visitor; without a name, or where there is no other, the own one.
+        """The session of a visitor; without a name, or where there is no other, the own one.
 
         Raises `LimitError` where there is no room for one more. Raises what opening it raises.
         """
         if not name or self._another is None:
             return self.own
         self._used[name] = self._clock()
-        if name not in self._desks:
+        if name not in self._sessions:
             async with self._opening:
-                if name not in self._desks:
+                if name not in self._sessions:
                     await self._open(name, self._another)
-        return self._desks[name]
+        return self._sessions[name]
 
     def left(self, name: str) -> None:
         """Somebody has closed a page."""
@@ -66,27 +66,27 @@ class WorkspaceSessions:
 
     async def _open(self, name: str, another: Callable[[], WorkspaceSession]) -> None:
         await self._make_room()
-        desk = await asyncio.to_thread(another)
-        self._check(desk.size)
-        desk.admit = self._check
-        self._desks[name] = desk
+        session = await asyncio.to_thread(another)
+        self._check(session.size)
+        session.admit = self._check
+        self._sessions[name] = session
         self._wake_later()
 
     async def _make_room(self) -> None:
         """Forget who was idle for longest, where there are as many as may be. Raises `LimitError` where nobody is idle."""
-        if len(self._desks) < MAX_WORKSPACES:
+        if len(self._sessions) < MAX_WORKSPACES:
             return
         idle = self._idle()
         if not idle:
-            what, count = "the workspaces of keys in the inspector", len(self._desks) + 1
+            what, count = "the workspaces of keys in the inspector", len(self._sessions) + 1
             hint = "wait until somebody has left"
             raise LimitError(what, limit="MAX_WORKSPACES", allowed=MAX_WORKSPACES, found=count, hint=hint)
-        await self._desks.pop(idle[0]).close()
+        await self._sessions.pop(idle[0]).close()
         self._used.pop(idle[0], None)
 
     def _check(self, more: int) -> None:
         """Whether there is room for so many bytes more. Raises `LimitError`."""
-        size = self.own.size + sum(desk.size for desk in self._desks.values()) + more
+        size = self.own.size + sum(session.size for session in self._sessions.values()) + more
         if size > MAX_WORKSPACE_BYTES:
             what, hint = "the files of all workspaces", "close some: saved files need no workspace"
             raise LimitError(what, limit="MAX_WORKSPACE_BYTES", allowed=MAX_WORKSPACE_BYTES, found=size, hint=hint)
@@ -96,13 +96,13 @@ class WorkspaceSessions:
     def _idle(self) -> list[str]:
         """Those that nobody uses, the one that was left first before the others."""
         before = self._clock() - IDLE_SECONDS
-        names = (name for name, desk in self._desks.items() if not desk.live and self._used[name] <= before)
+        names = (name for name, session in self._sessions.items() if not session.live and self._used[name] <= before)
         return sorted(names, key=self._used.__getitem__)
 
     async def rest(self) -> None:
         """End the processes of those that nobody uses."""
         for name in self._idle():
-            await self._desks[name].close()
+            await self._sessions[name].close()
 
     def _wake_later(self) -> None:
         if self._timer is None:
@@ -117,5 +117,5 @@ class WorkspaceSessions:
         """End all processes."""
         if self._timer is not None:
             self._timer.cancel()
-        for desk in (self.own, *self._desks.values()):
-            await desk.close()
+        for session in (self.own, *self._sessions.values()):
+            await session.close()

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from innkeeper.processes import child
 from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
-from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
 
 MAX_DESK_CALL_SECONDS: Final = 30.0
 """Seconds that one call of the inspector's process may take (`TimeBudgetError`)."""
@@ -53,7 +53,7 @@ class EngineHere:
     """An engine in this process: for tests, and for who trusts what is opened."""
 
     def __init__(self, opening: Callable[[], bytes]) -> None:
-        from innkeeper.service.inspector.desk.engine import WorkspaceEngine
+        from innkeeper.service.inspector.session.engine import WorkspaceEngine
 
         self._engine, self._opening, self._opened = WorkspaceEngine(), opening, False
 
@@ -139,7 +139,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    from innkeeper.service.inspector.desk.engine import WorkspaceEngine
+    from innkeeper.service.inspector.session.engine import WorkspaceEngine
 
     source, target = child.take_pipes()
     child.confine(MAX_ENGINE_MEMORY)

@@ -11,12 +11,12 @@ import pytest
 from innkeeper.prompt.errors import LimitError
 from innkeeper.service.guard.grants import Keys
 from innkeeper.service.inspector.access import Access
-from innkeeper.service.inspector.desk import desks as module
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
-from innkeeper.service.inspector.desk.desks import IDLE_SECONDS, WorkspaceSessions
+from innkeeper.service.inspector.session import sessions as module
+from innkeeper.service.inspector.session.session import WorkspaceSession
+from innkeeper.service.inspector.session.sessions import IDLE_SECONDS, WorkspaceSessions
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.settings import Settings
-from tests.service.inspector.opened import Browser, answer_of, desk_of
+from tests.service.inspector.opened import Browser, answer_of, session_of
 
 T = TypeVar("T")
 CARD = b'{"spec": "chara_card_v2", "data": {"name": "Ann", "description": "A keeper."}}'
@@ -33,7 +33,7 @@ class Clock:
 
 
 class Ended(WorkspaceSession):
-    """A desk that knows how often it was ended."""
+    """A session that knows how often it was ended."""
 
     ends = 0
 
@@ -55,14 +55,14 @@ def test_each_key_has_its_own() -> None:
 
     async def work() -> None:
         own = _another()
-        desks = WorkspaceSessions(own, _another)
-        first, second = await desks.of("k1"), await desks.of("k2")
+        sessions = WorkspaceSessions(own, _another)
+        first, second = await sessions.of("k1"), await sessions.of("k2")
         assert len({id(own), id(first), id(second)}) == 3
-        assert await desks.of("k1") is first
-        assert await desks.of("") is own
+        assert await sessions.of("k1") is first
+        assert await sessions.of("") is own
         assert await WorkspaceSessions(own).of("k1") is own
-        await desks.close()
-        assert [desk.ends for desk in (own, first, second) if isinstance(desk, Ended)] == [1, 1, 1]
+        await sessions.close()
+        assert [session.ends for session in (own, first, second) if isinstance(session, Ended)] == [1, 1, 1]
 
     _ran(work())
 
@@ -71,10 +71,10 @@ def test_who_comes_twice_at_once_has_one() -> None:
     """Two calls of one key while its workspace is opened."""
 
     async def work() -> None:
-        desks = WorkspaceSessions(_another(), _another)
-        first, second = await asyncio.gather(desks.of("k1"), desks.of("k1"))
+        sessions = WorkspaceSessions(_another(), _another)
+        first, second = await asyncio.gather(sessions.of("k1"), sessions.of("k1"))
         assert first is second
-        await desks.close()
+        await sessions.close()
 
     _ran(work())
 
@@ -85,19 +85,19 @@ def test_there_are_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def work() -> None:
         clock = Clock()
-        desks = WorkspaceSessions(_another(), _another, clock)
-        first, second = await desks.of("k1"), await desks.of("k2")
+        sessions = WorkspaceSessions(_another(), _another, clock)
+        first, second = await sessions.of("k1"), await sessions.of("k2")
         with pytest.raises(LimitError, match="MAX_WORKSPACES"):
-            await desks.of("k3")
+            await sessions.of("k3")
         clock.now = IDLE_SECONDS
         first.live = 1
-        await desks.of("k3")
-        assert await desks.of("k1") is first
+        await sessions.of("k3")
+        assert await sessions.of("k1") is first
         assert isinstance(second, Ended)
         assert second.ends == 1
         with pytest.raises(LimitError, match="MAX_WORKSPACES"):
-            await desks.of("k2")
-        await desks.close()
+            await sessions.of("k2")
+        await sessions.close()
 
     _ran(work())
 
@@ -107,15 +107,15 @@ def test_they_are_not_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WORKSPACE_BYTES", 2 * len(CARD) + 10)
 
     async def work() -> None:
-        desks = WorkspaceSessions(_another(), _another)
-        first = await desks.of("k1")
+        sessions = WorkspaceSessions(_another(), _another)
+        first = await sessions.of("k1")
         with pytest.raises(LimitError, match="MAX_WORKSPACE_BYTES"):
             await first.add("b.json", b"{}" * 10)
         with pytest.raises(LimitError, match="MAX_WORKSPACE_BYTES"):
             await first.open_replay(b"{}" * 10)
         with pytest.raises(LimitError, match="MAX_WORKSPACE_BYTES"):
-            await desks.of("k2")
-        await desks.close()
+            await sessions.of("k2")
+        await sessions.close()
 
     _ran(work())
 
@@ -125,17 +125,17 @@ def test_an_idle_one_rests() -> None:
 
     async def work() -> None:
         clock = Clock()
-        desks = WorkspaceSessions(_another(), _another, clock)
-        idle, watched, left = [await desks.of(name) for name in ("idle", "watched", "left")]
+        sessions = WorkspaceSessions(_another(), _another, clock)
+        idle, watched, left = [await sessions.of(name) for name in ("idle", "watched", "left")]
         idle.note([b'{"file":"f1","path":["a"],"value":1}'], None)
         watched.live = 1
         clock.now = IDLE_SECONDS
-        desks.left("left")
-        await desks.rest()
-        assert [desk.ends for desk in (idle, watched, left) if isinstance(desk, Ended)] == [1, 0, 0]
-        assert await desks.of("idle") is idle
+        sessions.left("left")
+        await sessions.rest()
+        assert [session.ends for session in (idle, watched, left) if isinstance(session, Ended)] == [1, 0, 0]
+        assert await sessions.of("idle") is idle
         assert idle.size > len(CARD)
-        await desks.close()
+        await sessions.close()
 
     _ran(work())
 
@@ -144,7 +144,7 @@ def test_what_one_key_edits_no_other_sees(monkeypatch: pytest.MonkeyPatch) -> No
     """Over HTTP and the socket: files, settings and edits are the key's own."""
     settings = Settings(keys=Keys("one", "two"))
     inspector = Inspector(
-        desk_of({"card.json": CARD}), Access(), another=lambda: desk_of({"card.json": CARD}), settings=settings
+        session_of({"card.json": CARD}), Access(), another=lambda: session_of({"card.json": CARD}), settings=settings
     )
     with Browser(inspector) as browser:
         browser.headers["x-api-key"] = "one"

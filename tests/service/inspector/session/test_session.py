@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from innkeeper.service.errors import WorkerLostError
-from innkeeper.service.inspector.desk import desk as module
-from innkeeper.service.inspector.desk.desk import WorkspaceSession
-from innkeeper.service.inspector.desk.frames import EngineCall, EngineReply
-from innkeeper.service.inspector.desk.process import EngineHere, EngineProcess
+from innkeeper.service.inspector.session import session as module
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
+from innkeeper.service.inspector.session.process import EngineHere, EngineProcess
+from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.workspace.opening import read_folder
-from tests.service.inspector.opened import EXAMPLES, OPTIONS, desk_of
+from tests.service.inspector.opened import EXAMPLES, OPTIONS, session_of
 
 BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Reef."}}}
 
@@ -31,7 +31,7 @@ class Losing(EngineHere):
         self._opened = False
 
 
-def losing_desk(files: dict[str, Any]) -> tuple[WorkspaceSession, Losing]:
+def losing_session(files: dict[str, Any]) -> tuple[WorkspaceSession, Losing]:
     """A workspace and its engine."""
     engines: list[Losing] = []
 
@@ -48,9 +48,9 @@ def edit(path: list[Any], value: Any = None, **more: Any) -> bytes:
     return json.dumps({"file": "f1", "path": path, "value": value, **more}).encode()
 
 
-def document(desk: WorkspaceSession) -> Any:
+def document(session: WorkspaceSession) -> Any:
     """The first file as it is edited."""
-    answer, body = asyncio.run(desk.ask(EngineCall("file", "f1")))
+    answer, body = asyncio.run(session.ask(EngineCall("file", "f1")))
     assert answer.status == 200
     return json.loads(body)["document"]
 
@@ -59,7 +59,7 @@ def document(desk: WorkspaceSession) -> Any:
 def test_a_new_process_has_every_edit_and_setting(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once, also those that insert and remove, however many are kept apart."""
     monkeypatch.setattr(module, "MAX_EDITS", most)
-    desk, engine = losing_desk({"book.json": BOOK})
+    session, engine = losing_session({"book.json": BOOK})
     edits = [
         edit(["entries", "0", "key", 0], "a", insert=True),
         edit(["entries", "0", "key", 0], "b", insert=True),
@@ -71,29 +71,29 @@ def test_a_new_process_has_every_edit_and_setting(most: int, monkeypatch: pytest
 
     async def live() -> None:
         for one in edits:
-            await desk.ask(EngineCall("live", "c"), b'{"edits":[' + one + b'],"settings":{"seed":9}}')
-            desk.note([one], {"seed": 9})
-            await desk.settle()
+            await session.ask(EngineCall("live", "c"), b'{"edits":[' + one + b'],"settings":{"seed":9}}')
+            session.note([one], {"seed": 9})
+            await session.settle()
 
     asyncio.run(live())
-    before = document(desk)
+    before = document(session)
     assert before["entries"]["0"] == {"uid": 0, "key": ["b", "a"], "content": "new"}
     engine.lose()
-    assert document(desk) == before
-    view = json.loads(asyncio.run(desk.ask(EngineCall("view")))[1])
+    assert document(session) == before
+    view = json.loads(asyncio.run(session.ask(EngineCall("view")))[1])
     assert view["settings"]["seed"] == 9
     assert view["files"][0]["changed"]
 
 
 def test_what_was_saved_is_not_edited_again(tmp_path: Path) -> None:
     """A save writes the file, keeps what was there, and a new process begins with what is saved."""
-    desk = desk_of({"book.json": json.dumps(BOOK).encode()}, tmp_path)
+    session = session_of({"book.json": json.dumps(BOOK).encode()}, tmp_path)
 
     async def save() -> tuple[EngineReply, bytes]:
         one = edit(["entries", "0", "content"], "new")
-        await desk.ask(EngineCall("live", "c"), b'{"edits":[' + one + b"]}")
-        desk.note([one], None)
-        return await desk.save("f1")
+        await session.ask(EngineCall("live", "c"), b'{"edits":[' + one + b"]}")
+        session.note([one], None)
+        return await session.save("f1")
 
     answer, body = asyncio.run(save())
     assert answer.status == 200
@@ -101,21 +101,21 @@ def test_what_was_saved_is_not_edited_again(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "book.json").read_bytes())["entries"]["0"]["content"] == "new"
     assert json.loads((tmp_path / "book.json.bak").read_bytes()) == BOOK
     assert not json.loads(body)["file"]["changed"]
-    assert desk.files["f1"].data == (tmp_path / "book.json").read_bytes()
+    assert session.files["f1"].data == (tmp_path / "book.json").read_bytes()
 
 
 def test_dropped_files_are_in_memory_until_saved(tmp_path: Path) -> None:
     """Then they are in the folder, under the name that they had."""
-    desk = desk_of({}, tmp_path)
+    session = session_of({}, tmp_path)
 
     def there() -> list[str]:
         return [path.name for path in tmp_path.iterdir()]
 
     async def drop() -> EngineReply:
-        answer, body = await desk.add("new.json", json.dumps(BOOK).encode())
+        answer, body = await session.add("new.json", json.dumps(BOOK).encode())
         assert json.loads(body)["kind"] == "lorebook"
         assert there() == []
-        return (await desk.save(json.loads(body)["id"]))[0] if answer.status == 200 else answer
+        return (await session.save(json.loads(body)["id"]))[0] if answer.status == 200 else answer
 
     assert asyncio.run(drop()).status == 200
     assert there() == ["new.json"]
@@ -134,15 +134,15 @@ def test_a_process_that_is_lost_is_started_again() -> None:
     """With its workspace; the call that it was lost with is told."""
 
     async def lose() -> None:
-        desk = WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
+        session = WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
         try:
-            answer, body = await desk.ask(EngineCall("view"))
+            answer, body = await session.ask(EngineCall("view"))
             assert answer.status == 200
             with pytest.raises(WorkerLostError):
-                await desk.ask(EngineCall("inspection"))
-            answer, again = await desk.ask(EngineCall("view"))
+                await session.ask(EngineCall("inspection"))
+            answer, again = await session.ask(EngineCall("view"))
             assert again == body
         finally:
-            await desk.close()
+            await session.close()
 
     asyncio.run(lose())

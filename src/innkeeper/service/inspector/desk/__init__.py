@@ -1,1 +1,0 @@
-"""The desk: the process that holds a workspace and builds in it, and the other end of its pipe."""
