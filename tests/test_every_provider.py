@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from innkeeper.inference import EchoServer, Fault, PromptRunner, Retries, RouteClient, RunnerConfig, cancelled_by
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client import model_clients
 from innkeeper.inference.client.model_clients import client_options

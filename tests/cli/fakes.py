@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from typing import Any
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta, UsageReport
 from innkeeper.inference.response.response import Usage
 

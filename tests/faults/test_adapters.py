@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import Retries
 from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient

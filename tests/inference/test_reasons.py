@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.wire import error_of, raise_for_status
+from innkeeper.inference.client.endpoint import Endpoint, error_of, raise_for_status
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Final
 from innkeeper.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from innkeeper.inference.adapters.generation import ModelRequest as ModelRequest
+    from innkeeper.inference.adapters.adapter import ModelRequest as ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS as ADAPTERS
     from innkeeper.inference.adapters.retries import Retries as Retries
     from innkeeper.inference.capabilities import Capabilities as Capabilities
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
     from innkeeper.inference.client.clients import Client as Client
+    from innkeeper.inference.client.endpoint import Response as Response
     from innkeeper.inference.client.model_clients import AsyncModelClient as AsyncModelClient
+    from innkeeper.inference.client.model_clients import AsyncRouteClient as AsyncRouteClient
     from innkeeper.inference.client.model_clients import ModelClient as ModelClient
-    from innkeeper.inference.client.route_client import AsyncRouteClient as AsyncRouteClient
-    from innkeeper.inference.client.route_client import RouteClient as RouteClient
-    from innkeeper.inference.client.watch import cancelled_by as cancelled_by
-    from innkeeper.inference.client.wire import Response as Response
+    from innkeeper.inference.client.model_clients import RouteClient as RouteClient
+    from innkeeper.inference.client.portal import cancelled_by as cancelled_by
     from innkeeper.inference.errors import RequestCancelledError as RequestCancelledError
     from innkeeper.inference.errors import StreamCutError as StreamCutError
     from innkeeper.inference.fake.provider import AsyncFakeClient as AsyncFakeClient
@@ -66,7 +66,7 @@ _HOMES: Final = {
     "AsyncFakeClient": "fake.provider",
     "AsyncModelClient": "client.model_clients",
     "AsyncPromptRunner": "run.runner",
-    "AsyncRouteClient": "client.route_client",
+    "AsyncRouteClient": "client.model_clients",
     "AsyncToolLoopRunner": "run.tool_loop",
     "Capabilities": "capabilities",
     "ChatReply": "client.chat",
@@ -81,17 +81,17 @@ _HOMES: Final = {
     "Fault": "fake.script",
     "FunctionTool": "tools.functions",
     "ModelClient": "client.model_clients",
-    "ModelRequest": "adapters.generation",
+    "ModelRequest": "adapters.adapter",
     "OutputTagsConfig": "output_tags",
     "Price": "routing.deployment",
     "PromptRequest": "run.request",
     "PromptResult": "run.request",
     "PromptRunner": "run.runner",
     "RequestCancelledError": "errors",
-    "Response": "client.wire",
+    "Response": "client.endpoint",
     "Retries": "adapters.retries",
     "Route": "routing.route",
-    "RouteClient": "client.route_client",
+    "RouteClient": "client.model_clients",
     "RouteRequest": "routing.router",
     "Router": "routing.router",
     "RunnerConfig": "run.config",
@@ -102,7 +102,7 @@ _HOMES: Final = {
     "ToolLoopRunner": "run.tool_loop",
     "ToolRegistry": "tools.definition",
     "Toolbox": "tools.toolbox",
-    "cancelled_by": "client.watch",
+    "cancelled_by": "client.portal",
     "function_tool": "tools.functions",
     "open_mcp_tools": "tools.mcp_tools",
     "open_mcp_tools_async": "tools.mcp_tools",

@@ -12,7 +12,7 @@ from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
 from innkeeper.conversation.conversation import Conversation
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from tests.cli.fakes import FakeModel
 from tests.cli.talk.test_shell import BASE, build

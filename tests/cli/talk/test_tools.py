@@ -14,7 +14,7 @@ from innkeeper.cli.talk.tools import load_function
 from innkeeper.content.chat import Chat
 from innkeeper.conversation.conversation import Conversation
 from innkeeper.inference import EchoServer, FakeClient, FakeReply, Fault, Toolbox
-from innkeeper.inference.client.route_client import RouteClient
+from innkeeper.inference.client.model_clients import RouteClient
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import BuildRequest, InnkeeperError, UnavailableError, UsageError
 from tests.cli.running import Run

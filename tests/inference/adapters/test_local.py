@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.adapters.generation import ModelRequest
-from innkeeper.inference.adapters.local import Local, local_async_client, local_client
-from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.adapters.adapter import ModelRequest
+from innkeeper.inference.adapters.local import local_async_client, local_client
+from innkeeper.inference.adapters.openai_chat import Local
+from innkeeper.inference.client.portal import cancelled_by
 from innkeeper.inference.errors import HttpError, ReplyError, RequestCancelledError
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.inference.response.fold import response_of

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, is_safe, retried
-from innkeeper.inference.client.portal import portal
-from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.client.portal import cancelled_by, portal
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,

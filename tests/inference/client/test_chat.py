@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from innkeeper.inference.adapters.decoding import AnswerDecoder
 from innkeeper.inference.adapters.openai_chat import choice_of
 from innkeeper.inference.client.chat import ChatRecording, ChatReply, refuses_streaming
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.wire import Response
+from innkeeper.inference.client.endpoint import Endpoint, Response
 from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, StreamCutError
 from innkeeper.inference.response.events import TextDelta
 from innkeeper.prompt import InnkeeperError

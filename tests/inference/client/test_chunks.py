@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.adapters.characters import SplitCharacters
+from innkeeper.inference.adapters.decoding import SplitCharacters
 from innkeeper.inference.client.chat import ChatFold, ChatRecording
 from innkeeper.inference.errors import MAX_TOOL_CALLS
 from innkeeper.inference.response.events import TextDelta
-from innkeeper.inference.texts import text_of, whole_text
+from innkeeper.prompt.text import text_of, whole_text
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.client.clients import Client
-from innkeeper.inference.client.portal import in_thread, portal
-from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.client.portal import cancelled_by, in_thread, portal
 from innkeeper.inference.errors import HttpError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault

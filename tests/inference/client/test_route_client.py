@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from innkeeper.inference import FunctionTool, PromptRunner, RunnerConfig, Toolbox, ToolLoopRunner, function_tool
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.providers import PROVIDERS
 from innkeeper.inference.adapters.retries import Retries
-from innkeeper.inference.client.route_client import RouteClient, answered
+from innkeeper.inference.client.model_clients import RouteClient, answered
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import UsageError

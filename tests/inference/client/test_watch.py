@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.client.clients import AsyncClient, Client
-from innkeeper.inference.client.watch import cancelled_by, check_cancelled
+from innkeeper.inference.client.portal import cancelled_by, check_cancelled
 from innkeeper.inference.errors import ProviderTimeoutError, RequestCancelledError
 from innkeeper.inference.fake.provider import EchoServer
 from innkeeper.inference.fake.script import Fault

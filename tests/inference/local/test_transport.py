@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.client.portal import cancelled_by
 from innkeeper.inference.errors import DecodeError, HttpError, ReplyError, RequestCancelledError, StreamCutError
 from innkeeper.inference.local.model import LocalModel
 from innkeeper.prompt import ProviderError, UnavailableError

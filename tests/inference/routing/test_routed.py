@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.fake import EchoServer, FakeReply, Fault
 from innkeeper.inference.requests.chat import read_chat

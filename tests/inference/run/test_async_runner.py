@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.client.clients import AsyncClient
-from innkeeper.inference.client.wire import Response
+from innkeeper.inference.client.endpoint import Response
 from innkeeper.inference.errors import DecodeError, HttpError, PreflightError, RequestCancelledError
 from innkeeper.inference.fake.provider import AsyncFakeClient, EchoServer, FakeClient
 from innkeeper.inference.fake.script import FakeReply, Fault

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.events import Finished, ModelEvent, RefusalDelta, TextDelta, UsageReport

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.errors import ProviderConnectionError
 from innkeeper.inference.response.events import Finished, ModelEvent, Started, TextDelta
 from innkeeper.inference.routing.deployment import Deployment, Price

@@ -17,7 +17,7 @@ from innkeeper.prompt import Plan, Ports, UsageError
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import UserSettings
-    from innkeeper.inference.adapters.generation import ModelRequest
+    from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.inference.local.model import LocalModel
     from innkeeper.inference.response.events import ModelEvent
     from innkeeper.inference.routing.route import Route
@@ -83,7 +83,7 @@ class ModelHandle:
 
     def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> PlanAnswer:
         """Let it answer a plan; ``on_delta`` is called with each piece of text. Raises `ProviderError` and its kin."""
-        from innkeeper.inference.client.route_client import answered, chat_usage
+        from innkeeper.inference.client.model_clients import answered, chat_usage
         from innkeeper.inference.response.views.chat import finish_reason
 
         response = answered(self.client.events(self.request(plan)), self.model, on_delta)
@@ -143,7 +143,7 @@ def open_model(
         if not model:
             raise UsageError("a provider needs the name of a model", hint="--model NAME")
         return _at_provider(model, base_url or os.environ.get("INNKEEPER_BASE_URL", ""), window, key, provider)
-    from innkeeper.inference.client.route_client import RouteClient
+    from innkeeper.inference.client.model_clients import RouteClient
     from innkeeper.inference.local.model import LocalModel
     from innkeeper.inference.local.weights import DEFAULT_MODEL
     from innkeeper.inference.routing.route import Route
@@ -158,7 +158,7 @@ def open_model(
 def _at_provider(model: str, address: str, window: int | None, key: Secret | None, provider: str) -> ModelHandle:
     from innkeeper.inference.adapters.retries import Retries
     from innkeeper.inference.client.endpoint import DEFAULT_BASE_URL, ENVIRONMENT
-    from innkeeper.inference.client.route_client import RouteClient
+    from innkeeper.inference.client.model_clients import RouteClient
     from innkeeper.inference.routing.route import OWN, Route
 
     route = Route.at(address or DEFAULT_BASE_URL, model, provider)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.talk.conversation import TerminalChat
     from innkeeper.cli.talk.log import Kept
     from innkeeper.content.chat import Chat
-    from innkeeper.inference.adapters.generation import ModelRequest
+    from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.prompt import BuildRequest
     from innkeeper.taverns.profiles.profile import Profile
 

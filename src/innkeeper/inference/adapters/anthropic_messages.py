@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import msgspec
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, text, total
+from innkeeper.inference.adapters.adapter import Adapter, Reading, arguments_text, count, mapping, mappings, text, total
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,

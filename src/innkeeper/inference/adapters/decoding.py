@@ -1,29 +1,179 @@
 """AnswerDecoder: the bytes of an answer to events, for every `Reading`: server-sent events, lines of JSON, or one JSON body.
 
 What the bytes begin with counts more than the content type, which servers get wrong. A stream is whole when its `Reading` says
-so; one that ends before is `StreamCutError`, with the text that had come.
+so; one that ends before is `StreamCutError`, with the text that had come. Server-sent events are read as the WHATWG has them;
+texts hold whole characters, also where a provider cuts between two surrogates.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from innkeeper.inference.adapters.adapter import Reading
-from innkeeper.inference.adapters.characters import SplitCharacters
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.events import Event, EventParser
-from innkeeper.inference.client.wire import decoded, error_of, sample
+from innkeeper.inference.client.endpoint import Endpoint, decoded, error_of, sample
 from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, StreamCutError
-from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
 from innkeeper.prompt import LimitError
 from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.text import whole_text
+
+_Delta: TypeAlias = TextDelta | ReasoningDelta | RefusalDelta | CallDelta
+_DELTAS: Final = (TextDelta, ReasoningDelta, RefusalDelta, CallDelta)
+
+
+class SplitCharacters:
+    """Holds half a character back until the delta that has its other half; a half that stays alone becomes U+FFFD."""
+
+    def __init__(self) -> None:
+        self._held: _Delta | None = None
+
+    def take(self, event: ModelEvent) -> Iterator[ModelEvent]:
+        """The events that are whole with this one."""
+        before, self._held = self._held, None
+        if before is None and (not isinstance(event, _DELTAS) or _delta_text(event).isascii()):
+            yield event
+            return
+        half = _delta_text(before) if before is not None and _goes_on(before, event) else ""
+        if before is not None and not half:
+            yield _with(before, "\ufffd")
+        if not isinstance(event, _DELTAS):
+            yield event
+            return
+        text = half + _delta_text(event)
+        if "\ud800" <= text[-1:] <= "\udbff":
+            self._held = _half(event, text[-1])
+            text = text[:-1]
+        whole = whole_text(text)
+        yield event if whole == _delta_text(event) else _with(event, whole)
+
+    def end(self) -> Iterator[ModelEvent]:
+        """What was held back to the end."""
+        if self._held is not None:
+            yield _with(self._held, "\ufffd")
+
+
+def _goes_on(before: _Delta, event: ModelEvent) -> bool:
+    """Whether one text goes on where the other ended."""
+    alike = all(getattr(before, name, None) == getattr(event, name, None) for name in ("index", "summary"))
+    return type(before) is type(event) and alike and not (getattr(event, "new", 0) or getattr(event, "part", 0))
+
+
+def _half(event: _Delta, half: str) -> _Delta:
+    """Half a character of the text of ``event``, without what else it brought."""
+    if isinstance(event, CallDelta):
+        return CallDelta(index=event.index, arguments=half)
+    if isinstance(event, ReasoningDelta):
+        return ReasoningDelta(text=half, summary=event.summary)
+    return type(event)(text=half)
+
+
+def _delta_text(event: _Delta) -> str:
+    return event.arguments if isinstance(event, CallDelta) else event.text
+
+
+def _with(event: _Delta, text: str) -> Any:
+    return msgspec.structs.replace(event, **{"arguments" if isinstance(event, CallDelta) else "text": text})
+
+
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Event(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One event: its data lines joined by newlines, its type, and the id it was given itself."""
+
+    data: str
+    type: str = "message"
+    id: str = ""
+
+
+class EventParser:
+    """Feed it bytes, get events. One parser serves one stream."""
+
+    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._limit = max_event_bytes
+        self._rest = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
+        self._type = b""
+        self._id = b""
+        self._after_cr = False
+        self._first = True
+
+    def feed(self, piece: bytes) -> list[Event]:
+        """The events that ``piece`` completes. Raises `LimitError` for one past ``max_event_bytes``."""
+        taken = [self._take(line) for line in self._lines(piece)]
+        return [event for event in taken if event is not None]
+
+    def close(self) -> Event | None:
+        """What the stream's end left unfinished: an event without the blank line that ends it, or nothing.
+
+        The standard drops it; some servers leave that line out of their last event, so the caller decides.
+        """
+        if self._rest:
+            self._take(self._line())
+        return self._ended()
+
+    def _lines(self, piece: bytes) -> Iterator[bytes]:
+        if self._after_cr and piece:
+            piece = piece.removeprefix(b"\n")
+            self._after_cr = False
+        *lines, rest = _LINE_END.split(piece)
+        for line in lines:
+            self._rest += line
+            yield self._line()
+        self._after_cr = piece.endswith(b"\r") or (self._after_cr and not piece)
+        self._rest += rest
+        self._check(len(self._rest))
+
+    def _line(self) -> bytes:
+        line = bytes(self._rest)
+        self._rest.clear()
+        self._check(len(line))
+        if self._first:
+            self._first = False
+            line = line.removeprefix(_BOM)
+        return line
+
+    def _take(self, line: bytes) -> Event | None:
+        if not line:
+            return self._ended()
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._data.append(value)
+            self._size += len(value) + 1
+        elif name == b"event":
+            self._type = value
+        elif name == b"error":  # llama.cpp names the field, not the type
+            self._data, self._type = [value], b"error"
+        elif name == b"id" and b"\0" not in value:
+            self._id = value
+        return None
+
+    def _ended(self) -> Event | None:
+        """The event whose lines were taken; nothing when none of them was data."""
+        event = Event(_text(b"\n".join(self._data)), _text(self._type) or "message", _text(self._id))
+        complete = event if self._data else None
+        self._data, self._size, self._type, self._id = [], 0, b"", b""
+        return complete
+
+    def _check(self, more: int) -> None:
+        if self._size + more > self._limit:
+            what = "a server-sent event"
+            raise LimitError(what, limit="MAX_EVENT_BYTES", allowed=self._limit, found=self._size + more)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
 
 _DONE: Final = "[DONE]"
-_BOM: Final = b"\xef\xbb\xbf"
 _FIELDS: Final = (b"data", b"event", b"id", b"retry", b":")
 
 

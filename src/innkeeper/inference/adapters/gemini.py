@@ -11,8 +11,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 from urllib.parse import quote
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, others, text, total
+from innkeeper.inference.adapters.adapter import (
+    Adapter,
+    Reading,
+    arguments_text,
+    count,
+    mapping,
+    mappings,
+    others,
+    text,
+    total,
+)
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,

@@ -1,4 +1,4 @@
-"""local: the model on this machine, as one more adapter: chat completions over a transport that ends at its engine.
+"""Clients of the model on this machine: its adapter speaks chat completions over a transport that ends at its engine.
 
 >>> from innkeeper.inference.adapters.local import local_client
 >>> from innkeeper.inference.local.model import LocalModel
@@ -8,25 +8,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from innkeeper.inference.adapters.openai_chat import OpenAIChat
+from innkeeper.inference.adapters.openai_chat import Local
 from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 
 if TYPE_CHECKING:
     from innkeeper.inference.local.model import LocalModel
-
-
-class Local(OpenAIChat):
-    """Chat completions of a model in a process beside this one. It has no address: its transport is the model's."""
-
-    name: ClassVar[str] = "local"
-    dialect: ClassVar[str] = "openai-compatible"
-    base_url: ClassVar[str] = "http://localhost"
-
-    def headers(self, key: str) -> dict[str, str]:
-        """None."""
-        return {}
 
 
 def local_client(model: LocalModel, **options: Any) -> ModelClient:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, text
+from innkeeper.inference.adapters.adapter import Adapter, Reading, arguments_text, count, mapping, mappings, text
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -23,8 +22,8 @@ from innkeeper.inference.response.events import (
     UsageReport,
 )
 from innkeeper.inference.response.response import FinishReason, Usage
-from innkeeper.inference.texts import text_of
 from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.text import text_of
 
 
 class OpenAIChat(Adapter):
@@ -49,6 +48,18 @@ class OpenAIChat(Adapter):
     def reading(self) -> Reading:
         """Reads one answer."""
         return ChatReading()
+
+
+class Local(OpenAIChat):
+    """Chat completions of a model in a process beside this one. It has no address: its transport is the model's."""
+
+    name: ClassVar[str] = "local"
+    dialect: ClassVar[str] = "openai-compatible"
+    base_url: ClassVar[str] = "http://localhost"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """None."""
+        return {}
 
 
 _TOP: Final = OpenAIChat.ignored | {"id", "model", "choices", "error"}

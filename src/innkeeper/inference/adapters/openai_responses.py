@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import arguments_text, count, mapping, mappings, others, text
+from innkeeper.inference.adapters.adapter import (
+    Adapter,
+    Reading,
+    arguments_text,
+    count,
+    mapping,
+    mappings,
+    others,
+    text,
+)
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import (
     CallDelta,

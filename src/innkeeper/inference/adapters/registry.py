@@ -7,9 +7,8 @@ from typing import Final
 from innkeeper.inference.adapters.adapter import Adapters
 from innkeeper.inference.adapters.anthropic_messages import AnthropicMessages
 from innkeeper.inference.adapters.gemini import Gemini
-from innkeeper.inference.adapters.local import Local
 from innkeeper.inference.adapters.ollama import Ollama
-from innkeeper.inference.adapters.openai_chat import OpenAIChat
+from innkeeper.inference.adapters.openai_chat import Local, OpenAIChat
 from innkeeper.inference.adapters.openai_responses import OpenAIResponses
 from innkeeper.inference.adapters.text_completion import KoboldCpp, LlamaCppCompletion, TextCompletion
 from innkeeper.inference.adapters.worker import WorkerProtocol

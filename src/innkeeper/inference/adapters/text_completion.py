@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import count, mapping, mappings, text
+from innkeeper.inference.adapters.adapter import Adapter, Reading, count, mapping, mappings, text
 from innkeeper.inference.adapters.openai_chat import FINISH, usage_of
 from innkeeper.inference.errors import DecodeError
 from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta, UsageReport

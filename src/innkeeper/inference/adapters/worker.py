@@ -9,8 +9,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, ClassVar, Final
 
-from innkeeper.inference.adapters.adapter import Adapter, Reading
-from innkeeper.inference.adapters.fields import count, mapping, others, text
+from innkeeper.inference.adapters.adapter import Adapter, Reading, count, mapping, others, text
 from innkeeper.inference.adapters.openai_chat import FINISH
 from innkeeper.inference.errors import DecodeError, TamperedError
 from innkeeper.inference.response.events import Finished, ModelEvent, RefusalDelta, Started, TextDelta, UsageReport

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
     from innkeeper.inference.client.clients import Client as Client
     from innkeeper.inference.client.endpoint import Endpoint as Endpoint
-    from innkeeper.inference.client.watch import cancelled_by as cancelled_by
-    from innkeeper.inference.client.wire import Response as Response
+    from innkeeper.inference.client.endpoint import Response as Response
+    from innkeeper.inference.client.portal import cancelled_by as cancelled_by
 
 _HOMES: Final = {
     "AsyncClient": "clients",
@@ -21,8 +21,8 @@ _HOMES: Final = {
     "ChatStream": "chat",
     "Client": "clients",
     "Endpoint": "endpoint",
-    "Response": "wire",
-    "cancelled_by": "watch",
+    "Response": "endpoint",
+    "cancelled_by": "portal",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

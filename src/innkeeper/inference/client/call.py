@@ -1,21 +1,67 @@
-"""ProviderCall: one request to a provider and the bytes of its answer, within the call's time and its limits."""
+"""ProviderCall: one request to a provider and the bytes of its answer, within the call's time and its limits.
+
+A transport's own timeout starts anew with every byte, so a server that drips would keep a reader for ever: the time of the whole
+call counts besides. `within` is a time limit for what seldom has to wait: its timer is made only where it does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
 from functools import partial as bound
+from math import inf
+from time import monotonic
+from types import coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from innkeeper.inference.client.watch import Watch
-from innkeeper.inference.client.wire import broken, encoded, public_headers, raise_for_status, transport_errors
-from innkeeper.inference.errors import REST_SECONDS
+from innkeeper.inference.client.endpoint import encoded, public_headers, raise_for_status
+from innkeeper.inference.client.transport import broken, transport_errors
+from innkeeper.inference.errors import MAX_RESPONSE_BYTES, REST_SECONDS, ProviderTimeoutError
+from innkeeper.prompt import LimitError
 
 if TYPE_CHECKING:
     from innkeeper.inference.adapters.decoding import AnswerDecoder
     from innkeeper.inference.client.endpoint import Endpoint
 
+
 T = TypeVar("T")
+
+
+@coroutine
+def within(seconds: float, work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """What ``work`` gives. Raises `TimeoutError` where it waits longer than ``seconds``; then it is cancelled."""
+    try:
+        waits = work.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    return (yield from _timed(seconds, work, waits).__await__())
+
+
+async def _timed(seconds: float, work: Coroutine[Any, Any, T], waits: Any) -> T:
+    from asyncio import timeout  # here, so that a blocking client does not load asyncio
+
+    async with timeout(seconds):
+        return await _rest(work, waits)
+
+
+@coroutine
+def _rest(work: Coroutine[Any, Any, T], waits: Any) -> Generator[Any, Any, T]:
+    """The rest of work that has begun and waits: what it is sent and what is thrown goes to it, as with ``yield from``."""
+    try:
+        while True:
+            try:
+                sent = yield waits
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the work is told
+                waits = work.throw(error)
+            else:
+                waits = work.send(sent)
+    except StopIteration as end:
+        value: T = end.value
+        return value
 
 
 class Send(NamedTuple):
@@ -47,16 +93,16 @@ def _headers(endpoint: Endpoint, content: bytes | None, *, streams: bool) -> dic
 class ProviderCall:
     """A call under way, as an asynchronous context manager; leaving it closes the connection unless all was read.
 
-    ``decoder`` is what reads the answer, where it is read in pieces: errors say how far it came. ``longest_read``: seconds after
-    which a read surely ends by itself.
+    ``decoder`` is what reads the answer, where it is read in pieces: errors say how far it came. ``http`` are the connections.
     """
 
-    def __init__(self, endpoint: Endpoint, http: Any, longest_read: float) -> None:
+    def __init__(self, endpoint: Endpoint, http: Any) -> None:
         self.decoder: AnswerDecoder | None = None
         self.status = 0
         self.headers: Mapping[str, str] = {}
-        self._endpoint, self._http, self._longest_read = endpoint, http, longest_read
-        self._watch = Watch(endpoint)
+        self._endpoint, self._http = endpoint, http
+        self._longest_read = getattr(http, "longest_read", inf)
+        self._deadline, self._size = monotonic() + endpoint.total_timeout, 0
         self._errors = transport_errors()
         self._opened: Any = None
         self._pieces: AsyncIterator[bytes] | None = None
@@ -86,11 +132,14 @@ class ProviderCall:
         self.status, self.headers = answer.status_code, answer.headers
 
     async def read(self) -> bytes:
-        """Return the next bytes of the answer; none at its end."""
+        """Return the next bytes of the answer; none at its end. Raises `LimitError` past `MAX_RESPONSE_BYTES`."""
         if self._pieces is None:
             return b""
         piece = await self._do(bound(_next, self._pieces), reads=True)
-        self._watch.count(piece)
+        self._size += len(piece)
+        if self._size > MAX_RESPONSE_BYTES:
+            what = "the provider's answer"
+            raise LimitError(what, limit="MAX_RESPONSE_BYTES", allowed=MAX_RESPONSE_BYTES, found=self._size)
         return piece
 
     async def read_all(self) -> bytes:
@@ -123,17 +172,23 @@ class ProviderCall:
 
     async def _do(self, work: Callable[[], Coroutine[Any, Any, T]], *, reads: bool = False) -> T:
         """Return the result of what the transport does, within the call's time, its errors as our own."""
-        from innkeeper.inference.client.within import within  # here, so that a blocking client does not load asyncio
-
-        self._watch.check(self.partial)
-        left, partial = self._watch.left, None if self.decoder is None else self.decoder.partial
+        left, partial = self._deadline - monotonic(), None if self.decoder is None else self.decoder.partial
+        if left < 0:
+            raise self._late()
         try:
             # Most reads need no timer beside the session's own.
             return await (work() if reads and left > self._longest_read else within(left, work()))
         except TimeoutError:
-            raise self._watch.late(self.partial) from None
+            raise self._late() from None
         except self._errors as error:
             raise broken(error, self._endpoint, partial=partial) from error
+
+    def _late(self) -> ProviderTimeoutError:
+        endpoint = self._endpoint
+        msg = f"the answer from {endpoint.shown} took longer than {endpoint.total_timeout:g} s"
+        error = ProviderTimeoutError(msg, phase="total", partial=self.partial)
+        error.origin = endpoint.base_url
+        return error
 
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes:

@@ -11,12 +11,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from typing import Any, Final, NamedTuple, Self
 
 from innkeeper.inference.adapters.openai_chat import ChatReading, choice_of
+from innkeeper.inference.client.endpoint import Response
 from innkeeper.inference.client.portal import portal
-from innkeeper.inference.client.wire import Response
 from innkeeper.inference.errors import MAX_TOOL_CALLS, HttpError
 from innkeeper.inference.response.events import ModelEvent, TextDelta
-from innkeeper.inference.texts import text_of, whole_text
 from innkeeper.prompt import UsageError
+from innkeeper.prompt.text import text_of, whole_text
 
 CHAT: Final = "/chat/completions"
 

@@ -6,15 +6,15 @@ What a call does is written once, in `AsyncClient`; a `Client` has it done in th
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from math import inf
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.decoding import AnswerDecoder
-from innkeeper.inference.adapters.generation import ModelRequest
 from innkeeper.inference.adapters.openai_chat import OpenAIChat
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, retried
 from innkeeper.inference.client.call import ProviderCall, Send
@@ -27,9 +27,9 @@ from innkeeper.inference.client.chat import (
     chat_body,
     refuses_streaming,
 )
-from innkeeper.inference.client.endpoint import Endpoint
-from innkeeper.inference.client.portal import blocking_transport, portal
-from innkeeper.inference.client.wire import Response, decoded, encoded, raise_for_status, times, trust
+from innkeeper.inference.client.endpoint import Endpoint, Response, decoded, encoded, raise_for_status
+from innkeeper.inference.client.portal import portal
+from innkeeper.inference.client.transport import connections
 from innkeeper.inference.errors import HttpError
 from innkeeper.prompt import ProviderError, UsageError
 
@@ -38,43 +38,50 @@ if TYPE_CHECKING:
 
     from innkeeper.inference.adapters.adapter import Adapter, Reading
     from innkeeper.inference.client.egress import Egress
-    from innkeeper.inference.client.quick import QuickSession
+    from innkeeper.inference.client.transport import QuickSession
     from innkeeper.inference.response.events import ModelEvent
 
 
-IDLE_CONNECTIONS: Final = 64
-"""Connections that a client keeps open between requests. How many are in use at once is for its caller to limit."""
+class ClientSettings(TypedDict, total=False):
+    """The settings of a client beside its address; see `Client`."""
 
-_SETTINGS: Final = ("api_prefix", "api_key", "timeout", "open_timeout", "total_timeout", "name")
+    api_prefix: str | None
+    api_key: str | None
+    timeout: float | None
+    open_timeout: float | None
+    total_timeout: float | None
+    name: str | None
+    headers: Mapping[str, str] | None
+    transport: Any
+    egress: Egress | None
+    quick: bool
+
+
+def check_settings(settings: Iterable[str], known: Collection[str] = ClientSettings.__annotations__.keys()) -> None:
+    """Raise `UsageError` for a setting that there is not."""
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"settings: {', '.join(sorted(known))}"
+            raise UsageError(f"unknown setting {name!r}", hint=hint)
 
 
 class AsyncClient:
     """See `Client`. One instance belongs to one event loop. Cancelling the task that waits closes the connection.
 
-    ``quick``: use aiohttp where that can be (`innkeeper.inference.client.quick`).
+    ``quick``: use aiohttp where that can be (`innkeeper.inference.client.transport`).
     """
 
     adapter: Adapter = OpenAIChat()
     retries: Retries = NO_RETRIES
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        transport: Any = None,
-        egress: Egress | None = None,
-        quick: bool = False,
-        **settings: Any,
-    ) -> None:
-        unknown = settings.keys() - _SETTINGS
-        if unknown:
-            msg = f"unknown setting {min(unknown)!r}"
-            raise UsageError(msg, hint=f"settings: {', '.join(_SETTINGS)}")
-        self.endpoint = Endpoint.of({"base_url": base_url, **settings}, headers)
+    def __init__(self, base_url: str | None = None, **settings: Unpack[ClientSettings]) -> None:
+        check_settings(settings)
+        self.endpoint = Endpoint.of({"base_url": base_url, **settings}, settings.get("headers"))
+        transport = settings.get("transport")
         is_blocking = transport is not None and not hasattr(transport, "handle_async_request")
-        self._transport, self._egress = blocking_transport(transport) if is_blocking else transport, egress
-        self._quick = quick and transport is None and egress is None
+        self._transport = blocking_transport(transport) if is_blocking else transport
+        self._egress, self._quick = settings.get("egress"), settings.get("quick", False)
         self._opened: httpx.AsyncClient | QuickSession | None = None
         self._process = 0
 
@@ -227,36 +234,10 @@ class AsyncClient:
                 await call.read_rest()
 
     def _call(self) -> ProviderCall:
-        from innkeeper.inference.client.quick import QuickSession
-
-        http = self._http
-        return ProviderCall(self.endpoint, http, self.endpoint.timeout if isinstance(http, QuickSession) else inf)
-
-    @property
-    def _http(self) -> Any:
-        from innkeeper.inference.client.quick import QuickSession, is_quick
-
         if not self.is_open:
-            quick = self._quick and is_quick(self.endpoint)
-            self._opened = QuickSession(self.endpoint) if quick else self._opened_connections()
+            self._opened = connections(self.endpoint, transport=self._transport, egress=self._egress, quick=self._quick)
             self._process = os.getpid()
-        return self._opened
-
-    def _opened_connections(self) -> httpx.AsyncClient:
-        import httpx
-
-        client = httpx.AsyncClient(
-            transport=self._transport,
-            timeout=times(self.endpoint),
-            verify=trust(self.endpoint),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS),
-            trust_env=self._egress is None,
-        )
-        if self._egress is None:
-            return client
-        from innkeeper.inference.client.sockets import guard_connections
-
-        return guard_connections(client, self._egress)
+        return ProviderCall(self.endpoint, self._opened)
 
 
 class Client:
@@ -271,34 +252,8 @@ class Client:
     in a `cancelled_by` block stops within `CANCEL_INTERVAL` of being told to, also while it waits for its first byte.
     """
 
-    def __init__(  # noqa: PLR0913 - one argument a setting, all by name
-        self,
-        base_url: str | None = None,
-        *,
-        api_prefix: str | None = None,
-        api_key: str | None = None,
-        timeout: float | None = None,
-        open_timeout: float | None = None,
-        total_timeout: float | None = None,
-        name: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        transport: Any = None,
-        egress: Egress | None = None,
-    ) -> None:
-        self._wrap(
-            AsyncClient(
-                base_url,
-                api_prefix=api_prefix,
-                api_key=api_key,
-                timeout=timeout,
-                open_timeout=open_timeout,
-                total_timeout=total_timeout,
-                name=name,
-                headers=headers,
-                transport=blocking_transport(transport),
-                egress=egress,
-            )
-        )
+    def __init__(self, base_url: str | None = None, **settings: Unpack[ClientSettings]) -> None:
+        self._wrap(AsyncClient(base_url, **threaded(settings)))
 
     def _wrap(self, client: AsyncClient) -> None:
         """Take the client whose calls this one has done in the portal."""
@@ -375,3 +330,17 @@ def check_delta(on_delta: Any, *, stream: bool) -> None:
     if on_delta is not None and not stream:
         msg = "on_delta is for streams"
         raise UsageError(msg, hint="pass stream=True")
+
+
+def threaded(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a blocking client for one of event loops: its transport is asked in threads of their own."""
+    return {**settings, "transport": blocking_transport(settings.get("transport"))}
+
+
+def blocking_transport(transport: Any) -> Any:
+    """Return an ``httpx`` transport of a blocking client as one of event loops: it is asked in threads of their own."""
+    if transport is None or not hasattr(transport, "handle_request"):
+        return transport
+    from innkeeper.inference.client.threaded import ThreadedTransport
+
+    return ThreadedTransport(transport)

@@ -1,7 +1,12 @@
-"""Endpoint: where a provider is and how it is spoken to: address, key, headers, times. It shows no secret."""
+"""Endpoint: where a provider is and how it is spoken to: address, key, headers, times; and its answers, without I/O.
+
+Requests are written as bytes; answers are decoded into a `Response`; statuses and error bodies become our own errors. Secrets are
+redacted from everything that is shown.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -11,9 +16,20 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from innkeeper.inference.errors import DEFAULT_OPEN_TIMEOUT, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT
-from innkeeper.prompt import ConfigError
+import msgspec
+
+from innkeeper.inference.errors import (
+    DEFAULT_OPEN_TIMEOUT,
+    DEFAULT_TIMEOUT,
+    DEFAULT_TOTAL_TIMEOUT,
+    SAMPLE_CHARACTERS,
+    DecodeError,
+    HttpError,
+    ReplyError,
+)
+from innkeeper.prompt import ConfigError, UsageError
 from innkeeper.prompt.machine import Secret, redact_secrets
+from innkeeper.prompt.text import scalar_text
 
 DEFAULT_BASE_URL: Final = "http://localhost:8000"
 DEFAULT_API_PREFIX: Final = "/v1"
@@ -157,3 +173,120 @@ def _seconds(name: str, value: Any, default: float) -> float:
         msg = f"{name} must be a positive number of seconds"
         raise ConfigError(msg, hint=f"the environment variable is {ENVIRONMENT[name]}")
     return seconds
+
+
+_SUCCESS: Final = range(200, 300)
+_HIDDEN_HEADERS: Final = frozenset({"set-cookie", "authorization", "proxy-authorization", "www-authenticate"})
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A status, the headers (lower-case names, cookies left out) and the body as JSON data."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+    def __repr__(self) -> str:
+        """The status and the kind of body only: answers may be private."""
+        return f"Response(status={self.status}, body={type(self.body).__name__})"
+
+
+def public_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
+    """A response's headers with lower-case names, without cookies, and without our secrets where they are echoed."""
+    named = ((name.lower(), endpoint.redact(value)) for name, value in headers.items())
+    return {name: value for name, value in named if name not in _HIDDEN_HEADERS}
+
+
+def sample(raw: bytes | str, endpoint: Endpoint) -> str:
+    """The start of a body for an error message: redacted, then cut, on one line."""
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    clean = " ".join(endpoint.redact(text)[: 64 * SAMPLE_CHARACTERS].split())
+    start = clean[:SAMPLE_CHARACTERS]
+    return "".join(c if c.isprintable() else "\ufffd" for c in start) + ("…" if len(clean) > len(start) else "")
+
+
+def decoded(status: int, headers: Mapping[str, str], raw: bytes, endpoint: Endpoint) -> Response:
+    """A response from a whole body. Raises `HttpError`, `DecodeError`, or `ReplyError` for an error in a 200."""
+    public = public_headers(headers, endpoint)
+    raise_for_status(status, public, raw, endpoint)
+    body = _json(raw, public, endpoint)
+    failure = error_of(body, endpoint)
+    if failure is not None:
+        raise failure
+    return Response(status, public, body)
+
+
+def raise_for_status(status: int, headers: Mapping[str, str], raw: bytes, endpoint: Endpoint) -> None:
+    """Raise `HttpError` unless ``status`` is a success; its message is the provider's own where the body has one."""
+    if status in _SUCCESS:
+        return
+    try:
+        body = json.loads(endpoint.redact(raw.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        body = None
+    reason = _message(body, endpoint)
+    msg = f"the provider answered with status {status}" + (f": {reason}" if reason else "")
+    raise HttpError(
+        msg, status=status, headers=headers, sample=sample(raw, endpoint), body=body, hint=_HINTS.get(status)
+    )
+
+
+_HINTS: Final = {
+    301: "redirects are not followed; use the address it points to as base_url",
+    302: "redirects are not followed; use the address it points to as base_url",
+    307: "redirects are not followed; use the address it points to as base_url",
+    308: "redirects are not followed; use the address it points to as base_url",
+    401: "check the key: INNKEEPER_API_KEY, api_key, or `innkeeper keys set` with the name of the provider or host",
+    403: "the key may not do this",
+    404: "check base_url, api_prefix and the model's name",
+    413: "the request is too large; shorten the prompt",
+    429: "too many requests or no credit left; wait as long as retry-after says",
+    529: "the provider is overloaded; try again later",
+}
+
+
+def error_of(body: Any, endpoint: Endpoint) -> ReplyError | None:
+    """The error that a body or a stream event reports under ``error``, if it does.
+
+    Its ``code`` is the provider's own word for it: of ``code``, ``type`` and ``status``, the first that is one, else a number.
+    """
+    if not isinstance(body, Mapping) or not body.get("error"):
+        return None
+    error = body["error"] if isinstance(body["error"], Mapping) else {}
+    told = [error.get(name) for name in ("code", "type", "status")]
+    number = next((one for one in told if isinstance(one, int) and not isinstance(one, bool)), None)
+    word = next((one for one in told if isinstance(one, str) and one), None if number is None else str(number))
+    reason = _message(body, endpoint) or "no message"
+    text = None if word is None else sample(word, endpoint)
+    return ReplyError(f"the provider reports an error: {reason}", code=text, status=number)
+
+
+def _message(body: Any, endpoint: Endpoint) -> str:
+    """``error.message`` in its usual spellings; Google puts the body of a failed stream into a list."""
+    body = body[0] if isinstance(body, list) and body else body
+    error = body.get("error", body.get("detail")) if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping):
+        error = error.get("message")
+    if error is None and isinstance(body, Mapping):
+        error = body.get("message")
+    return sample(error, endpoint) if isinstance(error, str) else ""
+
+
+def _json(raw: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> Any:
+    try:
+        return json.loads(raw.decode(json.detect_encoding(raw), "replace"))
+    except (ValueError, RecursionError) as error:
+        kind = headers.get("content-type", "no content type").partition(";")[0]
+        msg = f"the provider's answer is not JSON ({sample(kind, endpoint)}, {len(raw):,} bytes)"
+        hint = "check base_url and api_prefix: this looks like a web page" if "html" in kind else None
+        raise DecodeError(msg, sample=sample(raw, endpoint), hint=hint) from error
+
+
+def encoded(request: Any) -> bytes:
+    """A request as JSON, keys in the order it has them. Raises `UsageError` for what JSON cannot say."""
+    try:
+        text = json.dumps(request, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        msg = f"the request is not JSON data: {error}"
+        raise UsageError(msg) from error
+    return scalar_text(text).encode()

@@ -1,28 +1,40 @@
-"""ModelClient and AsyncModelClient: a model behind an adapter, for blocking callers and for event loops."""
+"""Clients of any provider's model by the one model stack, for blocking callers and for event loops.
+
+`events` is the stack itself: a `ModelRequest` goes out, the events of its answer come back. A `RouteClient` answers chats, too:
+its `chat_completions`, `chat` and `chat_stream` are views over that in OpenAI's shape, for callers who have no plan: runners,
+tool loops, directives.
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, closing
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from innkeeper.inference.adapters.adapter import Adapter
+from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
+from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
-from innkeeper.inference.client.clients import AsyncClient, Client
-from innkeeper.inference.client.portal import blocking_transport
-from innkeeper.prompt import UsageError
+from innkeeper.inference.client.chat import AsyncChatStream, ChatReply, chat_body
+from innkeeper.inference.client.clients import AsyncClient, Client, ClientSettings, check_settings, threaded
+from innkeeper.inference.client.endpoint import Response
+from innkeeper.inference.requests.body import provider_request
+from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.response.fold import ResponseFold
+from innkeeper.inference.response.response import ModelResponse
+from innkeeper.inference.response.views.chat import CHAT, finish_reason, usage_dict
+from innkeeper.prompt import UsageError, fresh_seed, utc_now
 
-_OPTIONS: Final = frozenset(
-    {"timeout", "open_timeout", "total_timeout", "transport", "api_prefix", "egress", "name", "quick"}
-)
+if TYPE_CHECKING:
+    from innkeeper.inference.routing.route import Route
+
+
+_OPTIONS: Final = ClientSettings.__annotations__.keys() - {"api_key", "headers"}
 
 
 def client_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a model client that are to be used later. Raises `UsageError` for one that there is not."""
-    for option in options.keys() - _OPTIONS:
-        near = difflib.get_close_matches(option, _OPTIONS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"settings: {', '.join(sorted(_OPTIONS))}"
-        raise UsageError(f"unknown setting {option!r}", hint=hint)
+    """Return settings of a model client that are to be used later. Raises `UsageError` for one that there is not."""
+    check_settings(options, _OPTIONS)
     return dict(options)
 
 
@@ -35,13 +47,13 @@ class AsyncModelClient(AsyncClient):
         base_url: str | None = None,
         *,
         key: str = "",
-        headers: Mapping[str, str] | None = None,
         retries: Retries = NO_RETRIES,
-        **options: Any,
+        **settings: Unpack[ClientSettings],
     ) -> None:
         self.adapter, self.retries = adapter, retries
-        settings = {"api_prefix": adapter.prefix, "api_key": "", **client_options(options)}
-        super().__init__(base_url or adapter.base_url, headers={**adapter.headers(key), **(headers or {})}, **settings)
+        headers = {**adapter.headers(key), **(settings.pop("headers", None) or {})}
+        options: Any = {"api_prefix": adapter.prefix, "api_key": "", **client_options(settings)}
+        super().__init__(base_url or adapter.base_url, headers=headers, **options)
 
 
 class ModelClient(Client):
@@ -51,25 +63,98 @@ class ModelClient(Client):
         adapter: the wire protocol.
         base_url: the provider's address; the adapter's own provider where left out.
         key: the provider's key; it appears in no error and no representation.
-        headers: further headers.
         retries: how often a request is sent again where that is safe; never, where left out.
-        options: ``timeout``, ``open_timeout``, ``total_timeout`` (seconds), ``transport``, and ``api_prefix`` where a provider
-            has another path than the protocol's own.
+        settings: those of a `Client`; ``api_prefix`` where a provider has another path than the protocol's own.
     """
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        base_url: str | None = None,
-        *,
-        key: str = "",
-        headers: Mapping[str, str] | None = None,
-        retries: Retries = NO_RETRIES,
-        **options: Any,
-    ) -> None:
-        transport = blocking_transport(options.pop("transport", None))
-        self._wrap(
-            AsyncModelClient(
-                adapter, base_url, key=key, headers=headers, retries=retries, transport=transport, **options
-            )
-        )
+    def __init__(self, adapter: Adapter, base_url: str | None = None, *, key: str = "", **settings: Any) -> None:
+        self._wrap(AsyncModelClient(adapter, base_url, key=key, **threaded(settings)))
+
+
+_CHAT_ADAPTERS: Final = frozenset({"openai-chat", "local"})
+"""Adapters of providers that are sent a chat completion as it is; for all others it is translated."""
+
+
+class AsyncRouteClient(AsyncModelClient):
+    """See `RouteClient`. One instance belongs to one event loop."""
+
+    def __init__(self, route: Route, key: str = "", **options: Any) -> None:
+        self.route = route
+        super().__init__(ADAPTERS[route.adapter], route.base_url or None, key=key, **options)
+
+    async def chat_completions(self, **request: Any) -> Response:
+        """One chat completion, translated where the provider speaks another protocol; what is lost is in ``innkeeper.notes``."""
+        if request.get("stream"):
+            return await super().chat_completions(**request)  # which refuses it
+        sent, fold = self._request(request, stream=False), response_fold(self.route.model)
+        async with aclosing(self.events(sent)) as events:
+            async for event in events:
+                fold.take(event)
+        return _response(fold.response(), sent)
+
+    def chat_stream(
+        self, model: str, messages: Sequence[Mapping[str, Any]], *, include_usage: bool = False, **options: Any
+    ) -> AsyncChatStream:
+        """Send messages; iterate over the pieces of the answer. See `Client.chat_stream`."""
+        body = chat_body(model, messages, options, include_usage=include_usage)
+        fold, sent = response_fold(self.route.model), self._request(body, stream=True)
+
+        async def events() -> AsyncGenerator[ModelEvent]:
+            async with aclosing(self.events(sent)) as arriving:
+                async for event in arriving:
+                    fold.take(event)
+                    yield event
+
+        return AsyncChatStream(events(), lambda: chat_reply(fold.response(), sent))
+
+    def _request(self, body: Mapping[str, Any], *, stream: bool) -> ModelRequest:
+        """The request of a chat completion's body."""
+        if self.adapter.name in _CHAT_ADAPTERS:
+            return ModelRequest.of(self.adapter, body, stream=stream)
+        request = read_chat({**body, "stream": stream})
+        if request.choices > 1:
+            raise UsageError("n: this provider gives one answer to one request", hint="ask several times")
+        return provider_request(request, self.route, self.adapter)
+
+
+class RouteClient(Client):
+    """A client of the model that a `Route` names, whatever its provider's protocol is. Options are those of `ModelClient`."""
+
+    def __init__(self, route: Route, key: str = "", **options: Any) -> None:
+        self.route = route
+        self._wrap(AsyncRouteClient(route, key, **threaded(options)))
+
+
+def response_fold(model: str) -> ResponseFold:
+    """Return what the events of an answer that begins now are put together in."""
+    return ResponseFold(f"resp_{fresh_seed():08x}{fresh_seed():08x}", model, int(utc_now().timestamp()))
+
+
+def answered(events: Generator[ModelEvent], model: str, on_delta: Callable[[str], Any] | None = None) -> ModelResponse:
+    """Return the whole answer that the events are; ``on_delta`` is called with each piece of its text."""
+    fold = response_fold(model)
+    with closing(events):
+        for event in events:
+            fold.take(event)
+            if on_delta is not None and isinstance(event, TextDelta) and event.text:
+                on_delta(event.text)
+    return fold.response()
+
+
+def chat_reply(response: ModelResponse, sent: ModelRequest) -> ChatReply:
+    """Return an answer as a `ChatReply`."""
+    return ChatReply(response.text, chat_usage(response), finish_reason(response), _response(response, sent))
+
+
+def chat_usage(response: ModelResponse) -> dict[str, Any] | None:
+    """Return the token figures of an answer by OpenAI's names, without those that the provider does not tell."""
+    usage = usage_dict(response.usage)
+    return None if usage is None else {name: figure for name, figure in usage.items() if figure not in (None, {})}
+
+
+def _response(response: ModelResponse, sent: ModelRequest) -> Response:
+    body = CHAT.whole(response)
+    lost = [str(note) for note in sent.notes]
+    if lost:
+        body["innkeeper"] = {"notes": [*lost, *body.get("innkeeper", {}).get("notes", ())]}
+    return Response(200, {}, {**body, "usage": chat_usage(response)})

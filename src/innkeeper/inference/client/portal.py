@@ -10,17 +10,42 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from contextvars import copy_context
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from innkeeper.inference.client.watch import CANCEL, check_cancelled
-from innkeeper.inference.errors import CANCEL_INTERVAL, REST_SECONDS
+from innkeeper.inference.errors import CANCEL_INTERVAL, REST_SECONDS, RequestCancelledError
 
 if TYPE_CHECKING:
     import asyncio
 
 T = TypeVar("T")
+
+CANCEL: Final[ContextVar[Any]] = ContextVar("innkeeper_cancel", default=None)
+"""What the blocking caller is cancelled by."""
+
+
+@contextmanager
+def cancelled_by(cancel: Any) -> Iterator[None]:
+    """Calls of a client in this block raise `RequestCancelledError` soon after ``cancel`` says so.
+
+    ``cancel`` is an event (anything with ``is_set``) or a function without arguments; ``None`` changes nothing.
+    """
+    token = CANCEL.set(cancel if cancel is not None else CANCEL.get())
+    try:
+        yield
+    finally:
+        CANCEL.reset(token)
+
+
+def check_cancelled(cancel: Any) -> None:
+    """Raise `RequestCancelledError` when ``cancel``, an event or a function, says so."""
+    asked = getattr(cancel, "is_set", cancel)
+    if asked is not None and asked():
+        msg = "the request was cancelled"
+        raise RequestCancelledError(msg)
+
 
 _LOOK_SECONDS: Final = 0.5
 """How long is waited between two looks for Ctrl-C, which some systems do not let interrupt a lock."""
@@ -167,12 +192,3 @@ def start_thread(work: Callable[[], Any], ended: Callable[[Any, BaseException | 
             ended(result, None)
 
     threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-
-
-def blocking_transport(transport: Any) -> Any:
-    """Return an ``httpx`` transport of a blocking client as one of event loops: it is asked in threads of their own."""
-    if transport is None or not hasattr(transport, "handle_request"):
-        return transport
-    from innkeeper.inference.client.threaded import ThreadedTransport
-
-    return ThreadedTransport(transport)

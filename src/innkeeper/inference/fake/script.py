@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from innkeeper.inference.texts import text_of
 from innkeeper.prompt import FrozenDict, UsageError
+from innkeeper.prompt.text import text_of
 
 Ending = Literal["end", "cut", "stall", "refuse"]
 

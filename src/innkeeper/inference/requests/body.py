@@ -9,8 +9,7 @@ import msgspec
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.options import neutral
-from innkeeper.inference.adapters.adapter import Adapter
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
 from innkeeper.inference.requests.raw import check_raw
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.routing.route import Route

@@ -8,7 +8,7 @@ import msgspec
 
 from innkeeper.dialects.options import neutral
 from innkeeper.dialects.plan_payload import plan_payload
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from innkeeper.inference.adapters.adapter import Adapter
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.requests.request import Fields, GenerationRequest
 from innkeeper.inference.routing.route import Route

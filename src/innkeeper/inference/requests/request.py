@@ -19,7 +19,7 @@ from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note
 
 if TYPE_CHECKING:
-    from innkeeper.inference.adapters.generation import ModelRequest
+    from innkeeper.inference.adapters.adapter import ModelRequest
 
 
 MAX_CHOICES: Final = 8

@@ -33,8 +33,8 @@ from innkeeper.inference.response.response import (
     TextPart,
     Usage,
 )
-from innkeeper.inference.texts import whole_text
 from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.text import whole_text
 
 
 class _Message:

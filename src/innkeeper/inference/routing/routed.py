@@ -12,7 +12,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.worker import vouched
 from innkeeper.inference.errors import ProviderTimeoutError

@@ -15,7 +15,6 @@ from innkeeper.inference.errors import DecodeError, PreflightError
 from innkeeper.inference.run.callers import BLOCKING, Caller
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.request import PromptRequest, PromptResult, apply_request_policy, preflight
-from innkeeper.inference.texts import whole_texts
 from innkeeper.inference.tools.transforms import MESSAGE_TRANSFORMS, RESPONSE_TRANSFORMS, TransformRegistry
 from innkeeper.prompt import (
     BuildRequest,
@@ -30,6 +29,7 @@ from innkeeper.prompt import (
     thaw,
 )
 from innkeeper.prompt.dialect import Payload
+from innkeeper.prompt.text import whole_texts
 
 _NOT_HERE: Final = {
     "stream": "use perform_stream or stream",

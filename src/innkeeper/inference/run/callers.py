@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
-from innkeeper.inference.client.watch import cancelled_by, check_cancelled
+from innkeeper.inference.client.portal import cancelled_by, check_cancelled
 from innkeeper.inference.errors import CANCEL_INTERVAL
 
 T = TypeVar("T")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from innkeeper.inference.capabilities import Capabilities
 from innkeeper.inference.errors import PreflightError
-from innkeeper.inference.texts import text_of, whole_text
 from innkeeper.prompt import FrozenDict, thaw
+from innkeeper.prompt.text import text_of, whole_text
 
 if TYPE_CHECKING:
-    from innkeeper.inference.client.wire import Response
+    from innkeeper.inference.client.endpoint import Response
     from innkeeper.inference.output_tags import OutputTagsConfig
     from innkeeper.prompt import Context, Note, Plan, VariablesStore
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from innkeeper.inference.client.clients import Client
-from innkeeper.inference.client.watch import cancelled_by
+from innkeeper.inference.client.portal import cancelled_by
 from innkeeper.inference.run.base import BaseRunner
 from innkeeper.inference.run.callers import AWAITED, Caller, completed, settle, until_cancelled
 from innkeeper.inference.run.config import RunnerConfig

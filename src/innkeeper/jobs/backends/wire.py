@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.inference.client.egress import Egress
-from innkeeper.inference.client.endpoint import Endpoint
+from innkeeper.inference.client.endpoint import Endpoint, encoded, public_headers, raise_for_status, sample
 from innkeeper.inference.client.sockets import guard_connections
-from innkeeper.inference.client.wire import broken, encoded, public_headers, raise_for_status, sample, transport_errors
+from innkeeper.inference.client.transport import broken, transport_errors
 from innkeeper.inference.errors import DEFAULT_OPEN_TIMEOUT, DecodeError
 from innkeeper.jobs.assets import joined
 from innkeeper.prompt.data import parse_json

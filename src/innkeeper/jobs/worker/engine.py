@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import ProviderTimeoutError
 from innkeeper.inference.local.shared import LOCAL

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from innkeeper.inference.adapters.adapter import Adapter, Adapters
-from innkeeper.inference.adapters.local import Local, local_async_client
+from innkeeper.inference.adapters.local import local_async_client
+from innkeeper.inference.adapters.openai_chat import Local
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.client.model_clients import AsyncModelClient, client_options

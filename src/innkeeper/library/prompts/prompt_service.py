@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from innkeeper.dialects.registry import DIALECTS
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.client.model_clients import AsyncModelClient
 from innkeeper.inference.client.portal import portal
 from innkeeper.inference.errors import DecodeError

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, Final
 
-from innkeeper.inference.client.within import within
+from innkeeper.inference.client.call import within
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.text import shorten

@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper.conversation.reply import ReplyRules
 from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope
-from innkeeper.inference.adapters.generation import ModelRequest
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.raw import refuse_raw
 from innkeeper.inference.requests.request import GenerationRequest

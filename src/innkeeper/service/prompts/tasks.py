@@ -114,7 +114,7 @@ def read_profiles(state: AppState) -> None:
 
 def made_turn(state: AppState, request: Request, ports: Ports) -> HttpReply:
     """Build a turn."""
-    from innkeeper.inference.adapters.generation import ModelRequest
+    from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS
 
     task = unpack(request.body, TurnTask)
