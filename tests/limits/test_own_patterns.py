@@ -31,7 +31,7 @@ ENDS = ("", "\x01")
 """What comes last: nothing, or what nobody looks for."""
 
 KNOWN = {
-    "innkeeper.operations.tasks.turn_stream._SENTENCE": "reads the last eight characters",
+    "innkeeper.operations.tasks.turn_writers._SENTENCE": "reads the last eight characters",
     "innkeeper.library.tiers.glued._BEFORE": "reads as many characters as `_LOOKED_AT` says",
     "innkeeper.library.tiers.glued._FIRST": "reads as many characters as `_LOOKED_AT` says",
     "innkeeper.macros.handlebars.tree._STARTS_LINE": "is matched where a text begins",

@@ -8,7 +8,7 @@ an intent is a field and is never guessed from words, and a system prompt or a t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from datetime import timedelta
 from time import perf_counter
@@ -25,12 +25,11 @@ from innkeeper.operations.scenes.operations import GENERATE, generate
 from innkeeper.operations.scope import Scope, TaskTerms
 from innkeeper.operations.stored import MemoryTier
 from innkeeper.operations.tasks.answer import TaskOutcome
-from innkeeper.operations.tasks.chat import playground_reply
 from innkeeper.operations.tasks.opening import Opening, opened
-from innkeeper.operations.tasks.roleplay import roleplay_reply
 from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
-from innkeeper.operations.tasks.turn_stream import TurnStream
-from innkeeper.operations.tasks.turns import Turns
+from innkeeper.operations.tasks.turn_replies import playground_reply, roleplay_reply
+from innkeeper.operations.tasks.turn_writers import profile_writer
+from innkeeper.operations.tasks.turns import TurnEvents, Turns, events_of
 from innkeeper.prompt.data import EMPTY, freeze
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.text import scalar_text
@@ -142,7 +141,7 @@ async def roleplay(request: TakeTurn, scope: Scope) -> RoleplayTurn | Events:
 
 
 Reply = Callable[["Library", TurnAnswer, float], Mapping[str, Any]]
-"""The reply to a turn that took so many milliseconds."""
+"""Writes the reply to a turn that took so many milliseconds."""
 
 
 def _playground(library: Library, answer: TurnAnswer, took_ms: float) -> Mapping[str, Any]:
@@ -156,7 +155,7 @@ def _roleplay(_library: Library, answer: TurnAnswer, took_ms: float) -> Mapping[
 
 
 async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, Any] | Events:
-    """The reply to a turn, as a whole or as it comes."""
+    """Take a turn; return the whole reply, or the reply as it comes."""
     began = perf_counter()
     _check_profile(request)
     turns = Turns(await scope.tasks(), scope.owner)
@@ -166,28 +165,21 @@ async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, 
         return await _pictured(request, scope, reply(turns.library, answer, (perf_counter() - began) * 1000))
 
     if request.profile is not None:
-        models = scope.profile_models(request.profile)
-        from innkeeper.operations.tasks.profile_turn import take_with_profile
-
-        whole = await replied(await take_with_profile(turns, turn, request.profile, models, scope.caller))
-        return _at_once(whole) if request.stream else whole
+        writer = profile_writer(scope.profile_models(request.profile), request.profile, scope.caller)
+        answer = await turns.take(turn, writer)
+        return _events(events_of(answer), replied) if request.stream else await replied(answer)
     if request.stream:
-        return _events(await TurnStream.begin(turns, turn), replied)
+        return _events(await turns.stream(turn), replied)
     return await replied(await turns.take(turn))
 
 
-async def _events(stream: TurnStream, replied: Callable[[TurnAnswer], Any]) -> Events:
-    async with aclosing(stream.texts()) as texts:
-        async for text in texts:
-            yield ServerEvent({"text": text}, "delta")
-    assert stream.answer is not None  # noqa: S101 - the texts have ended
-    yield ServerEvent(await replied(stream.answer), "done")
-
-
-async def _at_once(reply: Mapping[str, Any]) -> Events:
-    """An answer that is there as a whole, as events."""
-    yield ServerEvent({"text": reply["response"]}, "delta")
-    yield ServerEvent(reply, "done")
+async def _events(turn: TurnEvents, replied: Callable[[TurnAnswer], Awaitable[Mapping[str, Any]]]) -> Events:
+    async with aclosing(turn) as events:
+        async for event in events:
+            if isinstance(event, str):
+                yield ServerEvent({"text": event}, "delta")
+            else:
+                yield ServerEvent(await replied(event), "done")
 
 
 async def _pictured(request: TakeTurn, scope: Scope, reply: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -18,11 +18,10 @@ from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.memory import NewMemory
 from innkeeper.library.rows import ConversationRow
-from innkeeper.operations.tasks.chat import playground_reply
 from innkeeper.operations.tasks.opening import Opening, opened
-from innkeeper.operations.tasks.profile_turn import take_with_profile
-from innkeeper.operations.tasks.roleplay import roleplay_reply
 from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn_replies import playground_reply, roleplay_reply
+from innkeeper.operations.tasks.turn_writers import profile_writer
 from innkeeper.operations.tasks.turns import Turns
 from innkeeper.prompt.data import to_json
 from tests.operations.tasks.house import library_at, run
@@ -85,7 +84,7 @@ def taken(library: Library, house: House, request: TurnRequest, profile: str = "
     """A turn that a profile answers."""
 
     async def use(tasks: Any) -> TurnAnswer:
-        return await take_with_profile(Turns(tasks, ANN), request, profile, house, "key-of-ann")
+        return await Turns(tasks, ANN).take(request, profile_writer(house, profile, "key-of-ann"))
 
     found: TurnAnswer = run(library, use)
     return found

@@ -1,4 +1,4 @@
-"""TurnStream: what is passed on passed the gate before; what is broken off is not kept; steps that rewrite wait for the whole."""
+"""Streams of turns: a shown part has passed the gate; a broken stream is not stored; steps that rewrite wait for the whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from innkeeper.library.library import Library
 from innkeeper.library.rows import ConversationRow
 from innkeeper.operations.tasks.opening import Opening, opened
 from innkeeper.operations.tasks.turn import TurnAnswer, TurnRequest
-from innkeeper.operations.tasks.turn_stream import TurnStream
 from innkeeper.operations.tasks.turns import Turns
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import ProviderError
@@ -51,15 +50,19 @@ def read(
     """The pieces of an answer, as many as are read, and the answer that is kept."""
 
     async def use(tasks: Any) -> tuple[list[str], TurnAnswer | None]:
-        stream = await TurnStream.begin(Turns(tasks, ANN), TurnRequest(conversation_id=here.id, message="Hello"))
+        stream = await Turns(tasks, ANN).stream(TurnRequest(conversation_id=here.id, message="Hello"))
         pieces: list[str] = []
-        async with aclosing(stream.texts()) as texts:
-            async for text in texts:
-                pieces.append(text)
+        answer: TurnAnswer | None = None
+        async with aclosing(stream) as events:
+            async for event in events:
+                if isinstance(event, TurnAnswer):
+                    answer = event
+                    continue
+                pieces.append(event)
                 if len(pieces) == most:
                     break
         assert [one.busy for one in tasks.models.router.explain(RouteRequest(), 0.0)] == [0.0]
-        return pieces, stream.answer
+        return pieces, answer
 
     found: tuple[list[str], TurnAnswer | None] = run(library, use, deployment(server))
     return found

@@ -88,11 +88,11 @@ def test_a_turn(library: Library, talk: ConversationRow) -> None:
     assert "You are Mira" in sent(server)[0][1]
     assert [row.seq for row in (first.reply, second.reply, third.reply)] == [2, 4, 6]
     row = first.reply
-    assert first.said is not None
+    assert first.message is not None
     assert (row.content, row.original, row.reply_to) == (
         "Come aboard.",
         "Mira: Come aboard.",
-        first.said.id,
+        first.message.id,
     )
     assert row.post_processing[0]["differences"] == ({"start": 0, "was": "Mira: ", "now": ""},)
     assert (row.model_key, row.tier, row.finish_reason, row.template_version) == ("big", "sfw", "stop", 1)

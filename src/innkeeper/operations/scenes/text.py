@@ -24,9 +24,8 @@ from innkeeper.operations.scenes.modes import SceneMode
 from innkeeper.operations.scenes.reading import SceneContext
 from innkeeper.operations.scenes.request import SceneRequest
 from innkeeper.operations.scenes.sources import SceneSources
-from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.answer import TaskAnswer, Written
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
-from innkeeper.operations.tasks.written import Written
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ProviderError, StrictModeError, UnavailableError, UsageError, Where
 from innkeeper.prompt.message import Message

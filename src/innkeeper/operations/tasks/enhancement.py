@@ -24,10 +24,9 @@ from innkeeper.library.prepare.budget import Budget, Dropped
 from innkeeper.library.prepare.request import PreparedPrompt, PrepareRequest
 from innkeeper.library.prepare.segments import Compressed, Repair, fit_segments
 from innkeeper.library.tier import Ceilings
-from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.answer import TaskAnswer, Written
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.operations.tasks.phrases import NORMALISER, normalised, segments_of
-from innkeeper.operations.tasks.written import Written
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnavailableError, UnknownNameError, UsageError, Where
 from innkeeper.prompt.message import Message

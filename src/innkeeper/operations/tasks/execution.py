@@ -24,7 +24,7 @@ from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import BudgetError, DecodeError
 from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.request import GenerationRequest
-from innkeeper.inference.response.events import ModelEvent, TextDelta
+from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.inference.routing.routed import RoutedAnswer, RoutedModels
@@ -37,8 +37,7 @@ from innkeeper.library.models.facts import facts_of
 from innkeeper.library.prepare.request import Decided, PreparedPrompt, PrepareRequest
 from innkeeper.library.templates.rendering import RenderedTemplate
 from innkeeper.library.tier import TierDecision
-from innkeeper.operations.tasks.answer import TaskAnswer
-from innkeeper.operations.tasks.written import EMBEDDED_MODEL, Written, answer_of, done_of, once_each
+from innkeeper.operations.tasks.answer import EMBEDDED_MODEL, TaskAnswer, Written, answer_of, done_of, once_each
 from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, LimitError, StrictModeError
 
@@ -115,12 +114,17 @@ class TextTasks:
             StrictModeError: with ``strict``, the answer would be degraded.
             InnkeeperError: raised by `Library.prepare`.
         """
-        return await _TaskRun(self, task).written()
+        flow = await self.flow(task, stream=False)
+        async with aclosing(flow.texts()) as texts:
+            async for _ in texts:
+                pass
+        return flow.written()
 
-    async def flow(self, task: TextTask) -> Flow:
-        """Let a model write the text of a task, and stream it. Raises as `write`."""
-        run = _TaskRun(self, task, stream=True)
-        return Flow(run, await run.begin())
+    async def flow(self, task: TextTask, *, stream: bool = True) -> Flow:
+        """Let a model write the text of a task, as it comes or (without ``stream``) at once. Raises as `write`."""
+        flow = Flow(self, task, stream=stream)
+        await flow.begin()
+        return flow
 
     async def check(self, written: Written, text: str) -> TierDecision:
         """Check an intermediate text of a model. Raises `TierBlockedError`, after recording it."""
@@ -163,116 +167,80 @@ class TextTasks:
         notes = [note for note in prepared.notes if note not in last.prepared.notes]
         answer = msgspec.structs.replace(answer, prepared=prepared, reasons=once_each((*answer.reasons, *notes)))
         if task.strict and answer.degraded:
-            raise _makeshift(answer.reasons)
+            raise _degraded(answer.reasons)
         return answer
 
 
 class Flow:
-    """A task while a model writes it. Read `texts` to their end; `written` is the whole of it."""
+    """A task while a model writes it: begin it, read `texts` to their end; `written` is the whole of it then."""
 
-    def __init__(self, run: _TaskRun, begun: RoutedAnswer | None) -> None:
-        self._run, self._begun = run, begun
-        self._fold = None if begun is None else new_fold(begun)
-
-    async def texts(self) -> AsyncGenerator[str]:
-        """Yield the text as it arrives, without refusals. Raises as `TextTasks.write`."""
-        if self._begun is None or self._fold is None:
-            return
-        async with aclosing(self._run.events(self._begun)) as events:
-            async for event in events:
-                self._fold.take(event)
-                if isinstance(event, TextDelta) and event.text:
-                    yield event.text
-
-    def written(self) -> Written:
-        """Return the complete text. Raises `DecodeError` if it is empty."""
-        if self._begun is None or self._fold is None:
-            return self._run.unasked()
-        return self._run.ended(self._begun, self._fold)
-
-    def so_far(self) -> Written:
-        """The text so far, for `TextTasks.check`."""
-        trace = None if self._begun is None else self._begun.trace
-        return msgspec.structs.replace(self._run.unasked(), trace=trace)
-
-
-class _TaskRun:
-    """One task while it is routed to a model."""
-
-    def __init__(self, tasks: TextTasks, task: TextTask, *, stream: bool = False) -> None:
+    def __init__(self, tasks: TextTasks, task: TextTask, *, stream: bool) -> None:
         self.tasks, self.task, self.stream = tasks, task, stream
         self.library = tasks.library
-        prompt = task.prompt
-        self.prompt = prompt
-        if prompt.request_id is None:
-            self.prompt = msgspec.structs.replace(prompt, request_id=self.library.outside.fresh_id())
+        self.prompt = task.prompt
+        if task.prompt.request_id is None:
+            self.prompt = msgspec.structs.replace(task.prompt, request_id=self.library.outside.fresh_id())
         self.decided: Decided | None = None
         self.prepared: PreparedPrompt | None = None
-        self.began = 0.0
+        self._routed: RoutedAnswer | None = None
+        self._fold: ResponseFold | None = None
+        self._began = 0.0
 
-    async def written(self) -> Written:
-        begun = await self.begin()
-        if begun is None:
-            return self.unasked()
-        fold = new_fold(begun)
-        async with aclosing(self.events(begun)) as events:
-            async for event in events:
-                fold.take(event)
-        return self.ended(begun, fold)
-
-    async def begin(self) -> RoutedAnswer | None:
-        """Begin the answer; None if no template answers, so that no model is asked."""
+    async def begin(self) -> None:
+        """Begin the answer. If no template answers, no model is asked."""
         task, models = self.task, self.tasks.models
         self.decided = decided = await self.tasks.decide(self.prompt, strict=task.strict)
         if decided.rendered is None:
             self.prepared = await self.tasks.prepare(self.prompt, strict=task.strict)
-            return None
-        self.began = perf_counter()
-        try:
-            return await models.begin(self._request(decided, decided.rendered), self._planned)
-        except InnkeeperError as error:
-            self._failed(error)
-            raise
+            return
+        self._began = perf_counter()
+        with self._recording():
+            self._routed = await models.begin(self._request(decided, decided.rendered), self._planned)
+        self._fold = ResponseFold("resp_task", self._routed.attempt.deployment.route.model, 0)
 
-    async def events(self, begun: RoutedAnswer) -> AsyncGenerator[ModelEvent]:
-        """Yield the events of an answer; failures are recorded."""
-        try:
-            async with aclosing(begun.events) as events:
+    async def texts(self) -> AsyncGenerator[str]:
+        """Yield the text as it arrives, without refusals. Raises as `TextTasks.write`."""
+        if self._routed is None or self._fold is None:
+            return
+        with self._recording():
+            async with aclosing(self._routed.events) as events:
                 async for event in events:
-                    yield event
-        except InnkeeperError as error:
-            self._failed(error)
-            raise
+                    self._fold.take(event)
+                    if isinstance(event, TextDelta) and event.text:
+                        yield event.text
 
-    def unasked(self) -> Written:
-        """Return the result without asking a model."""
-        assert self.prepared is not None  # noqa: S101 - it was prepared instead
-        return Written(prepared=self.prepared)
-
-    def ended(self, begun: RoutedAnswer, fold: ResponseFold) -> Written:
+    def written(self) -> Written:
         """Return the complete text. Raises `DecodeError` if it is empty."""
-        assert self.prepared is not None  # noqa: S101 - an answer has been planned
-        took = round((perf_counter() - self.began) * 1000, 3)
-        deployment = begun.attempt.deployment
-        written = Written(
-            prepared=self.prepared, response=fold.response(), trace=begun.trace, deployment=deployment, model_ms=took
-        )
+        so_far = self.so_far()
+        if self._routed is None or self._fold is None:
+            return so_far
+        took = round((perf_counter() - self._began) * 1000, 3)
+        deployment = self._routed.attempt.deployment
+        written = msgspec.structs.replace(so_far, response=self._fold.response(), deployment=deployment, model_ms=took)
         if not written.text.strip() and not written.refused:
             empty = DecodeError("the model wrote nothing", hint="ask again, or another model")
-            empty.details["route_trace"] = begun.trace.to_dict()
+            empty.details["route_trace"] = self._routed.trace.to_dict()
             self._failed(empty)
             raise empty
         return written
 
+    def so_far(self) -> Written:
+        """Return the task without its text, for `TextTasks.check`."""
+        assert self.prepared is not None  # noqa: S101 - it was prepared, or an answer has been planned
+        return Written(prepared=self.prepared, trace=None if self._routed is None else self._routed.trace)
+
     def _request(self, decided: Decided, rendered: RenderedTemplate) -> RouteRequest:
         task, known = self.task, self.tasks.models.router.deployments
-        if task.model is not None and all(one.route.model != task.model for one in known):
-            raise ModelNotFoundError(task.model, {one.route.model for one in known})
+        if task.model is not None and all(deployment.route.model != task.model for deployment in known):
+            raise ModelNotFoundError(task.model, {deployment.route.model for deployment in known})
         return RouteRequest(
             task=task.task,
             tier=decided.tier.effective,
             needs=task.needs,
-            input_tokens=_least_tokens(self.library, rendered.text, self.prompt.text),
+            # Without the history, which is trimmed for each deployment's window.
+            input_tokens=sum(
+                self.library.counter.count(text, None) + _FRAME for text in (rendered.text, self.prompt.text)
+            ),
             output_tokens=self._room(decided.resolution),
             money=task.money,
             model=task.model,
@@ -289,14 +257,20 @@ class _TaskRun:
         """Return the request of one attempt, planned for its deployment."""
         task, route, decided = self.task, attempt.deployment.route, self.decided
         assert decided is not None  # noqa: S101 - set before the router is asked
-        makeshift = _makeshifts(attempt)
-        if task.strict and makeshift:
-            raise _makeshift(makeshift)
+        degraded = [
+            *(["fallback"] if attempt.number > 1 else ()),
+            *([EMBEDDED_MODEL] if attempt.deployment.embedded else ()),
+        ]
+        if task.strict and degraded:
+            raise _degraded(degraded)
         for_target = self.prompt.target_model or self.prompt.target_family
+        family = self.prompt.enhancer_family
+        if family is None and not facts_of(self.library.catalogue, route.model).known:
+            family = _INSTRUCT
         request = msgspec.structs.replace(
             self.prompt,
             **{"enhancer_model" if for_target else "target_model": route.model},
-            enhancer_family=self._family(route.model),
+            enhancer_family=family,
             content_mode=attempt.tier,
             dialect=route.dialect,
             context_window=attempt.deployment.context_window,
@@ -318,11 +292,13 @@ class _TaskRun:
         )
         return provider_request(generation, route, ADAPTERS[route.adapter])
 
-    def _family(self, model: str) -> str | None:
-        """Return the enhancer family for a model; for an unknown model the one for instructions."""
-        if self.prompt.enhancer_family is not None:
-            return self.prompt.enhancer_family
-        return None if facts_of(self.library.catalogue, model).known else _INSTRUCT
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        try:
+            yield
+        except InnkeeperError as error:
+            self._failed(error)
+            raise
 
     def _failed(self, error: InnkeeperError) -> None:
         """Record a task that failed; a blocked one is recorded already.
@@ -332,7 +308,7 @@ class _TaskRun:
         trace: Any = error.trace.to_dict() if isinstance(error, NoRouteError) else error.details.get("route_trace")
         error.details["route_trace"] = trace
         if not isinstance(error, TierBlockedError):
-            took = round((perf_counter() - self.began) * 1000, 3)
+            took = round((perf_counter() - self._began) * 1000, 3)
             done = Done(attempts=(trace or {}).get("steps", ()), error=error, latency_ms={"model": took})
             with suppress(InnkeeperError):  # a request that cannot be prepared has a row of its own
                 prepared = self.prepared or self.library.prepare(self.prompt, log=False)
@@ -348,30 +324,14 @@ def _traced(*written: Written) -> Iterator[None]:
     try:
         yield
     except InnkeeperError as error:
-        traces = [one.trace for one in written if one.trace is not None]
+        traces = [text.trace for text in written if text.trace is not None]
         if traces:
             spent = round(sum(trace.spent for trace in traces), 9)
             error.details["route_trace"] = {**traces[-1].to_dict(), "spent": spent}
         raise
 
 
-def new_fold(begun: RoutedAnswer) -> ResponseFold:
-    """Return the fold that assembles an answer."""
-    return ResponseFold("resp_task", begun.attempt.deployment.route.model, 0)
-
-
-def _least_tokens(library: Library, *texts: str) -> int:
-    """Return the tokens of the smallest plan, without the history, which is trimmed for each deployment's window."""
-    return sum(library.counter.count(text, None) + _FRAME for text in texts)
-
-
-def _makeshifts(attempt: Attempt) -> tuple[str, ...]:
-    """Return the reasons for degradation of an attempt that are known before the request."""
-    fallback = ("fallback",) if attempt.number > 1 else ()
-    return (*fallback, EMBEDDED_MODEL) if attempt.deployment.embedded else fallback
-
-
-def _makeshift(reasons: Iterable[str]) -> StrictModeError:
+def _degraded(reasons: Iterable[str]) -> StrictModeError:
     listed = list(reasons)
     hint = "leave strict out to take what there is"
     return StrictModeError(f"only a makeshift answers: {', '.join(listed)}", hint=hint, reasons=listed)

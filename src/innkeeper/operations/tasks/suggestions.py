@@ -21,9 +21,8 @@ from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.tier import Ceilings
 from innkeeper.library.tiers.gate import TextKind, character_ceiling
-from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.answer import TaskAnswer, Written
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
-from innkeeper.operations.tasks.written import Written
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json
 from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.message import Message

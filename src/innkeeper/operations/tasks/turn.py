@@ -1,4 +1,4 @@
-"""PreparedTurn: a turn of a stored conversation: its request, what it is once it is prepared, and its answer."""
+"""A turn of a stored conversation as values: its request, the prepared turn, and its answer."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import Where
 
 KICKOFF: Final = "(The story begins here. Open the scene in character, and let the other one speak next.)"
-"""What stands in the place of the user's words where nobody has spoken yet."""
+"""The text in the user's place if nobody has spoken yet."""
 
 CONTINUE: Final = "(Go on with the story from where it stopped, in character.)"
-"""What stands in the place of the user's words where the character is to speak again."""
+"""The text in the user's place if the character is to speak again."""
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn is asked for with.
+    """The request of a turn.
 
-    ``kind`` is ``message``, ``kickoff`` (the character speaks first; where the story has begun it goes on) or ``continue``.
-    ``content_mode`` is the tier asked for; ``ceilings`` are of the caller's own records. ``scene`` has the columns of a scene
-    that the document names. ``remember`` is what is to be remembered from now on; with ``memory`` off nothing that is
-    remembered is read. ``system`` and ``template`` are an administrator's. ``model`` is the only one that may answer.
+    ``kind`` is ``message``, ``kickoff`` (the character speaks first; in a story that has begun it goes on) or ``continue``.
+    ``content_mode`` is the requested tier; ``ceilings`` are of the caller's own records. ``scene`` has the document's columns of
+    a scene. ``remember`` has new memories; with ``memory`` off no memory is read. ``system`` and ``template`` are an
+    administrator's. ``model`` is the only one that may answer.
     """
 
     conversation_id: str
@@ -55,19 +55,25 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise `FieldError` for a text that cannot be stored, or where nothing is said."""
+        """Raise `FieldError` for a text that cannot be stored, or an empty message."""
         need_texts(self, ("conversation_id", "message", "message_type"), _OPTIONAL)
         if self.kind == "message" and not self.message.strip():
             raise FieldError(
                 "message is empty", where=Where(path="message"), hint="say something, or ask for a kickoff"
             )
 
+    def prompt_text(self, *, begun: bool) -> str:
+        """Return the text that the model answers; ``begun``: the conversation has messages."""
+        if self.kind == "message":
+            return self.message
+        return KICKOFF if self.kind == "kickoff" and not begun else CONTINUE
+
 
 _OPTIONAL: Final = ("client_msg_id", "intent", "model", "system", "template", "request_id")
 
 
 class ProfileFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """How a profile answered a turn. ``plan`` is where its prompt can be looked at; ``tier`` the decision about all texts."""
+    """How a profile answered a turn. ``plan`` is the path of its plan, ``tier`` the decision about all texts."""
 
     name: str
     plan: str = ""
@@ -82,15 +88,14 @@ class ProfileFacts(msgspec.Struct, frozen=True, kw_only=True):
 class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a turn, as it is kept.
 
-    ``reply`` is its row, ``said`` that of the user's message, where there is one. ``answer``, or ``profile``, is what carried it
-    out; both are None for a turn that was answered before (``replayed``). ``above_tier`` counts messages that were left out for
-    their tier.
+    ``reply`` is its row, ``message`` the user's, if there is one. ``answer`` is a template's, ``profile`` a profile's; both are
+    None for a turn that was answered before (``replayed``). ``above_tier`` counts messages that were left out for their tier.
     """
 
     text: str
     conversation: ConversationRow
     reply: MessageRow
-    said: MessageRow | None = None
+    message: MessageRow | None = None
     answer: TaskAnswer | None = None
     profile: ProfileFacts | None = None
     processed: Processed | None = None
@@ -106,30 +111,30 @@ class TurnAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> dict[str, Any]:
-        """What was sent of the conversation: tokens used, their limit, and what was left out, with the reason of each."""
+        """The part of the conversation that was sent: tokens used, their limit, and left-out messages with reasons."""
         if self.answer is None:
             used = None if self.profile is None else self.profile.input_tokens
             return {"used": used, "limit": None, "evicted": []}
         prepared = self.answer.prepared
-        evicted = [msgspec.to_builtins(each) for each in prepared.evicted]
+        evicted = [msgspec.to_builtins(message) for message in prepared.evicted]
         above = [{"reason": "tier", "messages": self.above_tier}] if self.above_tier else []
         return {"used": prepared.input_tokens, "limit": prepared.window_limit, "evicted": [*evicted, *above]}
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What was remembered for the turn, and what is from now on."""
+        """The memories: how many were recalled, and which are new."""
         tier, new = self.conversation.memory_tier, [row.id for row in self.remembered]
         return {"tier": tier, "recalled": self.memories, "remembered": new}
 
 
 class PreparedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that is prepared: the task, and what is kept already."""
+    """A turn before its answer. ``message`` is the user's row, which is stored already."""
 
     request: TurnRequest
     conversation: ConversationRow
     task: TextTask
     cast: Cast
-    said: MessageRow | None
+    message: MessageRow | None
     memories: int
     remembered: tuple[MemoryRow, ...]
     above_tier: int

@@ -1,145 +1,181 @@
-"""Turns: one owner's turns are taken: what the user says is kept, a model answers, its answer is kept, each once.
+"""Turns of one owner's conversations: the user's message is stored, a model answers, the answer is stored, each once.
 
-A turn may be asked for again, under the id that its client gave it, by any process and at the same time: it is kept once, and
-whoever comes later gets the same answer. The history of a turn is what was said before it, however much is said meanwhile. What
-does not pass the gate is not kept; neither is an answer that does not.
+A turn may be repeated under its client's id, by any process and at the same time: it is stored once, and the repeat gets the same
+answer. The history of a turn is what came before its message. What does not pass the gate is not stored, question or answer.
+A whole answer is a stream that is read to its end.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.library.db.owner import Owner
-from innkeeper.library.errors import ConflictError, TemplateNotFoundError, TierBlockedError
+from innkeeper.library.errors import ConflictError, TierBlockedError
 from innkeeper.library.memory import MemoryRow, remembered
 from innkeeper.library.prepare.conversation import conversation_request, history_of
 from innkeeper.library.prepare.request import PrepareRequest, texts_of, tier_facts
 from innkeeper.library.rows import CharacterRow, ConversationRow, MessageRow
-from innkeeper.library.templates.postprocessing import Cast, PostProcessing, Processed
+from innkeeper.library.templates.postprocessing import Cast
 from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import character_ceiling
 from innkeeper.operations.tasks.answer import TaskAnswer
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
-from innkeeper.operations.tasks.turn import CONTINUE, KICKOFF, PreparedTurn, ProfileFacts, TurnAnswer, TurnRequest
-from innkeeper.operations.tasks.written import Written
-from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.text import scalar_text
+from innkeeper.operations.tasks.turn import PreparedTurn, ProfileFacts, TurnAnswer, TurnRequest
+from innkeeper.operations.tasks.turn_writers import BeginWriting, Writing, WrittenAnswer, template_writer
 
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
+
+_STREAMED: Final = partial(template_writer, stream=True)
+
+
+TurnEvents = AsyncGenerator[str | TurnAnswer]
+"""Texts of an answer that have passed the gate, as they come; the turn's answer is the last item."""
 
 
 class Turns:
     """The turns of one owner's conversations.
 
     Args:
-        tasks: what carries them out.
-        owner: whose conversations they are; anybody else's are not found.
+        tasks: carries them out.
+        owner: the owner; other people's conversations are not found.
     """
 
     def __init__(self, tasks: TextTasks, owner: Owner) -> None:
         self.tasks, self.owner = tasks, owner
         self.library: Library = tasks.library
+        self._store = self.library.conversations_of(owner)
 
-    async def take(self, request: TurnRequest) -> TurnAnswer:
-        """Take a turn.
+    async def take(self, request: TurnRequest, begin_writing: BeginWriting = template_writer) -> TurnAnswer:
+        """Take a turn and return its answer, by default that of a template.
+
+        A repeat waits for the first turn, so that no second model is asked; other turns do not wait.
 
         Raises:
             NotFoundError: no such conversation, character or template of theirs.
             ConflictError: another message was sent under this ``client_msg_id``.
-            TierBlockedError: the turn does not pass, or its answer does not; it is recorded, and not kept.
-            InnkeeperError: what `TextTasks.write` raises; the user's message is kept, and the turn can be asked for again.
+            TierBlockedError: the turn or its answer does not pass; it is recorded, and not stored.
+            InnkeeperError: raised by the writer; the user's message is stored, and the turn can be repeated.
         """
-        async with self.alone(request):
-            return await self._taken(request)
+        async with self._alone(request), aclosing(await self.stream(request, begin_writing)) as events:
+            answer = [event async for event in events][-1]
+        assert isinstance(answer, TurnAnswer)  # noqa: S101 - the last item
+        return answer
 
-    def alone(self, request: TurnRequest) -> AbstractAsyncContextManager[object]:
-        """Repeats of a turn wait for the first here, so that no second model is asked; other turns wait for nobody."""
+    async def stream(self, request: TurnRequest, begin_writing: BeginWriting = _STREAMED) -> TurnEvents:
+        """Begin a turn, and return its answer as it comes. Raises what `take` raises before any of it is there."""
+        turn = await asyncio.to_thread(self.begin, request)
+        if isinstance(turn, TurnAnswer):
+            return events_of(turn)
+        try:
+            return self._stored(turn, await begin_writing(self.tasks, turn))
+        except TierBlockedError:
+            # The message passes alone, but not together with what came before it.
+            if turn.message is not None:
+                await asyncio.to_thread(self._store.delete_message, turn.message.id)
+            raise
+
+    async def _stored(self, turn: PreparedTurn, writing: Writing) -> TurnEvents:
+        """Yield an answer while it is written, and store it."""
+        shown = ""
+        async with aclosing(writing) as items:
+            async for item in items:
+                if isinstance(item, str):
+                    shown += item
+                    yield item
+                    continue
+                text = item.processed.text
+                if text != shown and text.startswith(shown):
+                    yield text.removeprefix(shown)
+                yield await asyncio.to_thread(self.keep, turn, item)
+
+    def _alone(self, request: TurnRequest) -> AbstractAsyncContextManager[object]:
         if request.client_msg_id is None:
             return nullcontext()
         owner = self.owner
         return self.tasks.alone(owner.tenant, owner.user, request.conversation_id, request.client_msg_id)
 
-    async def _taken(self, request: TurnRequest) -> TurnAnswer:
-        turn = await asyncio.to_thread(self.begin, request)
-        if isinstance(turn, TurnAnswer):
-            return turn
-        try:
-            written = await self.tasks.write(turn.task)
-        except TierBlockedError:
-            await asyncio.to_thread(self.take_back, turn)
-            raise
-        require_answer(written)
-        processed = processed_of(written.prepared.resolution.template, written.text, turn.cast, refused=written.refused)
-        done = await self.tasks.finish(turn.task, written, text=processed.text)
-        return await asyncio.to_thread(self.keep, turn, done, processed)
-
     def begin(self, request: TurnRequest) -> PreparedTurn | TurnAnswer:
-        """Keep what the user says, and prepare its answer; or the answer itself, where there is one already.
+        """Store the user's message and prepare its answer, or return the answer that is there already.
 
         It waits for the database. Raises as `take`.
         """
-        store = self.library.conversations_of(self.owner)
+        store = self._store
         row = store.get(request.conversation_id)
-        known = None if request.client_msg_id is None else store.sent(row.id, request.client_msg_id)
-        if (before := self._answered(request, row, known)) is not None:
+        sent = None if request.client_msg_id is None else store.sent(row.id, request.client_msg_id)
+        if (before := self._answered(request, row, sent)) is not None:
             return before
-        newest = store.newest(row.id, 1)
-        text = _text_of(request, begun=bool(newest))
-        granted = self._granted(request, row)
-        facts = self.library.memories_of(self.owner).recall(row, granted) if request.memory else ()
-        rows = store.turns(row.id, before=None if known is None else known.seq)
-        prompt = self._prompt(request, row, text, facts, rows, granted)
+        character = self._character(row.character_id)
+        ceilings = self._ceilings(request, character, self._character(row.user_character_id))
+        asked = PrepareRequest(use_case="chat", content_mode=request.content_mode, ceilings=ceilings)
+        granted = self.library.granted(asked).effective
+        memories = self.library.memories_of(self.owner)
+        facts = memories.recall(row, granted) if request.memory else ()
+        rows = store.turns(row.id, before=None if sent is None else sent.seq)
+        text = request.prompt_text(begun=bool(store.newest(row.id, 1)))
+        prompt = self._prompt(request, row, text, facts, _within(rows, granted), ceilings)
         self.library.tier_check(
             texts_of(prompt), request.content_mode, self.library.ceilings(prompt), actor=self.owner.user
         ).require()
         with self.library.db.transaction():
-            new = self.library.memories_of(self.owner).add(row, request.remember, granted) if request.remember else ()
-            said = self._said(request, row, granted)
-        if said is not None and known is None:
-            rows = store.turns(row.id, before=said.seq)
-        if new or (said is not None and known is None):
-            facts = (*new, *(one for one in facts if one.id not in {each.id for each in new}))
-            prompt = self._prompt(request, row, text, facts if request.memory else (), rows, granted)
+            new = memories.add(row, request.remember, granted) if request.remember else ()
+            message = self._stored_message(request, granted)
+        is_new = message is not None and sent is None
+        if message is not None and sent is None:
+            rows = store.turns(row.id, before=message.seq)
+        if new or is_new:
+            new_ids = {fact.id for fact in new}
+            facts = (*new, *(fact for fact in facts if fact.id not in new_ids)) if request.memory else ()
+            prompt = self._prompt(request, row, text, facts, _within(rows, granted), ceilings)
         return PreparedTurn(
             request=request,
             conversation=row,
-            task=self._task(request, prompt),
+            task=TextTask(
+                prompt=prompt,
+                task="roleplay" if prompt.use_case != "chat" else "",
+                options=request.options,
+                max_output_tokens=request.max_output_tokens,
+                model=request.model,
+                routes=request.routes,
+                money=request.money,
+                strict=request.strict,
+            ),
             cast=Cast(*(str(prompt.values.get(name) or "") for name in ("character_name", "user_name"))),
-            said=said,
-            memories=len(facts) if request.memory else 0,
+            message=message,
+            memories=len(facts),
             remembered=tuple(new),
-            above_tier=sum(_is_above(one, granted) for one in rows),
-            character=self._character(row),
+            above_tier=len(rows) - len(_within(rows, granted)),
+            character=character,
         )
 
-    def keep(self, turn: PreparedTurn, answer: TaskAnswer | ProfileFacts, processed: Processed) -> TurnAnswer:
-        """Keep an answer; where somebody else has kept one meanwhile, that one. Waits for the database."""
-        said, changed = turn.said, processed.changed
-        reply = self.library.conversations_of(self.owner).append(
+    def keep(self, turn: PreparedTurn, written: WrittenAnswer) -> TurnAnswer:
+        """Store an answer; return the one that is there if another process has stored one. Waits for the database."""
+        message, facts, processed = turn.message, written.facts, written.processed
+        reply = self._store.append(
             turn.conversation.id,
             "assistant",
             processed.text,
-            client_msg_id=turn.request.client_msg_id if said is None else None,
-            reply_to=None if said is None else said.id,
+            client_msg_id=turn.request.client_msg_id if message is None else None,
+            reply_to=None if message is None else message.id,
             message_type=turn.request.message_type,
-            **_provenance(answer),
-            original=processed.original if changed else None,
-            post_processing=msgspec.to_builtins(processed.steps) if changed else None,
+            **_provenance(facts),
+            original=processed.original if processed.changed else None,
+            post_processing=msgspec.to_builtins(processed.steps) if processed.changed else None,
         )
         return TurnAnswer(
             text=reply.content,
             conversation=turn.conversation,
             reply=reply,
-            said=said,
-            answer=answer if isinstance(answer, TaskAnswer) else None,
-            profile=answer if isinstance(answer, ProfileFacts) else None,
+            message=message,
+            answer=facts if isinstance(facts, TaskAnswer) else None,
+            profile=facts if isinstance(facts, ProfileFacts) else None,
             processed=processed,
             memories=turn.memories,
             remembered=turn.remembered,
@@ -147,33 +183,24 @@ class Turns:
             character=turn.character,
         )
 
-    # ------------------------------------------------------------------------------------------------------------- for these
-
-    def _answered(self, request: TurnRequest, row: ConversationRow, known: MessageRow | None) -> TurnAnswer | None:
-        """The answer that a turn has already. Raises `ConflictError` where the id is that of another turn."""
-        if known is None:
+    def _answered(self, request: TurnRequest, row: ConversationRow, sent: MessageRow | None) -> TurnAnswer | None:
+        """Return the answer that a repeated turn has already. Raises `ConflictError` if the id is that of another turn."""
+        if sent is None:
             return None
-        spoken = known.role == "user"
-        if spoken is not (request.kind == "message") or (spoken and known.content != request.message):
+        by_user = sent.role == "user"
+        if by_user is not (request.kind == "message") or (by_user and sent.content != request.message):
             hint = "send another turn under another client_msg_id"
             raise ConflictError("another turn was asked for under this client_msg_id", hint=hint)
-        said = known if spoken else None
-        reply = known if said is None else self.library.conversations_of(self.owner).reply_to(said)
+        message = sent if by_user else None
+        reply = sent if message is None else self._store.reply_to(message)
         if reply is None:
             return None
-        character = self._character(row)
-        return TurnAnswer(text=reply.content, conversation=row, reply=reply, said=said, character=character)
+        character = self._character(row.character_id)
+        return TurnAnswer(text=reply.content, conversation=row, reply=reply, message=message, character=character)
 
-    def _granted(self, request: TurnRequest, row: ConversationRow) -> Tier:
-        asked = PrepareRequest(
-            use_case="chat", content_mode=request.content_mode, ceilings=self._ceilings(request, row)
-        )
-        return self.library.granted(asked).effective
-
-    def _ceilings(self, request: TurnRequest, row: ConversationRow) -> Ceilings:
-        """The caller's ceilings, with those of the character, of who the user plays, and of the scene."""
-        people = (self._character(row), self._character(row, "user_character_id"))
-        rated = [character_ceiling(one.content_rating, one.declared_age) for one in people if one is not None]
+    def _ceilings(self, request: TurnRequest, *people: CharacterRow | None) -> Ceilings:
+        """Return the caller's ceilings with those of the character, of who the user plays, and of the scene."""
+        rated = [character_ceiling(row.content_rating, row.declared_age) for row in people if row is not None]
         rated += [] if request.ceilings.character is None else [request.ceilings.character]
         scene = request.ceilings.scene
         if (rating := request.scene.get("content_rating")) is not None:
@@ -181,8 +208,7 @@ class Turns:
         ceiling = Tier.lowest(*rated) if rated else None
         return msgspec.structs.replace(request.ceilings, character=ceiling, scene=scene)
 
-    def _character(self, row: ConversationRow, name: str = "character_id") -> CharacterRow | None:
-        key: str | None = getattr(row, name)
+    def _character(self, key: str | None) -> CharacterRow | None:
         return None if key is None else self.library.characters.seen_by(self.owner, key)
 
     def _prompt(
@@ -192,7 +218,7 @@ class Turns:
         text: str,
         facts: Sequence[MemoryRow],
         rows: Iterable[MessageRow],
-        granted: Tier,
+        ceilings: Ceilings,
     ) -> PrepareRequest:
         prompt = conversation_request(
             self.library.db,
@@ -202,11 +228,11 @@ class Turns:
             scene=dict(request.scene) or None,
             owner=self.owner,
             memories=remembered(row, facts) if request.memory else (),
-            history=history_of(one for one in rows if not _is_above(one, granted)),
+            history=history_of(rows),
             user_id=self.owner.user,
             job_type="chat",
             content_mode=request.content_mode,
-            ceilings=self._ceilings(request, row),
+            ceilings=ceilings,
             client_msg_id=request.client_msg_id,
             request_id=request.request_id,
         )
@@ -222,23 +248,11 @@ class Turns:
         version = store.get(ids.get(name, name), label=PRODUCTION)
         return self.library.render_version(version, prompt).rendered.text
 
-    def _task(self, request: TurnRequest, prompt: PrepareRequest) -> TextTask:
-        return TextTask(
-            prompt=prompt,
-            task="roleplay" if prompt.use_case != "chat" else "",
-            options=request.options,
-            max_output_tokens=request.max_output_tokens,
-            model=request.model,
-            routes=request.routes,
-            money=request.money,
-            strict=request.strict,
-        )
-
-    def _said(self, request: TurnRequest, row: ConversationRow, granted: Tier) -> MessageRow | None:
+    def _stored_message(self, request: TurnRequest, granted: Tier) -> MessageRow | None:
         if request.kind != "message":
             return None
-        return self.library.conversations_of(self.owner).append(
-            row.id,
+        return self._store.append(
+            request.conversation_id,
             "user",
             request.message,
             client_msg_id=request.client_msg_id,
@@ -246,10 +260,11 @@ class Turns:
             tier=granted.value,
         )
 
-    def take_back(self, turn: PreparedTurn) -> None:
-        """Take out what the user said, since together with what was said before it does not pass."""
-        if turn.said is not None:
-            self.library.conversations_of(self.owner).delete_message(turn.said.id)
+
+async def events_of(answer: TurnAnswer) -> TurnEvents:
+    """Yield an answer that is there already: its text, then itself."""
+    yield answer.text
+    yield answer
 
 
 def _provenance(answer: TaskAnswer | ProfileFacts) -> dict[str, Any]:
@@ -274,30 +289,6 @@ def _provenance(answer: TaskAnswer | ProfileFacts) -> dict[str, Any]:
 _SAFETY: Final = ("decision", "categories", "detector_version", "lexicon_version")
 
 
-def require_answer(written: Written) -> None:
-    """Raise `TemplateNotFoundError` where no model was asked: a turn is never answered with its own words."""
-    if written.response is None:
-        use_case = written.prepared.request.use_case
-        raise TemplateNotFoundError(f"no template for {use_case} in a conversation", hint="leave the intent out")
-
-
-def processed_of(template: Any, text: str, cast: Cast, *, refused: bool) -> Processed:
-    """An answer after the steps of its template; a refusal as it is."""
-    whole = scalar_text(text).replace("\0", "")
-    if refused or template is None:
-        return Processed(whole, whole)
-    try:
-        return PostProcessing.of(template.metadata).run(whole, cast)
-    except InnkeeperError:  # a template from before steps were checked when it is published
-        return Processed(whole, whole)
-
-
-def _text_of(request: TurnRequest, *, begun: bool) -> str:
-    if request.kind == "message":
-        return request.message
-    return KICKOFF if request.kind == "kickoff" and not begun else CONTINUE
-
-
-def _is_above(row: MessageRow, granted: Tier) -> bool:
-    """Whether a message is of a higher tier than a turn has: it is left out, as after an account's verification has expired."""
-    return row.tier is not None and row.tier.rank > granted.rank
+def _within(rows: Sequence[MessageRow], granted: Tier) -> Sequence[MessageRow]:
+    """Return the messages up to a turn's tier: others are left out, as after an account's verification has expired."""
+    return [row for row in rows if row.tier is None or row.tier.rank <= granted.rank]
