@@ -6,7 +6,7 @@ import pytest
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.tools import chosen, paired, schema
+from innkeeper.dialects.tools import chosen, paired, tool_fields
 from innkeeper.dialects.turn import Turn, read_turn
 from innkeeper.prompt import Message, Tool
 from tests.dialects.talks import call, message
@@ -123,7 +123,7 @@ def test_choices(choice: Any, expected: tuple[str, str | None]) -> None:
 
 def test_a_tool_without_parameters() -> None:
     """Providers want the schema of an object, if only of an empty one."""
-    assert schema(Tool("add")) == {"type": "object", "properties": {}}
+    assert tool_fields(Tool("add"))["parameters"] == {"type": "object", "properties": {}}
 
 
 @pytest.mark.parametrize("calls", ["text", 7, [7], [{}], [{"function": {"name": 7}}], {"function": {}}])

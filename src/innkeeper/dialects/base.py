@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, TurnSequence, converse
 from innkeeper.dialects.options import Table, apply, neutral, report_unknown
 from innkeeper.dialects.report import Report
+from innkeeper.dialects.tools import definition
 from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
@@ -23,6 +24,10 @@ class BaseDialect(ABC):
 
     __slots__ = ("_name",)
 
+    provider: ClassVar[str]
+    """The registry name, unless it is made with another."""
+    sends_model: ClassVar[bool] = True
+    """Whether the model's name stands in the body."""
     rules: ClassVar[Rules]
     """The messages that the provider accepts."""
     table: ClassVar[Table]
@@ -30,8 +35,8 @@ class BaseDialect(ABC):
     own_options: ClassVar[tuple[str, ...]] = ()
     """Options that shape its messages, besides `STYLE_OPTIONS`."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str = "") -> None:
+        self._name = name or self.provider
 
     @property
     def name(self) -> str:
@@ -69,15 +74,17 @@ class BaseDialect(ABC):
     def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> Any:
         """The conversation in the provider's shape."""
 
-    @abstractmethod
     def _body(
         self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
         """The request body before tools and options."""
+        messages = self._messages(talk, options, report)
+        named = {"model": model} if model and self.sends_model else {}
+        return {**named, **(messages if isinstance(messages, dict) else {"messages": messages})}
 
-    @abstractmethod
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        """Write tool definitions into the body."""
+        """Write tool definitions into the body, by default as Chat Completions has them."""
+        body["tools"] = [definition(tool) for tool in tools]
 
     def _finished(self, body: dict[str, Any], report: Report) -> dict[str, Any]:
         """The body with what the provider insists on."""

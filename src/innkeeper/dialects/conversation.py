@@ -15,7 +15,7 @@ System text never becomes more trusted than it was, and no other text becomes sy
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +23,7 @@ import msgspec
 from innkeeper.dialects.media import unsupported
 from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.tools import paired
-from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, USER, Turn, read_turn, replace
+from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, TOOL, USER, Turn, read_turn, replace
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
@@ -245,9 +245,36 @@ def filler(talk: TurnSequence, report: Report) -> str:
     return talk.style.filler
 
 
-def nothing_to_say(turn: Turn, report: Report) -> None:
-    """Report that a turn is left out, since nothing of it could be written."""
-    report.repair("a message of which nothing is left was left out", turn.index)
+def alternating(
+    talk: TurnSequence,
+    report: Report,
+    field: str,
+    role_of: Callable[[Turn], str],
+    text_part: Callable[[str], dict[str, Any]],
+    parts_of: Callable[[Turn, Report], list[dict[str, Any]]],
+) -> list[dict[str, Any]]:
+    """Messages ``{role, field: [parts]}`` in which neighbours of one role are one message.
+
+    Results of one answer always are one; others are joined, and turns without parts left out, only as a repair.
+    """
+    messages: list[dict[str, Any]] = []
+    before: Turn | None = None
+    for turn in talk.turns:
+        role = role_of(turn)
+        parts = parts_of(turn, report) if turn.rich else [text_part(turn.text)]
+        if not parts and talk.style.repair:
+            report.repair("a message of which nothing is left was left out", turn.index)
+            continue
+        parts = parts or [text_part(turn.text)]
+        results = before is not None and turn.role == before.role == TOOL
+        if messages and messages[-1]["role"] == role and (talk.style.repair or results):
+            messages[-1][field] += parts
+            if not results:
+                report.repair("a message was joined to the one before, which has the same role", turn.index)
+        else:
+            messages.append({"role": role, field: parts})
+        before = turn
+    return messages
 
 
 def system_text(conversation: TurnSequence) -> str:

@@ -64,6 +64,15 @@ def as_is(*names: str) -> dict[str, Writer]:
     return {name: put(name) for name in names}
 
 
+def renamed(*path: str, **names: str) -> dict[str, Writer]:
+    """Table rows for options that a provider calls by other names, at a path of keys."""
+    return {name: put(*path, native) for name, native in names.items()}
+
+
+def in_address(_body: dict[str, Any], _value: Any, _report: Report) -> None:
+    """A writer for streaming where that is another address, not a field."""
+
+
 def stop_list(value: Any) -> list[str]:
     """Stop strings as a list: of one text or of several; empty and repeated ones left out."""
     texts = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []

@@ -13,8 +13,8 @@ import msgspec
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence, converse, merged, with_system
 from innkeeper.dialects.options import Table, as_is, neutral, stop_list
-from innkeeper.dialects.providers.openai import definition
 from innkeeper.dialects.report import Report, jsonable, option_error
+from innkeeper.dialects.tools import definition
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
@@ -129,6 +129,7 @@ _TEMPLATE: Final = Rules(prefill=True, merge=True, media=_NOBODY, names=True, re
 class Text(BaseDialect):
     """The prompt as one text, and a request body as text-completion servers take it."""
 
+    provider: ClassVar[str] = "text"
     rules: ClassVar[Rules] = _NO_CALLS
     table: ClassVar[Table] = {
         **as_is("max_tokens", "temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "tfs", "seed"),
@@ -141,21 +142,9 @@ class Text(BaseDialect):
         **as_is("sampler_order", "banned_strings"),
     }
     own_options: ClassVar[tuple[str, ...]] = (
-        "instruct",
-        "chat_template",
-        "trusted_template",
-        "template_vars",
-        "bos_token",
-        "eos_token",
-        "reply",
-        "now",
-        "stop",
-        "stop_sequences",
-        "tools",
-    )
-
-    def __init__(self, name: str = "text") -> None:
-        super().__init__(name)
+        "instruct", "chat_template", "trusted_template", "template_vars", "bos_token", "eos_token", "reply", "now", "stop",
+        "stop_sequences", "tools",
+    )  # fmt: skip
 
     def request(
         self, messages: Sequence[Message], *, model: str | None, options: Mapping[str, Any], tools: Sequence[Tool] = ()
@@ -193,11 +182,11 @@ class Text(BaseDialect):
     def _body(
         self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
     ) -> dict[str, Any]:
-        made = self._messages(talk, options, report)
+        body = super()._body(model, talk, options, report)
+        stop = body.pop("stop_sequences")
         if _tools(options) and not options.get("chat_template"):
             report.loss("tools are not sent", hint="a chat template can show them to the model")
-        stop = {"stop": made["stop_sequences"]} if made["stop_sequences"] else {}
-        return {**({"model": model} if model else {}), "prompt": made["prompt"], **stop}
+        return {**body, "stop": stop} if stop else body
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
         """Tools have no field; a chat template has already read them."""
@@ -248,7 +237,9 @@ def _templated(turns: list[Turn], options: Mapping[str, Any], reply: str) -> str
         now=None if now is None else str(now),
         trusted=bool(options.get("trusted_template")),
     )
-    return _open(text, turns[-1].text) if goes_on else text
+    last = turns[-1].text.strip() if goes_on else ""
+    # cut behind the last answer, so that the model goes on with it
+    return text[: text.rfind(last) + len(last)] if last in text and last else text
 
 
 def _for_template(turn: Turn) -> dict[str, Any]:
@@ -265,10 +256,3 @@ def _for_template(turn: Turn) -> dict[str, Any]:
     if turn.reasoning:
         message["reasoning_content"] = turn.thoughts
     return message
-
-
-def _open(text: str, last: str) -> str:
-    """The prompt cut behind its last answer, so that the model goes on with it."""
-    stripped = last.strip()
-    start = text.rfind(stripped) if stripped else -1
-    return text if start < 0 else text[: start + len(stripped)]

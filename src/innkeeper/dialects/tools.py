@@ -38,7 +38,8 @@ def paired(turns: list[Turn], report: Report, *, repair: bool, functions: bool =
         elif index not in matched:
             repaired.append(_orphan(turn, report, repair=repair, functions=functions))
         elif not repair:
-            repaired.append(_as_result(turn, _call(turns, matched[index]), report))
+            caller, offset = matched[index]
+            repaired.append(_as_result(turn, turns[caller].calls[offset], report))
     return repaired
 
 
@@ -92,10 +93,6 @@ def _answered_call(turn: Turn, opened: dict[_Key, ToolCall], by_id: dict[str, li
     while first > 0 and keys[first - 1][0] == keys[-1][0]:
         first -= 1
     return next((key for key in keys[first:] if key in opened), None) if keys else None
-
-
-def _call(turns: list[Turn], key: _Key) -> ToolCall:
-    return turns[key[0]].calls[key[1]]
 
 
 def _as_result(turn: Turn, call: ToolCall, report: Report) -> Turn:
@@ -155,7 +152,20 @@ def chosen(choice: Any) -> tuple[str, str | None]:
     return (words[text.lower()], None) if text.lower() in words else ("tool", text)
 
 
-def schema(tool: Tool) -> dict[str, Any]:
-    """The JSON Schema of a tool's parameters; that of an empty object when it has none."""
-    schema: dict[str, Any] = jsonable(tool.parameters)
-    return schema or {"type": "object", "properties": {}}
+def function_choice(choice: Any) -> str | dict[str, Any]:
+    """A neutral tool choice as Chat Completions has it: a mode, or the function that must be called."""
+    mode, name = chosen(choice)
+    return {"type": "function", "function": {"name": name}} if mode == "tool" else mode
+
+
+def definition(tool: Tool) -> dict[str, Any]:
+    """``{type: function, function: {name, description?, parameters, strict?}}``."""
+    return {"type": "function", "function": tool_fields(tool)}
+
+
+def tool_fields(tool: Tool, parameters: str = "parameters", *, strict: bool = True) -> dict[str, Any]:
+    """``{name, description?, parameters, strict?}``; a tool without parameters has the schema of an empty object."""
+    described = {"description": scalar_text(tool.description)} if tool.description else {}
+    schema = jsonable(tool.parameters) or {"type": "object", "properties": {}}
+    strictness = {"strict": tool.strict} if strict and tool.strict is not None else {}
+    return {"name": scalar_text(tool.name), **described, parameters: schema, **strictness}

@@ -13,6 +13,7 @@ from innkeeper.dialects.providers.openai import OpenAI, response_format, tool_ch
 class AI21(OpenAI):
     """The request of AI21's chat."""
 
+    provider: ClassVar[str] = "ai21"
     rules: ClassVar[Rules] = Rules(merge=True)
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "max_tokens"),
@@ -21,9 +22,6 @@ class AI21(OpenAI):
         "tool_choice": tool_choice,
         **as_is("stream", "n", "documents"),
     }
-
-    def __init__(self, name: str = "ai21") -> None:
-        super().__init__(name)
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         return "messages are text only"

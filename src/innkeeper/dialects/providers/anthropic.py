@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Rules, TurnSequence, filler, nothing_to_say, system_text
+from innkeeper.dialects.conversation import Rules, TurnSequence, alternating, filler, system_text
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.report import Report, jsonable
-from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn, replace
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.message import Message
@@ -91,6 +91,7 @@ def _effort(body: dict[str, Any], value: Any, report: Report) -> None:
 class Anthropic(BaseDialect):
     """The Messages request."""
 
+    provider: ClassVar[str] = "anthropic"
     rules: ClassVar[Rules] = Rules(
         system="hoist",
         apart=True,
@@ -121,9 +122,6 @@ class Anthropic(BaseDialect):
 
     own_options: ClassVar[tuple[str, ...]] = ("assistant_prefill",)
 
-    def __init__(self, name: str = "anthropic") -> None:
-        super().__init__(name)
-
     def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> TurnSequence:
         """Append the beginning of the answer as the last message, as this provider takes it, unless the history ends with one."""
         prefill = scalar_text(str(options.get("assistant_prefill") or ""))
@@ -143,19 +141,13 @@ class Anthropic(BaseDialect):
         return {**({"model": model} if model else {}), **system, "messages": made["messages"]}
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [_definition(tool) for tool in tools]
+        body["tools"] = [tool_fields(tool, "input_schema") for tool in tools]
 
     def _finished(self, body: dict[str, Any], report: Report) -> dict[str, Any]:
         if "max_tokens" not in body:
             body["max_tokens"] = DEFAULT_MAX_TOKENS
             report.repair(f"max_tokens must be given: {DEFAULT_MAX_TOKENS} was put in")
         return body
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    described = {"description": scalar_text(tool.description)} if tool.description else {}
-    strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {"name": scalar_text(tool.name), **described, "input_schema": schema(tool), **strict}
 
 
 def _limited_marks(talk: TurnSequence, report: Report) -> TurnSequence:
@@ -178,33 +170,26 @@ def _system(talk: TurnSequence) -> str | list[dict[str, Any]]:
     if not any(turn.cache for turn in talk.system):
         return text
     system_turns = [turn for turn in talk.system if turn.text.strip()]
-    return [_marked([{"type": "text", "text": turn.text}], turn)[0] for turn in system_turns]
+    return [_marked([_text(turn.text)], turn)[0] for turn in system_turns]
 
 
 def _messages(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
     turns, repair = talk.turns, talk.style.repair
     if repair and turns and turns[-1].role == ASSISTANT:
         turns = [*turns[:-1], _without_trailing_space(turns[-1], report)]
-    messages: list[dict[str, Any]] = []
-    before: Turn | None = None
-    for turn in turns:
-        role = turn.role if turn.role in (ASSISTANT, SYSTEM) else USER
-        blocks = _blocks(turn, report) if turn.rich else [{"type": "text", "text": turn.text}]
-        if not blocks and repair:
-            nothing_to_say(turn, report)
-            continue
-        blocks = blocks or [{"type": "text", "text": turn.text}]
-        results = before is not None and turn.role == before.role == TOOL
-        if messages and messages[-1]["role"] == role and (repair or results):
-            messages[-1]["content"] += blocks
-            if not results:
-                report.repair("a message was joined to the one before, which has the same role", turn.index)
-        else:
-            messages.append({"role": role, "content": blocks})
-        before = turn
+    speaking = TurnSequence(talk.system, turns, talk.style)
+    messages = alternating(speaking, report, "content", _role, _text, _blocks)
     if repair and not messages:
-        messages = [{"role": USER, "content": [{"type": "text", "text": filler(talk, report)}]}]
+        messages = [{"role": USER, "content": [_text(filler(talk, report))]}]
     return messages
+
+
+def _role(turn: Turn) -> str:
+    return turn.role if turn.role in (ASSISTANT, SYSTEM) else USER
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _without_trailing_space(turn: Turn, report: Report) -> Turn:
@@ -218,12 +203,12 @@ def _without_trailing_space(turn: Turn, report: Report) -> Turn:
 def _blocks(turn: Turn, report: Report) -> list[dict[str, Any]]:
     if turn.role == TOOL:
         return _marked([_result(turn, report)], turn)
-    thoughts = _thoughts(turn, report) if turn.reasoning else []
+    thoughts = [block for part in turn.reasoning if (block := _thought(part, turn, report))]
     if turn.signature and not turn.reasoning:
         report.loss("a signature without thoughts is not sent", turn.index)
     media = media_parts(turn, part, report) if turn.attachments else []
     calls = [_call(call, turn, report) for call in turn.calls]
-    text_blocks = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    text_blocks = [_text(turn.text)] if turn.text.strip() else []
     return _marked([*thoughts, *text_blocks, *media, *calls], turn)
 
 
@@ -231,11 +216,6 @@ def _marked(blocks: list[dict[str, Any]], turn: Turn) -> list[dict[str, Any]]:
     if turn.cache and blocks and blocks[-1]["type"] not in ("thinking", "redacted_thinking"):
         blocks[-1]["cache_control"] = dict(turn.cache)
     return blocks
-
-
-def _thoughts(turn: Turn, report: Report) -> list[dict[str, Any]]:
-    blocks = (_thought(part, turn, report) for part in turn.reasoning)
-    return [block for block in blocks if block is not None]
 
 
 def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
@@ -265,7 +245,7 @@ def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
 
 def _result(turn: Turn, report: Report) -> dict[str, Any]:
     media = media_parts(turn, part, report)
-    text_blocks = [{"type": "text", "text": turn.text}] if turn.text.strip() else []
+    text_blocks = [_text(turn.text)] if turn.text.strip() else []
     failed = {"is_error": True} if turn.failed else {}
     call_id = _legal_id(turn.call_id, turn, report)
     return {

@@ -43,6 +43,7 @@ def _effort(body: dict[str, Any], value: Any, report: Report) -> None:
 class Cohere(OpenAI):
     """The request of Cohere's chat."""
 
+    provider: ClassVar[str] = "cohere"
     rules: ClassVar[Rules] = Rules(merge=True, reasoning=True, keys=frozenset({"tool_plan", "citations"}))
     table: ClassVar[Table] = {
         "temperature": put("temperature"),
@@ -58,9 +59,6 @@ class Cohere(OpenAI):
         "reasoning_effort": _effort,
         **as_is("logprobs", "strict_tools", "documents", "citation_options", "safety_mode", "priority"),
     }
-
-    def __init__(self, name: str = "cohere") -> None:
-        super().__init__(name)
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         return part(media)

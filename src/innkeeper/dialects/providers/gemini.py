@@ -11,18 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
-from innkeeper.dialects.conversation import Rules, TurnSequence, filler, nothing_to_say
+from innkeeper.dialects.conversation import Rules, TurnSequence, alternating, filler
 from innkeeper.dialects.media import Media, media_parts
-from innkeeper.dialects.options import ResponseFormat, Table, put, stops
+from innkeeper.dialects.options import ResponseFormat, Table, in_address, put, renamed, stops
 from innkeeper.dialects.report import Report, jsonable, object_of
-from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
-from innkeeper.prompt.text import scalar_text
 
 MAX_STOPS: Final = 5
 """Stop strings of a request (a note; further ones are left out)."""
 
+_CONFIG: Final = "generationConfig"
 _KINDS: Final = ("image", "audio", "video", "file")
 
 
@@ -45,31 +45,25 @@ def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
 
 def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
     form = ResponseFormat.of(value)
-    config = body.setdefault("generationConfig", {})
+    config = body.setdefault(_CONFIG, {})
     config["responseMimeType"] = "text/plain" if form.kind == "text" else "application/json"
     if form.schema is not None:
         config["responseJsonSchema"] = form.schema
 
 
 def _effort(body: dict[str, Any], value: Any, _report: Report) -> None:
-    thinking = body.setdefault("generationConfig", {}).setdefault("thinkingConfig", {})
+    thinking = body.setdefault(_CONFIG, {}).setdefault("thinkingConfig", {})
     if value == "none":
         thinking["thinkingBudget"] = 0
     else:
         thinking["thinkingLevel"] = value
 
 
-def _in_the_address(_body: dict[str, Any], _value: Any, _report: Report) -> None:
-    """Streaming is another address, not a field."""
-
-
-def _config(**names: str) -> Table:
-    return {name: put("generationConfig", native) for name, native in names.items()}
-
-
 class GeminiDialect(BaseDialect):
     """The ``generateContent`` request."""
 
+    sends_model: ClassVar[bool] = False
+    provider: ClassVar[str] = "gemini"
     rules: ClassVar[Rules] = Rules(
         system="hoist",
         apart=True,
@@ -83,67 +77,45 @@ class GeminiDialect(BaseDialect):
         media=frozenset({USER, ASSISTANT, TOOL}),
     )
     table: ClassVar[Table] = {
-        **_config(temperature="temperature", top_p="topP", top_k="topK", max_tokens="maxOutputTokens"),
-        "stop": stops("generationConfig", "stopSequences", most=MAX_STOPS),
-        **_config(seed="seed", frequency_penalty="frequencyPenalty", presence_penalty="presencePenalty"),
-        **_config(n="candidateCount", logprobs="responseLogprobs", top_logprobs="logprobs"),
-        **_config(modalities="responseModalities", speech_config="speechConfig", media_resolution="mediaResolution"),
+        **renamed(_CONFIG, temperature="temperature", top_p="topP", top_k="topK", max_tokens="maxOutputTokens"),
+        "stop": stops(_CONFIG, "stopSequences", most=MAX_STOPS),
+        **renamed(_CONFIG, seed="seed", frequency_penalty="frequencyPenalty", presence_penalty="presencePenalty"),
+        **renamed(_CONFIG, n="candidateCount", logprobs="responseLogprobs", top_logprobs="logprobs"),
+        **renamed(
+            _CONFIG,
+            modalities="responseModalities",
+            speech_config="speechConfig",
+            media_resolution="mediaResolution",
+        ),
         "response_format": _response_format,
         "reasoning_effort": _effort,
-        "thinking": put("generationConfig", "thinkingConfig"),
+        "thinking": put(_CONFIG, "thinkingConfig"),
         "tool_choice": _tool_choice,
         "safety_settings": put("safetySettings"),
         "cached_content": put("cachedContent"),
         "labels": put("labels"),
-        "stream": _in_the_address,
+        "stream": in_address,
     }
 
-    def __init__(self, name: str = "gemini") -> None:
-        super().__init__(name)
-
     def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
-        system = _system(talk)
+        system = [{"text": turn.text} for turn in talk.system if turn.text.strip()]
         return {**({"system_instruction": {"parts": system}} if system else {}), "contents": _contents(talk, report)}
-
-    def _body(
-        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
-    ) -> dict[str, Any]:
-        return self._messages(talk, options, report)
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
         if any(tool.strict is not None for tool in tools):
             report.loss("that a tool is strict is not sent")
-        body["tools"] = [{"functionDeclarations": [_definition(tool) for tool in tools]}]
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    described = {"description": scalar_text(tool.description)} if tool.description else {}
-    return {"name": scalar_text(tool.name), **described, "parametersJsonSchema": schema(tool)}
-
-
-def _system(talk: TurnSequence) -> list[dict[str, Any]]:
-    return [{"text": turn.text} for turn in talk.system if turn.text.strip()]
+        body["tools"] = [
+            {"functionDeclarations": [tool_fields(tool, "parametersJsonSchema", strict=False) for tool in tools]}
+        ]
 
 
 def _contents(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
-    contents: list[dict[str, Any]] = []
-    before: Turn | None = None
-    for turn in talk.turns:
-        role = "model" if turn.role == ASSISTANT else "user"
-        parts = _parts(turn, report) if turn.rich else [{"text": turn.text}]
-        if not parts and talk.style.repair:
-            nothing_to_say(turn, report)
-            continue
-        parts = parts or [{"text": turn.text}]
-        results = before is not None and turn.role == before.role == TOOL
-        if contents and contents[-1]["role"] == role and (talk.style.repair or results):
-            contents[-1]["parts"] += parts
-            if not results:
-                report.repair("a message was joined to the one before, which has the same role", turn.index)
-        else:
-            contents.append({"role": role, "parts": parts})
-        before = turn
+    contents = alternating(talk, report, "parts", _role, lambda text: {"text": text}, _parts)
     return _begun(contents, talk, report) if talk.style.repair else contents
+
+
+def _role(turn: Turn) -> str:
+    return "model" if turn.role == ASSISTANT else "user"
 
 
 def _begun(contents: list[dict[str, Any]], talk: TurnSequence, report: Report) -> list[dict[str, Any]]:

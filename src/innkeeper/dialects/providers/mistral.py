@@ -17,7 +17,7 @@ from innkeeper.dialects.media import Media
 from innkeeper.dialects.options import Table, as_is, put, stops
 from innkeeper.dialects.providers.openai import OpenAI, audio_part, image_part, response_format
 from innkeeper.dialects.report import Report
-from innkeeper.dialects.tools import chosen
+from innkeeper.dialects.tools import function_choice
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, Turn, replace
 from innkeeper.prompt.text import scalar_text
 
@@ -37,14 +37,14 @@ def part(media: Media) -> dict[str, Any] | str:
 
 
 def _tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
-    mode, name = chosen(value)
-    one = {"type": "function", "function": {"name": name}}
-    body["tool_choice"] = one if mode == "tool" else {"required": "any"}.get(mode, mode)
+    choice = function_choice(value)
+    body["tool_choice"] = "any" if choice == "required" else choice
 
 
 class Mistral(OpenAI):
     """The request of Mistral's chat."""
 
+    provider: ClassVar[str] = "mistral"
     rules: ClassVar[Rules] = Rules(repair=True, blank=False, prefill=True, reasoning=True)
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "max_tokens"),
@@ -56,9 +56,6 @@ class Mistral(OpenAI):
         **as_is("parallel_tool_calls", "stream", "n", "reasoning_effort", "prompt_mode", "safe_prompt", "prediction"),
         **as_is("metadata", "guardrails", "prompt_cache_key"),
     }
-
-    def __init__(self, name: str = "mistral") -> None:
-        super().__init__(name)
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         return part(media)

@@ -6,18 +6,16 @@ results name their tool. How the model samples is in ``options``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence, merged, with_system
 from innkeeper.dialects.media import Media, media_parts
-from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
-from innkeeper.dialects.providers.openai import definition
+from innkeeper.dialects.options import ResponseFormat, Table, as_is, renamed, stops
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
-from innkeeper.prompt.dialect import Tool
 
 
 def part(media: Media) -> dict[str, Any] | str:
@@ -50,44 +48,31 @@ def _tool_choice(body: dict[str, Any], value: Any, report: Report) -> None:
         report.loss("that a tool has to be called is not sent: the provider has no field for it")
 
 
-def _sampling(**names: str) -> Table:
-    return {name: put("options", native) for name, native in names.items()}
-
-
 class OllamaDialect(BaseDialect):
     """The request of OllamaDialect's chat."""
 
+    provider: ClassVar[str] = "ollama"
     rules: ClassVar[Rules] = Rules(merge=True, prefill=True, reasoning=True, media=frozenset({USER, TOOL}))
     table: ClassVar[Table] = {
-        **_sampling(temperature="temperature", top_p="top_p", top_k="top_k", min_p="min_p", typical_p="typical_p"),
-        **_sampling(max_tokens="num_predict", seed="seed", num_ctx="num_ctx", num_keep="num_keep"),
+        **renamed(
+            "options", temperature="temperature", top_p="top_p", top_k="top_k", min_p="min_p", typical_p="typical_p"
+        ),
+        **renamed("options", max_tokens="num_predict", seed="seed", num_ctx="num_ctx", num_keep="num_keep"),
         "stop": stops("options", "stop"),
-        **_sampling(repetition_penalty="repeat_penalty", repetition_penalty_range="repeat_last_n"),
-        **_sampling(frequency_penalty="frequency_penalty", presence_penalty="presence_penalty"),
-        **_sampling(mirostat="mirostat", mirostat_tau="mirostat_tau", mirostat_eta="mirostat_eta"),
+        **renamed("options", repetition_penalty="repeat_penalty", repetition_penalty_range="repeat_last_n"),
+        **renamed("options", frequency_penalty="frequency_penalty", presence_penalty="presence_penalty"),
+        **renamed("options", mirostat="mirostat", mirostat_tau="mirostat_tau", mirostat_eta="mirostat_eta"),
         "response_format": _response_format,
         "tool_choice": _tool_choice,
         "reasoning_effort": _effort,
         **as_is("think", "stream", "keep_alive", "logprobs", "top_logprobs"),
     }
 
-    def __init__(self, name: str = "ollama") -> None:
-        super().__init__(name)
-
     def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
         turns = with_system(talk, report)
         if talk.style.repair:
             turns = merged(turns, talk.style, report)
         return [_message(turn, report) if turn.rich else {"role": turn.role, "content": turn.text} for turn in turns]
-
-    def _body(
-        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
-    ) -> dict[str, Any]:
-        named = {"model": model} if model else {}
-        return {**named, "messages": self._messages(talk, options, report)}
-
-    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [definition(tool) for tool in tools]
 
 
 def _message(turn: Turn, report: Report) -> dict[str, Any]:

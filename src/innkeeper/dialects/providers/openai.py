@@ -7,7 +7,7 @@ Messages are ``[{role, content, name?, tool_calls?, tool_call_id?, signature?}]`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, Final
 
@@ -17,10 +17,8 @@ from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
 from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.sillytavern.messages import speakers_of
-from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.tools import function_choice
 from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn
-from innkeeper.prompt.dialect import Tool
-from innkeeper.prompt.text import scalar_text
 
 _NAME: Final = re.compile(r"[\s<|\\/>]+")
 _NAME_CHARS: Final = 64
@@ -62,8 +60,7 @@ def part(media: Media) -> dict[str, Any] | str:
 
 def tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
     """``auto``, ``none``, ``required``, or one function."""
-    mode, name = chosen(value)
-    body["tool_choice"] = {"type": "function", "function": {"name": name}} if mode == "tool" else mode
+    body["tool_choice"] = function_choice(value)
 
 
 def response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
@@ -81,16 +78,6 @@ def answer_limit(body: dict[str, Any], value: Any, _report: Report) -> None:
     """``max_tokens``, or ``max_completion_tokens`` where the model is one of OpenAI's that take nothing else."""
     thinks = _THINKS.match(str(body.get("model") or ""))
     body["max_completion_tokens" if thinks else "max_tokens"] = value
-
-
-def definition(tool: Tool) -> dict[str, Any]:
-    """``{type: function, function: {name, description?, parameters, strict?}}``."""
-    described = {"description": scalar_text(tool.description)} if tool.description else {}
-    strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {
-        "type": "function",
-        "function": {"name": scalar_text(tool.name), **described, "parameters": schema(tool), **strict},
-    }
 
 
 _SAMPLING: Final[Table] = as_is("temperature", "top_p", "seed", "frequency_penalty", "presence_penalty")
@@ -133,6 +120,7 @@ class OpenAI(BaseDialect):
     ``message_transforms`` are functions of the finished messages, for repairs that one server wants.
     """
 
+    provider: ClassVar[str] = "openai"
     own_options: ClassVar[tuple[str, ...]] = ("post_processing", "speakers", "message_transforms")
 
     rules: ClassVar[Rules] = Rules(
@@ -147,9 +135,6 @@ class OpenAI(BaseDialect):
         **as_is("prediction", "prompt_cache_key", "safety_identifier", "web_search_options", "moderation"),
     }
 
-    def __init__(self, name: str = "openai") -> None:
-        super().__init__(name)
-
     def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
         turns = with_system(talk, report)
         if talk.style.repair and self.rules.merge:
@@ -159,15 +144,6 @@ class OpenAI(BaseDialect):
             for turn in turns
         ]
         return _transformed(_processed(messages, talk.style, options, report), options, report)
-
-    def _body(
-        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
-    ) -> dict[str, Any]:
-        named = {"model": model} if model else {}
-        return {**named, "messages": self._messages(talk, options, report)}
-
-    def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [definition(tool) for tool in tools]
 
     def _rich(self, turn: Turn, style: Style, report: Report) -> dict[str, Any]:
         plain = turn.cache is None and not turn.attachments
@@ -232,6 +208,7 @@ def _legal_name(turn: Turn, report: Report) -> str:
 class Compatible(OpenAI):
     """Servers that speak Chat Completions and more: llama.cpp, KoboldCpp, TabbyAPI, vLLM, LM Studio."""
 
+    provider: ClassVar[str] = "openai-compatible"
     rules: ClassVar[Rules] = Rules(
         names=True,
         merge=True,
@@ -252,13 +229,11 @@ class Compatible(OpenAI):
         **as_is("ignore_eos", "min_tokens", "add_generation_prompt", "continue_final_message"),
     }
 
-    def __init__(self, name: str = "openai-compatible") -> None:
-        super().__init__(name)
-
 
 class OpenRouter(OpenAI):
     """OpenRouter's Chat Completions: with cache marks, video, and thoughts both ways."""
 
+    provider: ClassVar[str] = "openrouter"
     rules: ClassVar[Rules] = Rules(
         names=True,
         merge=True,
@@ -275,9 +250,6 @@ class OpenRouter(OpenAI):
         "reasoning_effort": put("reasoning", "effort"),
         **as_is("verbosity", "modalities", "provider", "models", "route", "transforms", "plugins", "usage"),
     }
-
-    def __init__(self, name: str = "openrouter") -> None:
-        super().__init__(name)
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         if media.kind == "video":

@@ -15,10 +15,9 @@ from innkeeper.dialects.conversation import Rules, TurnSequence, merged, system_
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put
 from innkeeper.dialects.report import Report, jsonable
-from innkeeper.dialects.tools import chosen, schema
+from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import SYSTEM, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
-from innkeeper.prompt.text import scalar_text
 
 
 def part(media: Media) -> dict[str, Any] | str:
@@ -49,6 +48,7 @@ def _response_format(body: dict[str, Any], value: Any, _report: Report) -> None:
 class Responses(BaseDialect):
     """The Responses request."""
 
+    provider: ClassVar[str] = "responses"
     rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True, sealed=True, media=frozenset({USER, TOOL}))
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p"),
@@ -63,9 +63,6 @@ class Responses(BaseDialect):
         **as_is("truncation", "background", "service_tier", "prompt_cache_key", "safety_identifier", "moderation"),
     }
 
-    def __init__(self, name: str = "responses") -> None:
-        super().__init__(name)
-
     def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         text, turns = _instructions(talk)
         if talk.style.repair:
@@ -78,14 +75,8 @@ class Responses(BaseDialect):
                 items.append({"role": turn.role, "content": turn.text})
         return {**({"instructions": text} if text else {}), "input": items}
 
-    def _body(
-        self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
-    ) -> dict[str, Any]:
-        named = {"model": model} if model else {}
-        return {**named, **self._messages(talk, options, report)}
-
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [_definition(tool) for tool in tools]
+        body["tools"] = [{"type": "function", **tool_fields(tool)} for tool in tools]
 
 
 def _instructions(talk: TurnSequence) -> tuple[str, list[Turn]]:
@@ -95,12 +86,6 @@ def _instructions(talk: TurnSequence) -> tuple[str, list[Turn]]:
     first = next((index for index, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
     top = TurnSequence(tuple(talk.turns[:first]), [], talk.style)
     return system_text(top), talk.turns[first:]
-
-
-def _definition(tool: Tool) -> dict[str, Any]:
-    described = {"description": scalar_text(tool.description)} if tool.description else {}
-    strict = {} if tool.strict is None else {"strict": tool.strict}
-    return {"type": "function", "name": scalar_text(tool.name), **described, "parameters": schema(tool), **strict}
 
 
 def _items(turn: Turn, report: Report) -> list[dict[str, Any]]:

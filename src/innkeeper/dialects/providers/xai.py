@@ -22,6 +22,7 @@ def part(media: Media) -> dict[str, Any] | str:
 class XAI(OpenAI):
     """The request of xAI's chat."""
 
+    provider: ClassVar[str] = "xai"
     rules: ClassVar[Rules] = Rules(names=True, merge=True)
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "max_tokens"),
@@ -32,9 +33,6 @@ class XAI(OpenAI):
         **as_is("parallel_tool_calls", "stream", "stream_options", "reasoning_effort", "n", "logprobs", "top_logprobs"),
         **as_is("logit_bias", "user", "search_parameters", "deferred", "web_search_options"),
     }
-
-    def __init__(self, name: str = "xai") -> None:
-        super().__init__(name)
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         return part(media)

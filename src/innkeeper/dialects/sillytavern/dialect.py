@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, Style
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, apply, as_is, neutral, report_unknown
-from innkeeper.dialects.providers.openai import OpenAI, definition, part, response_format
+from innkeeper.dialects.providers.openai import OpenAI, part, response_format
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.sillytavern.bodies.ai21 import convert_ai21
 from innkeeper.dialects.sillytavern.bodies.chat import convert_text, mark_prefix
@@ -32,7 +32,7 @@ from innkeeper.dialects.sillytavern.post_processing import TOOLLESS_TYPES
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.source_bodies import SOURCE_CODE, SourceCode, source_body
 from innkeeper.dialects.sillytavern.sources import SOURCES, ModelRule, rules_for
-from innkeeper.dialects.tools import chosen
+from innkeeper.dialects.tools import definition, function_choice
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.dialect import Payload, Tool
@@ -177,7 +177,7 @@ def _request(
     if tools and not offered:
         report.loss("the tools are not offered: this source, model or kind of generation has none")
     if offered:
-        page["tool_choice"] = _tool_choice(options.get("tool_choice") or "auto")
+        page["tool_choice"] = function_choice(options.get("tool_choice") or "auto")
     elif options.get("tool_choice") is not None and not tools:
         report.add(NoteKind.IGNORED, "option 'tool_choice' has no effect without tools")
     mode = str(options.get("post_processing") or "")
@@ -189,11 +189,6 @@ def _request(
         tools=offered,
         server=ServerConfig.of(options.get("server"), report.dialect),
     )
-
-
-def _tool_choice(value: Any) -> Any:
-    mode, name = chosen(value)
-    return {"type": "function", "function": {"name": name}} if mode == "tool" else mode
 
 
 _NO_MODEL: Final = "OR_Website"
