@@ -65,6 +65,16 @@ class ChatConversion(msgspec.Struct, frozen=True, kw_only=True):
             self.report.repair("the speaker's name was put in front of the text", index)
         return prefix + text
 
+    def example_text(self, message: RawMessage, index: int) -> str:
+        """The text of a message, after the speaker's name if it is an example. Raises `FormatError`."""
+        text = text_of(message, index)
+        return self.named(self.speakers.lead_example(message.get("name"), text), text, index)
+
+
+def leading_system(messages: list[RawMessage]) -> int:
+    """The number of system messages before all others."""
+    return next((index for index, message in enumerate(messages) if message["role"] != "system"), len(messages))
+
 
 def text_of(message: RawMessage, index: int) -> str:
     """The content of a message that must be text, as where a name is put in front of it. Raises `FormatError`."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, text_of, unnamed
+from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, leading_system, text_of, unnamed
 from innkeeper.dialects.sillytavern.messages import lead, part_text
 
 
 def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:
     """``{messages}``. Raises `FormatError`."""
     messages = conversion.messages
-    count = next((position for position, message in enumerate(messages) if message["role"] != "system"), len(messages))
+    count = leading_system(messages)
     converted = [_ai21_named(conversion, index) for index in range(count, len(messages))] or [conversion.placeholder()]
     if count:
         joined = "\n\n".join(_system(conversion, index) for index in range(count)).strip()
@@ -24,8 +24,7 @@ def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:
 
 def _system(conversion: ChatConversion, index: int) -> str:
     message = conversion.messages[index]
-    text = text_of(message, index) if "name" in message else _text(conversion, message["content"])
-    return conversion.named(conversion.speakers.lead_example(message.get("name"), text), text, index)
+    return conversion.example_text(message, index) if "name" in message else _text(conversion, message["content"])
 
 
 def _ai21_named(conversion: ChatConversion, index: int) -> RawMessage:

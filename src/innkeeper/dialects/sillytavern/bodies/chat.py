@@ -52,11 +52,12 @@ def spoken_audio(messages: list[RawMessage]) -> list[RawMessage]:
     """The messages with recordings as OpenAI takes them: data and format apart."""
     if not any(isinstance(message["content"], list) for message in messages):
         return messages
-    return [{**message, "content": _heard(message["content"])} for message in messages]
-
-
-def _heard(content: Any) -> Any:
-    return list(map(_audio, content)) if isinstance(content, list) else content
+    return [
+        {**message, "content": list(map(_audio, message["content"]))}
+        if isinstance(message["content"], list)
+        else message
+        for message in messages
+    ]
 
 
 def _audio(part: RawMessage) -> RawMessage:

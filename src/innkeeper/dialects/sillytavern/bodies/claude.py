@@ -20,7 +20,7 @@ from innkeeper.dialects.sillytavern.conversion import (
     arguments_of,
     call_name,
     js_json,
-    text_of,
+    leading_system,
     unnamed,
 )
 from innkeeper.dialects.sillytavern.json_schema import inlined
@@ -201,11 +201,12 @@ def convert_claude(
     conversion: ChatConversion, *, prefill: str = "", use_sysprompt: bool = False, use_tools: bool = False
 ) -> dict[str, Any]:
     """``{messages, systemPrompt}``; ``prefill`` is how the reply begins. Raises `FormatError`."""
-    count = _leading(conversion.messages) if use_sysprompt else 0
+    count = leading_system(conversion.messages) if use_sysprompt else 0
     system = [block for index in range(count) for block in _system_blocks(conversion, index)]
     messages = [_converted(conversion, index) for index in range(count, len(conversion.messages))]
     if use_sysprompt and not messages:
-        messages.append(_blocks_of(conversion.placeholder()))
+        placeholder = conversion.placeholder()
+        messages.append({**placeholder, "content": [_text(placeholder["content"])]})
     messages = _with_moved_images(conversion, messages)
     if prefill:
         messages.append({"role": "assistant", "content": [_text(prefill.rstrip())]})
@@ -216,34 +217,19 @@ def convert_claude(
     return {"messages": _merged(conversion, messages), "systemPrompt": system}
 
 
-def _leading(messages: list[RawMessage]) -> int:
-    return next((index for index, message in enumerate(messages) if message["role"] != "system"), len(messages))
-
-
 def _text(text: str) -> RawMessage:
     return {"type": "text", "text": text}
-
-
-def _blocks_of(message: RawMessage) -> RawMessage:
-    return {**message, "content": [_text(message["content"])]}
 
 
 def _system_blocks(conversion: ChatConversion, index: int) -> Iterator[RawMessage]:
     message = conversion.messages[index]
     if isinstance(message["content"], list) and "name" not in message:
-        yield from _system_parts(conversion, message["content"], index)
-    else:
-        text = text_of(message, index)
-        yield _text(conversion.named(conversion.speakers.lead_example(message.get("name"), text), text, index))
-
-
-def _system_parts(conversion: ChatConversion, parts: list[RawMessage], index: int) -> Iterator[RawMessage]:
-    for part in parts:
-        text = part_text(part)
-        if text is None:
+        texts = [part_text(part) for part in message["content"]]
+        if None in texts:
             conversion.report.loss("media of a system message are not sent", index)
-        else:
-            yield _text(text)
+        yield from (_text(text) for text in texts if text is not None)
+    else:
+        yield _text(conversion.example_text(message, index))
 
 
 def _converted(conversion: ChatConversion, index: int) -> RawMessage:
@@ -273,11 +259,9 @@ def _result(message: RawMessage, index: int) -> RawMessage:
 
 
 def _example(conversion: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
-    prefix_for = message.get("name")
-    if isinstance(message["content"], list) and not str(prefix_for or "").startswith("example_"):
+    if isinstance(message["content"], list) and not str(message.get("name") or "").startswith("example_"):
         return _contents(conversion, unnamed(message), index)
-    text = text_of(message, index)
-    return [_text(conversion.named(conversion.speakers.lead_example(prefix_for, text), text, index))]
+    return [_text(conversion.example_text(message, index))]
 
 
 def _contents(conversion: ChatConversion, message: RawMessage, index: int) -> list[RawMessage]:
@@ -312,15 +296,12 @@ def _image(part: RawMessage, index: int) -> RawMessage:
 def _with_moved_images(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
     """Move pictures of the assistant to the end of the next user message, which is inserted if there is none."""
     moved = [dict(message) for message in messages]
-    index = 0
-    while index < len(moved):
-        message = moved[index]
+    for index, message in enumerate(moved):  # it grows by a user message at the end
         images = [part for part in message["content"] if part.get("type") == "image"]
         if message["role"] == "assistant" and images:
             conversion.report.repair("a picture of the assistant's was sent as the user's")
             message["content"] = [part for part in message["content"] if part.get("type") != "image"]
             _next_user(moved, index)["content"] += images
-        index += 1
     return moved
 
 
@@ -339,14 +320,12 @@ def _as_text(conversion: ChatConversion, part: RawMessage) -> RawMessage:
         return _text(js_json(part["input"]))
     if part.get("type") == "tool_result":
         conversion.report.repair("a tool's result was sent as text")
-        return _text(_plain(part["content"]))
+        content = part["content"]
+        texts = (
+            [content] if isinstance(content, str) else [text for text in map(part_text, content) if text is not None]
+        )
+        return _text("\n\n".join(texts))
     return part
-
-
-def _plain(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(text for text in map(part_text, content) if text is not None)
 
 
 def _merged(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:

@@ -64,10 +64,10 @@ def _name(call: Mapping[str, Any]) -> str:
 
 def _cohere_named(conversion: ChatConversion, message: RawMessage, index: int) -> RawMessage:
     name = message.get("name")
-    if not name:
+    system = message["role"] == "system"
+    if not name or (system and not name.startswith("example_")):
         return unnamed(message)
-    if message["role"] == "system" and not name.startswith("example_"):
-        return unnamed(message)
+    if system:
+        return {**unnamed(message), "content": conversion.example_text(message, index)}
     text = text_of(message, index)
-    prefix = conversion.speakers.lead_example(name, text) if message["role"] == "system" else lead(name, text)
-    return {**unnamed(message), "content": conversion.named(prefix, text, index)}
+    return {**unnamed(message), "content": conversion.named(lead(name, text), text, index)}

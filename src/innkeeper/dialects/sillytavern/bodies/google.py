@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, arguments_of, call_name, text_of
+from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, arguments_of, call_name
 from innkeeper.dialects.sillytavern.json_schema import google_schema
 from innkeeper.dialects.sillytavern.messages import EXAMPLE_ASSISTANT, EXAMPLE_USER, lead, part_text
 from innkeeper.dialects.sillytavern.request import ProviderRequest
@@ -196,8 +196,7 @@ def _system(conversion: ChatConversion, index: int) -> list[RawMessage]:
         if None in texts:
             conversion.report.loss("media of a system message are not sent", index)
         return [{"text": text} for text in texts if text is not None]
-    text = text_of(message, index)
-    return [{"text": conversion.named(conversion.speakers.lead_example(message.get("name"), text), text, index)}]
+    return [{"text": conversion.example_text(message, index)}]
 
 
 def _call_names(messages: list[RawMessage]) -> dict[Any, str]:

@@ -23,14 +23,12 @@ def convert_mistral(conversion: ChatConversion) -> dict[str, Any]:
 
 def _interrupted(conversion: ChatConversion, messages: list[RawMessage]) -> list[RawMessage]:
     """System messages right after an assistant's as the user's."""
-    made: list[RawMessage] = []
-    for index, message in enumerate(messages):
-        if message["role"] == "system" and made and made[-1]["role"] == "assistant":
+    sent = list(messages)
+    for index in range(1, len(sent)):
+        if sent[index]["role"] == "system" and sent[index - 1]["role"] == "assistant":
             conversion.report.repair("a system message after an assistant's was sent as the user's", index)
-            made.append({**message, "role": "user"})
-        else:
-            made.append(message)
-    return made
+            sent[index] = {**sent[index], "role": "user"}
+    return sent
 
 
 def _named(conversion: ChatConversion, index: int) -> RawMessage:
@@ -39,23 +37,20 @@ def _named(conversion: ChatConversion, index: int) -> RawMessage:
     name = message.get("name")
     if not name or (message["role"] == "system" and not name.startswith("example_")):
         return message
-    text = text_of(message, index)
     if message["role"] == "system":
-        return {
-            **unnamed(message),
-            "content": conversion.named(conversion.speakers.lead_example(name, text), text, index),
-        }
+        return {**unnamed(message), "content": conversion.example_text(message, index)}
+    text = text_of(message, index)
     prefix = lead(name, text)
     return {**unnamed(message), "content": conversion.named(prefix, text, index)} if prefix else message
 
 
 def _with_ids(message: RawMessage) -> RawMessage:
-    made = dict(message)
-    if "tool_calls" in made:
-        made["tool_calls"] = [{**call, "id": _id(call.get("id"))} for call in made["tool_calls"]]
-    if made["role"] == "tool":
-        made["tool_call_id"] = _id(made.get("tool_call_id"))
-    return made
+    ids: dict[str, Any] = {}
+    if "tool_calls" in message:
+        ids["tool_calls"] = [{**call, "id": _id(call.get("id"))} for call in message["tool_calls"]]
+    if message["role"] == "tool":
+        ids["tool_call_id"] = _id(message.get("tool_call_id"))
+    return {**message, **ids}
 
 
 def _id(call_id: Any) -> str:

@@ -24,9 +24,5 @@ def _named(conversion: ChatConversion, index: int) -> RawMessage:
         text = text_of(message, index)
         return {**unnamed(message), "content": conversion.named(conversion.speakers.lead_char(text), text, index)}
     if role == "system" and name.startswith("example_"):
-        text = text_of(message, index)
-        return {
-            **unnamed(message),
-            "content": conversion.named(conversion.speakers.lead_example(name, text), text, index),
-        }
+        return {**unnamed(message), "content": conversion.example_text(message, index)}
     return unnamed(message)
