@@ -58,9 +58,11 @@ def homes(package: str) -> dict[str, str]:
         is_call = isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy_names"
         table = node.value if is_table else node.args[1] if is_call else None  # type: ignore[attr-defined]
         if isinstance(table, ast.Dict):
-            known: dict[str, str] = ast.literal_eval(table)
+            known: dict[str, tuple[str, ...]] = ast.literal_eval(table)
             return {
-                name: home if home.startswith("innkeeper.") else f"{package}.{home}" for name, home in known.items()
+                name: home if home.startswith("innkeeper.") else f"{package}.{home}"
+                for home, names in known.items()
+                for name in names
             }
     return {}
 

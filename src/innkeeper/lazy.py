@@ -135,23 +135,25 @@ def require(module: str) -> None:
         raise _for_users(ModuleNotFoundError(name=module))
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package whose names live in the modules ``homes`` gives.
+def lazy_names(
+    package: str, homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a package whose names live in other modules; ``homes`` has the names of each.
 
     A home is a module below the package, or one of another package by its whole name, ``innkeeper.…``. The first function
     remembers what it imports, and raises `AttributeError` for a name that has no home, `UnavailableError` for one that needs a
-    library of an extra which is not installed. A package without ``__all__`` of its own
-    gets one: all names that have a home, and its version.
+    library of an extra which is not installed. A package without ``__all__`` of its own gets one: all names that have a home,
+    and its version.
     """
     module = sys.modules[package]
-    names = vars(module)
-    names.setdefault("__all__", sorted({*homes, *({"__version__"} & names.keys())}))
+    names, home_of = vars(module), {name: home for home, listed in homes.items() for name in listed}
+    names.setdefault("__all__", sorted({*home_of, *({"__version__"} & names.keys())}))
     _wait_for_package(package)  # for a package found before the finder was there
-    if any(home == name for name, home in homes.items()):
+    if any(home == name for name, home in home_of.items()):
         module.__class__ = _Package
 
     def find(name: str) -> Any:
-        home = homes.get(name)
+        home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=None)
         try:

@@ -12,8 +12,9 @@ from innkeeper import inference
 def test_names() -> None:
     """The list of names is sorted, and each is that of its home."""
     assert sorted(inference.__all__) == inference.__all__ == dir(inference)
-    assert sorted(inference._HOMES) == inference.__all__
-    for name, home in inference._HOMES.items():
+    homes = [(home, name) for home, names in inference._HOMES.items() for name in names]
+    assert sorted(name for _, name in homes) == inference.__all__
+    for home, name in homes:
         assert getattr(inference, name) is getattr(importlib.import_module(f"innkeeper.inference.{home}"), name)
 
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from innkeeper.cli.app.root import main as main
 
 _HOMES: Final = {
-    "main": "app.root",
+    "app.root": ("main",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from innkeeper.conversation.state import ConversationState as ConversationState
 
 _HOMES: Final = {
-    "Conversation": "conversation",
-    "ConversationState": "state",
-    "ConversationTurn": "conversation",
-    "ProfileTurn": "client_turn",
-    "Reply": "reply",
-    "ReplyRules": "reply",
-    "ReplyStream": "reply_stream",
-    "TurnInput": "client_turn",
-    "finished_reply": "reply",
-    "profile_turn": "client_turn",
+    "client_turn": ("ProfileTurn", "TurnInput", "profile_turn"),
+    "conversation": ("Conversation", "ConversationTurn"),
+    "reply": ("Reply", "ReplyRules", "finished_reply"),
+    "reply_stream": ("ReplyStream",),
+    "state": ("ConversationState",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -24,23 +24,14 @@ if TYPE_CHECKING:
     from innkeeper.lore.verdict import Verdict as Verdict
 
 _HOMES: Final = {
-    "Activated": "activation",
-    "BaseReason": "verdict",
-    "CompiledEntry": "compiled",
-    "CompiledLore": "compiled",
-    "InsertionStrategy": "settings",
-    "LoreInput": "activation",
-    "LoreResult": "activation",
-    "LoreScope": "order",
-    "LoreSettings": "settings",
-    "Reason": "verdict",
-    "ScanSources": "matcher",
-    "ScopedBook": "order",
-    "TimedEffects": "timed",
-    "Verdict": "verdict",
-    "compile_lore": "compiled",
-    "lint_book": "lint",
-    "scan": "activation",
+    "activation": ("Activated", "LoreInput", "LoreResult", "scan"),
+    "compiled": ("CompiledEntry", "CompiledLore", "compile_lore"),
+    "lint": ("lint_book",),
+    "matcher": ("ScanSources",),
+    "order": ("LoreScope", "ScopedBook"),
+    "settings": ("InsertionStrategy", "LoreSettings"),
+    "timed": ("TimedEffects",),
+    "verdict": ("BaseReason", "Reason", "Verdict"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

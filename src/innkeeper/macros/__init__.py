@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from innkeeper.macros.engine.syntax import Grammar as Grammar
 
 _HOMES: Final = {
-    "CardFields": "engine.environment",
-    "Evaluation": "engine.evaluate",
-    "Grammar": "engine.syntax",
-    "Macro": "engine.macro",
-    "MacroEnvironment": "engine.environment",
-    "Pack": "engine.macro",
+    "engine.environment": ("CardFields", "MacroEnvironment"),
+    "engine.evaluate": ("Evaluation",),
+    "engine.macro": ("Macro", "Pack"),
+    "engine.syntax": ("Grammar",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from innkeeper.operations.scope import Scope as Scope
 
 _HOMES: Final = {
-    "Operation": "operation",
-    "Scope": "scope",
+    "operation": ("Operation",),
+    "scope": ("Scope",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from innkeeper.service.settings import Settings as Settings
 
 _HOMES: Final = {
-    "Gateway": "gateway.gateway",
-    "Keys": "guard.grants",
-    "HttpReply": "exchange",
-    "Request": "exchange",
-    "Settings": "settings",
-    "call_api": "client",
-    "create_app": "app",
-    "serve": "app",
+    "app": ("create_app", "serve"),
+    "client": ("call_api",),
+    "exchange": ("HttpReply", "Request"),
+    "gateway.gateway": ("Gateway",),
+    "guard.grants": ("Keys",),
+    "settings": ("Settings",),
 }
 
 __all__ = ["Gateway", "HttpReply", "Keys", "Request", "Settings", "call_api", "create_app", "serve"]

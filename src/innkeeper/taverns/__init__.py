@@ -19,15 +19,11 @@ if TYPE_CHECKING:
     from innkeeper.taverns.tavern import Tavern as Tavern
 
 _HOMES: Final = {
-    "BuildInputs": "keywords",
-    "Builder": "tavern",
-    "InputRules": "inputs",
-    "TAVERNS": "registry",
-    "Tavern": "tavern",
-    "Taverns": "registry",
-    "build": "registry",
-    "open_profile": "profiles",
-    "replay": "registry",
+    "inputs": ("InputRules",),
+    "keywords": ("BuildInputs",),
+    "profiles": ("open_profile",),
+    "registry": ("TAVERNS", "Taverns", "build", "replay"),
+    "tavern": ("Builder", "Tavern"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -15,14 +15,10 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.portal import cancelled_by as cancelled_by
 
 _HOMES: Final = {
-    "AsyncClient": "clients",
-    "AsyncChatStream": "chat",
-    "ChatReply": "chat",
-    "ChatStream": "chat",
-    "Client": "clients",
-    "Endpoint": "endpoint",
-    "Response": "endpoint",
-    "cancelled_by": "portal",
+    "chat": ("AsyncChatStream", "ChatReply", "ChatStream"),
+    "clients": ("AsyncClient", "Client"),
+    "endpoint": ("Endpoint", "Response"),
+    "portal": ("cancelled_by",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

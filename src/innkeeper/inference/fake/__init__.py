@@ -14,13 +14,8 @@ if TYPE_CHECKING:
     from innkeeper.inference.fake.script import Fault as Fault
 
 _HOMES: Final = {
-    "Answer": "script",
-    "AsyncFakeClient": "provider",
-    "EchoServer": "provider",
-    "FakeClient": "provider",
-    "FakeReply": "script",
-    "Fault": "script",
-    "Received": "provider",
+    "provider": ("AsyncFakeClient", "EchoServer", "FakeClient", "Received"),
+    "script": ("Answer", "FakeReply", "Fault"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from innkeeper.macros.handlebars.render import render_handlebars as render_handlebars
 
 _HOMES: Final = {
-    "render_handlebars": "render",
+    "render": ("render_handlebars",),
 }
 
 __all__ = ["render_handlebars"]

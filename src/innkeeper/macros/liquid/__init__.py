@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from innkeeper.macros.liquid.templates import variables_used as variables_used
 
 _HOMES: Final = {
-    "LiquidResult": "templates",
-    "Participant": "templates",
-    "check": "templates",
-    "liquid_assigns": "templates",
-    "liquid_registers": "templates",
-    "render": "templates",
-    "variables_used": "templates",
+    "templates": (
+        "LiquidResult",
+        "Participant",
+        "check",
+        "liquid_assigns",
+        "liquid_registers",
+        "render",
+        "variables_used",
+    ),
 }
 
 __all__ = ["LiquidResult", "Participant", "check", "liquid_assigns", "liquid_registers", "render", "variables_used"]

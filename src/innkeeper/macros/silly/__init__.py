@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from innkeeper.macros.silly.substitution import substitute as substitute
 
 _HOMES: Final = {
-    "Trace": "innkeeper.macros.engine.evaluate",
-    "expand_pieces": "substitution",
-    "is_plain": "substitution",
-    "substitute": "substitution",
+    "innkeeper.macros.engine.evaluate": ("Trace",),
+    "substitution": ("expand_pieces", "is_plain", "substitute"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.lazy import lazy_names
 
@@ -27,27 +27,29 @@ if TYPE_CHECKING:
     from innkeeper.macros.smart.sandbox import SANDBOX_LIMITS as SANDBOX_LIMITS
     from innkeeper.macros.smart.sandbox import evaluate as evaluate
 
-_HOMES = {
-    "Chance": "options",
-    "CustomMacro": "options",
-    "FIXED": "options",
-    "Keywords": "keywords",
-    "MacroCompat": "options",
-    "MacroEnvironment": "environment",
-    "MacroOptions": "options",
-    "Policy": "options",
-    "SANDBOX_LIMITS": "sandbox",
-    "SMARTTAVERN": "options",
-    "SmartEnvironment": "environment",
-    "StreamChance": "options",
-    "condition_holds": "expansion",
-    "condition_value": "expansion",
-    "evaluate": "sandbox",
-    "expand": "expansion",
-    "expand_pieces": "expansion",
-    "process": "expansion",
-    "process_text": "expansion",
-    "process_text_batch": "expansion",
+_HOMES: Final = {
+    "environment": ("MacroEnvironment", "SmartEnvironment"),
+    "expansion": (
+        "condition_holds",
+        "condition_value",
+        "expand",
+        "expand_pieces",
+        "process",
+        "process_text",
+        "process_text_batch",
+    ),
+    "keywords": ("Keywords",),
+    "options": (
+        "Chance",
+        "CustomMacro",
+        "FIXED",
+        "MacroCompat",
+        "MacroOptions",
+        "Policy",
+        "SMARTTAVERN",
+        "StreamChance",
+    ),
+    "sandbox": ("SANDBOX_LIMITS", "evaluate"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from innkeeper.operations.scenes.state import apply_changes as apply_changes
 
 _HOMES: Final = {
-    "Person": "reading",
-    "SceneState": "state",
-    "analyse": "reading",
-    "apply_changes": "state",
+    "reading": ("Person", "analyse"),
+    "state": ("SceneState", "apply_changes"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from innkeeper.taverns.profiles.profile import Profile as Profile
 
 _HOMES: Final = {
-    "OpenProfile": "opened",
-    "Profile": "profile",
-    "Profiles": "opened",
-    "open_profile": "opened",
+    "opened": ("OpenProfile", "Profiles", "open_profile"),
+    "profile": ("Profile",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

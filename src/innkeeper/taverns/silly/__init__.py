@@ -20,19 +20,10 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE as TEXT_PIPELINE
 
 _HOMES: Final = {
-    "Install": "install",
-    "PIPELINE": "tavern",
-    "ScriptedText": "scripts.texts",
-    "TAVERN": "tavern",
-    "TEXT_PIPELINE": "text.pipeline",
-    "build": "tavern",
-    "builder": "tavern",
-    "display_text": "scripts.texts",
-    "stored_text": "scripts.texts",
-    "substitute": "tavern",
-    "to_endpoint": "tavern",
-    "to_messages": "tavern",
-    "to_provider": "tavern",
+    "install": ("Install",),
+    "scripts.texts": ("ScriptedText", "display_text", "stored_text"),
+    "tavern": ("PIPELINE", "TAVERN", "build", "builder", "substitute", "to_endpoint", "to_messages", "to_provider"),
+    "text.pipeline": ("TEXT_PIPELINE",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

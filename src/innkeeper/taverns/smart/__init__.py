@@ -5,7 +5,7 @@ Every operation takes and returns plain JSON values whose key order is part of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.lazy import lazy_names
 
@@ -52,49 +52,38 @@ if TYPE_CHECKING:
     from innkeeper.taverns.smart.steps import to_messages as to_messages
     from innkeeper.taverns.smart.variables_update import apply_operation as apply_operation
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "extract_character_regex": "assets_normalizer",
-        "extract_character_world_book": "assets_normalizer",
-        "extract_preset_regex": "assets_normalizer",
-        "merge_regex": "assets_normalizer",
-        "merge_world_books": "assets_normalizer",
-        "normalize": "assets_normalizer",
-        "BranchTree": "innkeeper.content.branch_tree",
-        "EDITS": "innkeeper.content.branches",
-        "BranchEdit": "innkeeper.content.branches",
-        "append_message": "innkeeper.content.branches",
-        "branch_table": "innkeeper.content.branches",
-        "delete_branch": "innkeeper.content.branches",
-        "get_latest_message": "innkeeper.content.branches",
-        "openai_messages": "innkeeper.content.branches",
-        "retry_branch": "innkeeper.content.branches",
-        "retry_user_message": "innkeeper.content.branches",
-        "switch_branch": "innkeeper.content.branches",
-        "truncate_after": "innkeeper.content.branches",
-        "update_message": "innkeeper.content.branches",
-        "postprocess_apply": "regex_rules",
-        "apply_messages": "regex_rules",
-        "apply_text": "regex_rules",
-        "apply_operation": "variables_update",
-        "DEFAULT_PROFILE": "compat",
-        "PROFILES": "compat",
-        "Compat": "compat",
-        "Construction": "construction",
-        "ConditionRule": "conditions",
-        "ShapeError": "innkeeper.content.json.values",
-        "SmartOptions": "compat",
-        "Verdict": "conditions",
-        "assemble": "framing",
-        "assemble_full": "framing",
-        "compat_of": "compat",
-        "construct": "construction",
-        "construct_explained": "construction",
-        "PIPELINE": "steps",
-        "TAVERN": "steps",
-        "build": "steps",
-        "builder": "steps",
-        "to_messages": "steps",
-    },
-)
+_HOMES: Final = {
+    "assets_normalizer": (
+        "extract_character_regex",
+        "extract_character_world_book",
+        "extract_preset_regex",
+        "merge_regex",
+        "merge_world_books",
+        "normalize",
+    ),
+    "compat": ("Compat", "DEFAULT_PROFILE", "PROFILES", "SmartOptions", "compat_of"),
+    "conditions": ("ConditionRule", "Verdict"),
+    "construction": ("Construction", "construct", "construct_explained"),
+    "framing": ("assemble", "assemble_full"),
+    "innkeeper.content.branch_tree": ("BranchTree",),
+    "innkeeper.content.branches": (
+        "BranchEdit",
+        "EDITS",
+        "append_message",
+        "branch_table",
+        "delete_branch",
+        "get_latest_message",
+        "openai_messages",
+        "retry_branch",
+        "retry_user_message",
+        "switch_branch",
+        "truncate_after",
+        "update_message",
+    ),
+    "innkeeper.content.json.values": ("ShapeError",),
+    "regex_rules": ("apply_messages", "apply_text", "postprocess_apply"),
+    "steps": ("PIPELINE", "TAVERN", "build", "builder", "to_messages"),
+    "variables_update": ("apply_operation",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

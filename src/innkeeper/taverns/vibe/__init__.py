@@ -23,18 +23,10 @@ if TYPE_CHECKING:
     from innkeeper.taverns.vibe.tavern import to_messages as to_messages
 
 _HOMES: Final = {
-    "LANGUAGE_POLICY": "language_policy",
-    "LanguagePolicyConfig": "language_policy",
-    "PIPELINE": "tavern",
-    "PLAN_ASSEMBLY": "plan_assembly",
-    "PREPARE": "prepare",
-    "PlanAssemblyConfig": "plan_assembly",
-    "Prepared": "prepare",
-    "TAVERN": "tavern",
-    "build": "tavern",
-    "builder": "tavern",
-    "preprocess_user_input": "prepare",
-    "to_messages": "tavern",
+    "language_policy": ("LANGUAGE_POLICY", "LanguagePolicyConfig"),
+    "plan_assembly": ("PLAN_ASSEMBLY", "PlanAssemblyConfig"),
+    "prepare": ("PREPARE", "Prepared", "preprocess_user_input"),
+    "tavern": ("PIPELINE", "TAVERN", "build", "builder", "to_messages"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

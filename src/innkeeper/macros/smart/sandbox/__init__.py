@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from innkeeper.macros.smart.sandbox.values import Host as Host
 
 _HOMES: Final = {
-    "Host": "values",
-    "SANDBOX_LIMITS": "limits",
-    "SandboxError": "limits",
-    "SandboxForbiddenError": "limits",
-    "SandboxLimitError": "limits",
-    "SandboxLimits": "limits",
-    "SandboxRuntimeError": "limits",
-    "SandboxSyntaxError": "limits",
-    "evaluate": "execution",
-    "run": "execution",
-    "run_text": "execution",
+    "execution": ("evaluate", "run", "run_text"),
+    "limits": (
+        "SANDBOX_LIMITS",
+        "SandboxError",
+        "SandboxForbiddenError",
+        "SandboxLimitError",
+        "SandboxLimits",
+        "SandboxRuntimeError",
+        "SandboxSyntaxError",
+    ),
+    "values": ("Host",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -13,12 +13,9 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.install.names import AmbiguousNameError as AmbiguousNameError
 
 _HOMES: Final = {
-    "AmbiguousNameError": "names",
-    "Contents": "install",
-    "Install": "install",
-    "InstalledRequest": "install",
-    "UserFolder": "files",
-    "user_folder": "files",
+    "files": ("UserFolder", "user_folder"),
+    "install": ("Contents", "Install", "InstalledRequest"),
+    "names": ("AmbiguousNameError",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
