@@ -1,4 +1,4 @@
-"""The counts that `scripts/house.py` prints are those of the sources: each measure sees what it is for, and nothing else."""
+"""The counts that `scripts/house.py` prints are those of the sources: each measure sees what it is for, and nothing else; `make check` holds them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from scripts.house import MEASURES, Module, comment_share, read_modules
+from scripts.house import MEASURES, Module, comment_share
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,6 @@ def test_a_measure_counts_what_it_is_for(case: Case) -> None:
     hits = [name for _, _, name in measure.hits([Module.parsed(case.path, case.text)])]
     assert len(hits) == len(case.names)
     assert all(expected in hit for expected, hit in zip(case.names, hits, strict=True))
-
-
-def test_no_count_is_above_its_bar() -> None:
-    """What CI holds: a count may only fall."""
-    modules = read_modules()
-    assert [m.name for m in MEASURES if sum(1 for _ in m.hits(modules)) > m.bar] == []
 
 
 def test_comments_are_counted_by_lines() -> None:
