@@ -1,4 +1,4 @@
-"""The counts that `scripts/house.py` prints are those of the sources: each measure sees what it is for, and nothing else; `make check` holds them."""
+"""The counts of `scripts/house.py` see what each is for, and nothing else; `make check` holds them."""
 
 from __future__ import annotations
 
