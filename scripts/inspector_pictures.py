@@ -17,7 +17,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from innkeeper.service.inspector.workspace.opening import SUFFIXES  # noqa: E402
+from innkeeper.service.inspector.workspace.disk import SUFFIXES  # noqa: E402
 from tests.inspector.chromium import PHONE, chromium, inspecting, missing, watched  # noqa: E402 - it is no part of a package
 from tests.service.inspector.library.stocked import GREETER, stocked  # noqa: E402
 

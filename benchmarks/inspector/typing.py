@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from innkeeper.service.inspector.page import assets
+from innkeeper.service.inspector.surface import assets
 from tests.inspector.chromium import chromium, inspecting, missing, watched
 from tests.shared import ROOT
 

@@ -13,7 +13,7 @@ from innkeeper.service.inspector.library.library_access import LibraryAccess
 from innkeeper.service.inspector.session.process import EngineHere
 from innkeeper.service.inspector.session.session import WorkspaceOptions, WorkspaceSession
 from innkeeper.service.inspector.surface import Inspector
-from innkeeper.service.inspector.workspace.opening import read_folder
+from innkeeper.service.inspector.workspace.disk import read_folder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BASE = "http://127.0.0.1:8123"

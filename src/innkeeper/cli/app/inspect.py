@@ -62,7 +62,7 @@ def open_session(files: tuple[Path, ...], talk: InspectorTalk | None) -> Workspa
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
     from innkeeper.service.inspector.session.session import WorkspaceOptions, WorkspaceSession
-    from innkeeper.service.inspector.workspace.opening import read_files, read_folder
+    from innkeeper.service.inspector.workspace.disk import read_files, read_folder
 
     routes = () if talk is None else talk.routes
     now = utc_now().replace(microsecond=0).isoformat()

@@ -34,7 +34,6 @@ MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 
 _TOO_MUCH: Final = 1009
 _DEFECT: Final = 1011
-_OK: Final = 200
 
 
 class _Incoming(msgspec.Struct, frozen=True):
@@ -131,7 +130,7 @@ class Live:
             self._session.note(edits, settings)
             reply = msgspec.json.encode(LiveFailure(serial, problem_of(error)))
         else:
-            if answer.status == _OK:
+            if answer.is_ok:
                 self._session.note(edits, settings)
             else:
                 reply = b'{"serial":%d,"files":[],' % serial + reply.lstrip()[1:]
@@ -143,7 +142,7 @@ class Live:
             answer, reply = await self._session.ask(EngineCall("lint", self._name, number=self._last))
         except InnkeeperError:
             return
-        if answer.status == _OK and reply:
+        if answer.is_ok and reply:
             await self._socket.send_text(reply.decode())
 
 

@@ -1,12 +1,13 @@
-"""Surface: the inspector over HTTP: its page, its API below ``/v1/inspector``, its socket."""
+"""Surface: the inspector over HTTP: its page, a built bundle, its API below ``/v1/inspector``, its socket."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -16,7 +17,9 @@ from starlette.responses import Response
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
+from innkeeper.prompt.once import once
 from innkeeper.service.error_facts import inspector_reply
 from innkeeper.service.errors import MAX_UPLOAD
 from innkeeper.service.exchange import JSON
@@ -27,7 +30,6 @@ from innkeeper.service.inspector.access import Access, Visitor, json_bytes_of
 from innkeeper.service.inspector.description import API, BYTES, REPLAY, api_page, document_bytes
 from innkeeper.service.inspector.library.routes import LibraryPages
 from innkeeper.service.inspector.live import Live
-from innkeeper.service.inspector.page import INDEX, assets
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
 from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.session.sessions import WorkspaceSessions
@@ -50,6 +52,9 @@ MAX_LIVE: Final = 16
 """Open pages of one workspace (no error: the next one is not connected)."""
 
 _BUSY: Final = 1013
+
+Work = Callable[[WorkspaceSession, Request, bytes], Awaitable[tuple[EngineReply, bytes]]]
+"""What a session does with a request and its body."""
 
 
 class Inspector:
@@ -80,7 +85,7 @@ class Inspector:
         self.routes = [*self.table.routes(), WebSocketRoute(API + "live", self._socket)]
         settings = settings or Settings()
         self._app = guarded_application(
-            [*PageTable([Page("GET", "/health", self._health)]).routes(), *self.routes],
+            [*PageTable([Page("GET", "/health", _health)]).routes(), *self.routes],
             settings,
             Gate(calls=settings.max_calls, volume=settings.max_bodies, keys=settings.keys),
             lifespan=self._lifespan,
@@ -118,42 +123,55 @@ class Inspector:
 
     def _table(self) -> PageTable:
         """The pages: those without a description are for browsers."""
-        asked, file = self._asked, "files/{id}"
+        page, file = self._session_page, "files/{id}"
         pages = [
             Page("GET", PAGE, self._page),
             Page("GET", PAGE + "{path:path}", self._asset),
-            Page("GET", API + "openapi.json", self._described),
-            api_page(
-                "GET", "workspace", asked("view"), "The files, the settings, what there is to choose from.", Workspace
-            ),
-            api_page("GET", "inspection", asked("inspection"), "The prompt and why it is as it is.", InspectionView),
-            api_page("POST", "files", self._add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
-            api_page("GET", file, asked("file"), "A working copy.", FileContent),
-            api_page("GET", f"{file}/picture", asked("picture"), "A card's picture.", "image/png"),
-            api_page("GET", f"{file}/changes", asked("changes"), "What saving would change.", Changes),
-            api_page(
-                "GET", f"{file}/export", asked("export", "format"), "A file in another format.", BYTES, query=_FORMAT
-            ),
-            api_page("POST", f"{file}/save", self._save, "Save a file, and keep what was there beside it.", Saved),
-            api_page("POST", f"{file}/revert", self._revert, "Take the edits of a file back.", FileReply),
-            api_page(
-                "GET", "wire", asked("wire", "dialect"), "The request that a provider gets.", Wire, query=_DIALECT
-            ),
-            api_page("POST", "compare", self._compare, "Two variations side by side.", Comparison, body=CompareRequest),
-            api_page("GET", "replay", asked("replay"), "The build as a replay bundle.", "application/json"),
-            api_page(
-                "POST",
-                "replay",
-                self._open_replay,
-                "Open a replay bundle, which alone is used.",
-                Workspace,
-                body=REPLAY,
-            ),
-            api_page("POST", "talk", self._talked, _TALK, "text/event-stream", body=TalkRequest),
+            Page("GET", API + "openapi.json", self._document),
+            page("GET", "workspace", _ask("view"), "The files, the settings, what there is to choose from.", Workspace),
+            page("GET", "inspection", _ask("inspection"), "The prompt and why it is as it is.", InspectionView),
+            page("POST", "files", _add, "One more file, kept in memory.", FileView, body=BYTES, query=_NAME),
+            page("GET", file, _ask("file"), "A working copy.", FileContent),
+            page("GET", f"{file}/picture", _ask("picture"), "A card's picture.", "image/png"),
+            page("GET", f"{file}/changes", _ask("changes"), "What saving would change.", Changes),
+            page("GET", f"{file}/export", _ask("export", "format"), "A file in another format.", BYTES, query=_FORMAT),
+            page("POST", f"{file}/save", _save, "Save a file, and keep what was there beside it.", Saved),
+            page("POST", f"{file}/revert", _revert, "Take the edits of a file back.", FileReply),
+            page("GET", "wire", _ask("wire", "dialect"), "The request that a provider gets.", Wire, query=_DIALECT),
+            page("POST", "compare", _ask("compare"), "Two variations side by side.", Comparison, body=CompareRequest),
+            page("GET", "replay", _ask("replay"), "The build as a replay bundle.", JSON),
+            page("POST", "replay", _open_replay, "Open a replay bundle, which alone is used.", Workspace, body=REPLAY),
+            api_page("POST", "talk", self._send, _TALK, "text/event-stream", body=TalkRequest),
             *(() if self._library is None else self._library.pages()),
         ]
         guarded = [page._replace(answer=self._guarded(page.answer)) for page in pages]
-        return PageTable([Page("GET", PAGE.rstrip("/"), self._home), *guarded])
+        return PageTable([Page("GET", PAGE.rstrip("/"), _add_slash), *guarded])
+
+    def _session_page(
+        self,
+        method: str,
+        path: str,
+        work: Work,
+        summary: str,
+        reply: Any,
+        *,
+        body: Any = None,
+        query: Mapping[str, str] = EMPTY,
+    ) -> Page:
+        """A page of the API, whose answer is that of the visitor's session."""
+
+        async def answer(web: Request) -> Response:
+            content = b""
+            if body == BYTES:
+                content = await web.body()
+            elif body is not None:
+                content = await (json_bytes_of(web, MAX_UPLOAD) if body is REPLAY else json_bytes_of(web))
+            reply, data = await work(await self.sessions.of(web.state.visitor.name), web, content)
+            name = quote(reply.name, safe="")
+            headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"} if name else {}
+            return Response(data, reply.status, headers, reply.media_type)
+
+        return api_page(method, path, answer, summary, reply, body=body, query=query)
 
     # ------------------------------------------------------------------------------------------------------------ access
 
@@ -177,7 +195,7 @@ class Inspector:
         """A browser with the token: it gets the cookie, and an address without the token."""
         cookie = self.access.spend(token)
         if cookie is None:
-            return Response(_USED, 403, media_type="text/plain; charset=utf-8")
+            return Response(_USED, 403, media_type=_TEXT)
         return Response(b"", 303, {"location": PAGE, "set-cookie": cookie})
 
     async def _socket(self, socket: WebSocket) -> None:
@@ -198,19 +216,12 @@ class Inspector:
             session.live -= 1
             self.sessions.left(visitor.name)
 
-    # -------------------------------------------------------------------------------------------------------------- page
-
-    async def _health(self, _: Request) -> Response:
-        return Response(b'{"status":"ok"}', media_type=JSON)
-
-    async def _home(self, web: Request) -> Response:
-        query = f"?{web.url.query}" if web.url.query else ""
-        return Response(b"", 308, {"location": PAGE + query})
+    # -------------------------------------------------------------------------------------------------------------- pages
 
     async def _page(self, _: Request) -> Response:
-        index = assets().get(INDEX)
+        index = assets().get("index.html")
         if index is None:
-            return Response(_NO_PAGE, media_type="text/plain; charset=utf-8")
+            return Response(_NO_PAGE, media_type=_TEXT)
         return Response(index.data, media_type=index.media_type)
 
     async def _asset(self, web: Request) -> Response:
@@ -219,45 +230,53 @@ class Inspector:
             raise UnknownNameError("page", web.path_params["path"])
         return Response(asset.data, media_type=asset.media_type)
 
-    # --------------------------------------------------------------------------------------------------------------- API
-
-    async def _session(self, web: Request) -> WorkspaceSession:
-        """The workspace of whoever asks. Raises `LimitError` where there is no room for it."""
-        return await self.sessions.of(web.state.visitor.name)
-
-    def _asked(self, name: str, detail: str = "") -> Endpoint:
-        """What the workspace answers to a question about a file, or with a word of the query."""
-
-        async def ask(web: Request) -> Response:
-            call = EngineCall(name, web.path_params.get("id", ""), web.query_params.get(detail, "") if detail else "")
-            return _reply(*await (await self._session(web)).ask(call))
-
-        return ask
-
-    async def _described(self, _: Request) -> Response:
+    async def _document(self, _: Request) -> Response:
         return Response(document_bytes(self.table), media_type=JSON)
 
-    async def _add(self, web: Request) -> Response:
-        name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
-        return _reply(*await (await self._session(web)).add(name[:_LONGEST_NAME], await web.body()))
-
-    async def _save(self, web: Request) -> Response:
-        return _reply(*await (await self._session(web)).save(web.path_params["id"]))
-
-    async def _revert(self, web: Request) -> Response:
-        return _reply(*await (await self._session(web)).revert(web.path_params["id"]))
-
-    async def _compare(self, web: Request) -> Response:
-        return _reply(*await (await self._session(web)).ask(EngineCall("compare"), await json_bytes_of(web)))
-
-    async def _open_replay(self, web: Request) -> Response:
-        return _reply(*await (await self._session(web)).open_replay(await json_bytes_of(web, MAX_UPLOAD)))
-
-    async def _talked(self, web: Request) -> Response:
+    async def _send(self, web: Request) -> Response:
         body = await json_bytes_of(web)
         if self._talk is None:
             raise UnknownNameError("model", "", hint="no model can be asked here")
-        return await self._talk.answer(await self._session(web), body, web.receive)
+        return await self._talk.answer(await self.sessions.of(web.state.visitor.name), body)
+
+
+async def _health(_: Request) -> Response:
+    return Response(b'{"status":"ok"}', media_type=JSON)
+
+
+async def _add_slash(web: Request) -> Response:
+    query = f"?{web.url.query}" if web.url.query else ""
+    return Response(b"", 308, {"location": PAGE + query})
+
+
+# --------------------------------------------------------------------------------------------------------- session's work
+
+
+def _ask(name: str, detail: str = "") -> Work:
+    """Ask the engine about the file of the path, and with a word of the query."""
+
+    def work(session: WorkspaceSession, web: Request, body: bytes) -> Awaitable[tuple[EngineReply, bytes]]:
+        word = web.query_params.get(detail, "") if detail else ""
+        return session.ask(EngineCall(name, web.path_params.get("id", ""), word), body)
+
+    return work
+
+
+async def _add(session: WorkspaceSession, web: Request, body: bytes) -> tuple[EngineReply, bytes]:
+    name = web.query_params.get("name", "").replace("\\", "/").rpartition("/")[2] or "file"
+    return await session.add(name[:_LONGEST_NAME], body)
+
+
+async def _save(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
+    return await session.save(web.path_params["id"])
+
+
+async def _revert(session: WorkspaceSession, web: Request, _: bytes) -> tuple[EngineReply, bytes]:
+    return await session.revert(web.path_params["id"])
+
+
+async def _open_replay(session: WorkspaceSession, _: Request, body: bytes) -> tuple[EngineReply, bytes]:
+    return await session.open_replay(body)
 
 
 _TALK: Final = "Send the prompt: events delta, then end or error."
@@ -265,12 +284,36 @@ _NAME: Final = {"name": "what the file is called"}
 _FORMAT: Final = {"format": "one of those that the workspace lists for it"}
 _DIALECT: Final = {"dialect": "one of the workspace's; the plan's own where left out"}
 _LONGEST_NAME: Final = 200
+_TEXT: Final = "text/plain; charset=utf-8"
 _NO_PAGE: Final = "The page of the inspector is not built; its API answers below /v1/inspector/.\n"
 _USED: Final = "This address was used already, or is not the newest. Start `innkeeper inspect` again for another.\n"
 
 
-def _reply(answer: EngineReply, body: bytes) -> Response:
-    headers: Mapping[str, str] = {}
-    if answer.name:
-        headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(answer.name, safe='')}"}
-    return Response(body, answer.status, dict(headers), answer.media_type)
+# --------------------------------------------------------------------------------------------------------------- bundle
+
+_BUNDLE: Final = Path(__file__).with_name("page")
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".webmanifest": "application/manifest+json",
+}
+"""What a page may be made of."""
+
+
+class Asset(NamedTuple):
+    """A file of the bundle: its bytes and its media type."""
+
+    data: bytes
+    media_type: str
+
+
+@once
+def assets() -> dict[str, Asset]:
+    """The files of the bundle by their paths below the page. They are served from memory, by their exact names."""
+    files = sorted(path for path in _BUNDLE.rglob("*") if path.is_file() and path.suffix in _TYPES)
+    return {path.relative_to(_BUNDLE).as_posix(): Asset(path.read_bytes(), _TYPES[path.suffix]) for path in files}

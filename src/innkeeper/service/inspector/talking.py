@@ -25,7 +25,6 @@ from innkeeper.service.inspector.views.workspace import ProblemView, problem_of
 from innkeeper.service.reply_events import finished_events
 
 CALLER: Final = "inspector"
-_OK: Final = 200
 
 
 class InspectorTalk:
@@ -55,7 +54,7 @@ class InspectorTalk:
         """
         asked = decode(body, TalkRequest)
         answer, packed = await session.ask(EngineCall("plan"), msgspec.json.encode(asked.message))
-        if answer.status != _OK:
+        if not answer.is_ok:
             return Response(packed, answer.status, media_type=answer.media_type)
         prompt = unpack(packed, Sending)
         made = await self._models.answer(_request(prompt, asked.route or self._usual), CALLER)
@@ -82,7 +81,7 @@ async def _events(made: ModelAnswer, prompt: Sending, session: WorkspaceSession)
     async def finish(text: str) -> str:
         body = msgspec.msgpack.encode(AnswerText(prompt.request, prompt.rules.own, text))
         answer, finished = await session.ask(EngineCall("finish"), body)
-        if answer.status != _OK:
+        if not answer.is_ok:
             raise _UnfinishedError(decode(finished, dict[str, ProblemView])["error"])
         return finished.decode("utf-8", "surrogatepass")
 

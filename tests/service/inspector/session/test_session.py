@@ -15,7 +15,7 @@ from innkeeper.service.inspector.session import session as module
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
 from innkeeper.service.inspector.session.process import EngineHere, EngineProcess
 from innkeeper.service.inspector.session.session import WorkspaceSession
-from innkeeper.service.inspector.workspace.opening import read_folder
+from innkeeper.service.inspector.workspace.disk import read_folder
 from tests.service.inspector.opened import EXAMPLES, OPTIONS, session_of
 
 BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Reef."}}}

@@ -8,7 +8,7 @@ import pytest
 
 from innkeeper.content.errors import OutputExistsError
 from innkeeper.prompt.errors import UsageError
-from innkeeper.service.inspector.workspace.saving import ChangedFileError, save_new, save_over
+from innkeeper.service.inspector.workspace.disk import ChangedFileError, save_new, save_over
 from innkeeper.taverns.profiles.files import FileNameError
 
 

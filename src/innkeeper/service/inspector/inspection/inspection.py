@@ -21,11 +21,12 @@ from innkeeper.service.inspector.views.inspection import (
 )
 from innkeeper.service.inspector.views.workspace import FindingView, Variation
 from innkeeper.service.inspector.workspace.edits import text_path
-from innkeeper.service.inspector.workspace.known import Known
+from innkeeper.service.inspector.workspace.workspace import InspectionCache
 
 if TYPE_CHECKING:
     from innkeeper.budget.accounting import Accounting
     from innkeeper.prompt import Note, Plan
+    from innkeeper.service.inspector.workspace.working import WorkingFile
     from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
 
@@ -39,11 +40,11 @@ _WORDS: Final = 120
 def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> InspectionView:
     """All that the page is told of a plan, which is looked at and not changed."""
     origins = Origins(workspace, variation)
-    known = workspace.known if variation is None else Known()
+    cache = workspace.cache if variation is None else InspectionCache()
     figures = accounting(plan)
-    messages = tuple(_messages(plan, figures, origins, known))
-    verdicts = verdict_views(workspace, plan, origins, known, variation)
-    lore, extra = plan.lore, () if workspace.carried.note is None else (workspace.carried.note,)
+    messages = tuple(_messages(plan, figures, origins, cache))
+    verdicts = verdict_views(workspace, plan, origins, cache, variation)
+    lore, extra = plan.lore, () if workspace.turn_states.note is None else (workspace.turn_states.note,)
     return InspectionView(
         fingerprint=plan.fingerprint(),
         tavern=plan.tavern,
@@ -84,11 +85,11 @@ def _groups(figures: Accounting) -> Iterator[TokenGroup]:
     return (TokenGroup(name, tokens) for name, tokens in (*sums.items(), *(((FRAMING, rest),) if rest else ())))
 
 
-def _messages(plan: Plan, figures: Accounting, origins: Origins, known: Known) -> Iterator[MessageView]:
-    """The messages; those of ``known`` whose block is the same one, as most of a long chat's are, are as they were."""
+def _messages(plan: Plan, figures: Accounting, origins: Origins, cache: InspectionCache) -> Iterator[MessageView]:
+    """The messages; those of ``cache`` whose block is the same one, as most of a long chat's are, are as they were."""
     blocks = plan.sent_blocks()
     after = sum([block.group == BudgetGroup.HISTORY for block in blocks])
-    before, known.messages = known.messages, []
+    before, cache.messages = cache.messages, []
     for index, (block, line) in enumerate(zip(blocks, figures.lines, strict=True)):
         after -= block.group == BudgetGroup.HISTORY
         depth, view = _depth(block, after), None
@@ -107,7 +108,7 @@ def _messages(plan: Plan, figures: Accounting, origins: Origins, known: Known) -
                 pieces=_pieces(block, origins),
                 attachments=tuple(str(item.kind) for item in block.attachments),
             )
-        known.messages.append((block, view))
+        cache.messages.append((block, view))
         yield view
 
 
@@ -144,9 +145,9 @@ def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:
     """A note of a plan, beside the file that it is about where that is known."""
     severity: Any = "warning" if note.kind in _WARNINGS else "note"
     asset = note.where.asset if note.where is not None else None
-    file = next((one for one in workspace.used_files() if asset and asset in _names(one.name, one.asset)), None)
+    file = next((one for one in workspace.used_files() if asset and asset in _names(one)), None)
     path = text_path(note.where.path) if note.where is not None and note.where.path else ()
-    path_shown = () if file is None else file.place(path)
+    path_shown = () if file is None else file.existing_path(path)
     return FindingView(severity, str(note.kind), str(note), note.hint, None if file is None else file.id, path_shown)
 
 
@@ -156,6 +157,6 @@ _WARNINGS: Final = frozenset(
 _ASSETS: Final = {"Chat": "history", "PresetFile": "preset", "Persona": "user", "Character": "character"}
 
 
-def _names(name: str, asset: Any) -> tuple[str | None, ...]:
+def _names(file: WorkingFile) -> tuple[str | None, ...]:
     """What a note may call a file."""
-    return name, getattr(asset, "name", None), _ASSETS.get(type(asset).__name__)
+    return file.name, getattr(file.asset, "name", None), _ASSETS.get(type(file.asset).__name__)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.finding import show_path
 from innkeeper.prompt.block import Origin as BlockOrigin
@@ -12,7 +12,7 @@ from innkeeper.prompt.block import OriginAsset
 from innkeeper.service.inspector.views.inspection import COLOURS, OriginView
 from innkeeper.service.inspector.views.workspace import Path, Variation
 from innkeeper.service.inspector.workspace.edits import existing
-from innkeeper.service.inspector.workspace.known import Known
+from innkeeper.service.inspector.workspace.workspace import InspectionCache
 
 if TYPE_CHECKING:
     from innkeeper.lore import Verdict
@@ -45,7 +45,7 @@ _ASSETS_IN: Final[Mapping[str, Iterable[OriginAsset]]] = {
 }
 """What is in files of a kind; in those of the others may be anything."""
 
-MAX_KEPT: Final = 8_192
+MAX_ORIGINS: Final = 8_192
 """Origins that keep their numbers from one prompt to the next (no error: they begin anew)."""
 
 _PROMPTS: Final = "presets_in_chat"
@@ -56,7 +56,7 @@ _NOTE: Final = ("header", "chat_metadata", "note_prompt")
 
 
 class Origins:
-    """The table of one prompt. `number` gives an origin's place in it, and puts it there the first time.
+    """The table of one prompt. `number` gives the index of an origin, which is added the first time.
 
     Origins keep their numbers from one prompt of a workspace to the next, so that messages that did not change are the same.
     """
@@ -66,18 +66,18 @@ class Origins:
         self._saved = variation is not None and variation.saved
         self.entries = workspace.entries(variation)
         self._lines: list[int] | None = None
-        known = workspace.known if variation is None else Known()
-        if len(known.origins) > MAX_KEPT:
-            known = workspace.known = Known()
-        self._numbers, self.table = known.numbers, known.origins
-        self._look_again(known)
+        cache = workspace.cache if variation is None else InspectionCache()
+        if len(cache.origins) > MAX_ORIGINS:
+            cache = workspace.cache = InspectionCache()
+        self._numbers, self.table = cache.numbers, cache.origins
+        self._update(cache)
 
-    def _look_again(self, known: Known) -> None:
+    def _update(self, cache: InspectionCache) -> None:
         """Bring the table up to date: files may be others than they were, and what is in them elsewhere."""
-        before, known.states = known.states, {}
+        before, cache.states = cache.states, {}
         for file in self._files:
-            known.states.setdefault(file.kind, []).append((file, file.changes_made))
-        kinds = {kind for kind in {*before, *known.states} if before.get(kind) != known.states.get(kind)}
+            cache.states.setdefault(file.kind, []).append((file, file.changes_made))
+        kinds = {kind for kind in {*before, *cache.states} if before.get(kind) != cache.states.get(kind)}
         if not kinds:
             return
         assets = {asset for kind in kinds for asset in _ASSETS_IN.get(kind, ())}
@@ -86,14 +86,14 @@ class Origins:
                 self.table[number] = self._view(origin)
 
     def number(self, origin: BlockOrigin | None) -> int | None:
-        """Its place in the table; None for what nobody knows the origin of."""
+        """Its index in the table; None for an unknown origin."""
         if origin is None or origin.asset == OriginAsset.UNKNOWN:
             return None
-        known = self._numbers.get(origin)
-        if known is None:
-            known = self._numbers[origin] = len(self.table)
+        number = self._numbers.get(origin)
+        if number is None:
+            number = self._numbers[origin] = len(self.table)
             self.table.append(self._view(origin))
-        return known
+        return number
 
     def _view(self, origin: BlockOrigin) -> OriginView:
         file, path = self._source(origin)
@@ -124,11 +124,11 @@ class Origins:
 
     def _of_persona(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         file = self._first("persona")
-        return self._elsewhere if file is None else (file, file.place((origin.field or "description",)))
+        return self._elsewhere if file is None else (file, file.existing_path((origin.field or "description",)))
 
     def _of_note(self, _: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         file = self._first("chat")
-        return (file, _NOTE) if file is not None and file.place(_NOTE) == _NOTE else self._elsewhere
+        return (file, _NOTE) if file is not None and file.existing_path(_NOTE) == _NOTE else self._elsewhere
 
     def _first(self, kind: str) -> WorkingFile | None:
         return next((file for file in self._files if file.kind == kind), None)
@@ -147,29 +147,28 @@ class Origins:
         elif origin.entry is not None and origin.entry.isdecimal() and field in {"first_mes", _GREETINGS}:
             number = int(origin.entry)
             path = (*base, "first_mes") if number == 0 else (*base, _GREETINGS, number - 1)
-        return file, file.place(path)
+        return file, file.existing_path(path)
 
     def _of_entry(self, origin: BlockOrigin) -> tuple[WorkingFile | None, Path]:
         entry = self.entry(origin.name or "", origin.entry or "")
         if entry is None:
             return self._elsewhere
-        return entry[0], entry[0].place((*entry[1], origin.field or "content"))
+        return entry[0], entry[0].existing_path((*entry[1], origin.field or "content"))
 
     def entry(self, book: str, uid: int | str, number: int = 0) -> tuple[WorkingFile, Path] | None:
         """Where an entry stands, by the name of its book and its id, and which it is of several."""
-        those = self.entries.get((book, uid))
-        if those is None and isinstance(uid, str) and uid.isdecimal():
-            those = self.entries.get((book, int(uid)))
-        return None if those is None else those[min(number, len(those) - 1)]
+        entries = self.entries.get((book, uid))
+        if entries is None and isinstance(uid, str) and uid.isdecimal():
+            entries = self.entries.get((book, int(uid)))
+        return None if entries is None else entries[min(number, len(entries) - 1)]
 
     def verdict_source(self, verdict: Verdict, number: int) -> tuple[WorkingFile, Path] | None:
         """Where what a verdict is about stands: an entry, or a prompt of the preset that goes into the chat."""
         if verdict.facts.get("asset") != _PROMPTS:
             return self.entry(verdict.book, verdict.uid, number)
         for file in self._files:
-            prompts = existing(file.tree, ("prompts",))[1] if file.kind == "preset" else None
-            for index, item in enumerate(prompts if isinstance(prompts, list) else ()):
-                if isinstance(item, dict) and str(item.get("identifier") or item.get("name")) == verdict.uid:
+            for index, prompt in _prompts(file) if file.kind == "preset" else ():
+                if str(prompt.get("identifier") or prompt.get("name")) == verdict.uid:
                     return file, ("prompts", index)
         return None
 
@@ -177,17 +176,11 @@ class Origins:
         for file in self._files:
             if file.kind != "preset":
                 continue
-            prompts = existing(file.tree, ("prompts",))[1]
-            if origin.field == "prompts" and isinstance(prompts, list):
-                at = (
-                    i
-                    for i, item in enumerate(prompts)
-                    if isinstance(item, dict) and item.get("identifier") == origin.entry
-                )
-                index = next(at, None)
-                if index is not None:
-                    return file, file.place(("prompts", index, "content"))
-            elif origin.field and file.place((origin.field,)):
+            if origin.field == "prompts":
+                for index, prompt in _prompts(file):
+                    if prompt.get("identifier") == origin.entry:
+                        return file, file.existing_path(("prompts", index, "content"))
+            elif origin.field and file.existing_path((origin.field,)):
                 return file, (origin.field,)
         return self._first("preset"), ()
 
@@ -201,7 +194,7 @@ class Origins:
             return file, ()
         path: Path = ("messages", index)
         raw = existing(file.tree, path)[1]
-        return file, file.place((*path, "mes" if isinstance(raw, dict) and "mes" in raw else "content"))
+        return file, file.existing_path((*path, "mes" if isinstance(raw, dict) and "mes" in raw else "content"))
 
     @property
     def lines(self) -> list[int]:
@@ -211,3 +204,11 @@ class Origins:
             chat = None if file is None else file.built_of(saved=self._saved)
             self._lines = [] if chat is None else [index for index, one in enumerate(chat.messages) if not one.hidden]
         return self._lines
+
+
+def _prompts(file: WorkingFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The prompts of a preset, by their index."""
+    prompts = existing(file.tree, ("prompts",))[1]
+    for index, prompt in enumerate(prompts if isinstance(prompts, list) else ()):
+        if isinstance(prompt, dict):
+            yield index, prompt

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from innkeeper.lore.compiled import CompiledEntry
     from innkeeper.prompt import Plan
     from innkeeper.service.inspector.inspection.origins import Origins
-    from innkeeper.service.inspector.workspace.known import Known
-    from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
+    from innkeeper.service.inspector.workspace.workspace import InspectionCache, OpenWorkspace
 
 
 _FROM_END: Final = re.compile(r"message (\d+) from the end")
@@ -28,9 +27,9 @@ _TIMED: Final = frozenset({"sticky", "cooldown", "delay"})
 
 
 def verdict_views(
-    workspace: OpenWorkspace, plan: Plan, origins: Origins, known: Known, variation: Variation | None = None
+    workspace: OpenWorkspace, plan: Plan, origins: Origins, cache: InspectionCache, variation: Variation | None = None
 ) -> tuple[VerdictView, ...]:
-    """A view for each verdict of a plan, in its order; those of ``known`` that are made of the same are as they were."""
+    """A view for each verdict of a plan, in its order; those of ``cache`` that are made of the same are as they were."""
     lore = plan.lore
     verdicts = getattr(lore, "verdicts", ())
     if not verdicts:
@@ -39,25 +38,27 @@ def verdict_views(
     texts = {(item.book, item.uid): item.content for item in getattr(lore, "activated", ())}
     matches = _Matches(workspace, plan, origins, variation)
     counter, seen = default_counter(), dict[tuple[str, int | str], int]()
-    views: list[_Made] = []
-    moved = known.entries is not origins.entries
+    views: list[_CachedView] = []
+    moved = cache.entries is not origins.entries
     for index, (verdict, entry) in enumerate(zip_longest(verdicts, entries)):
         key = (verdict.book, verdict.uid)
         number = seen[key] = seen.get(key, -1) + 1
-        before = known.verdicts[index] if index < len(known.verdicts) else None
+        before = cache.verdicts[index] if index < len(cache.verdicts) else None
         if moved or before is None or not before.is_still(verdict):
             source = origins.verdict_source(verdict, number)
             own = None if entry is None else entry.entry
             text = texts.get(key) if verdict.fired else None
             tokens = None if text is None else counter.count(text, plan.model)
             if before is None or not before.is_of(verdict, own, source, tokens):
-                before = _Made(verdict, own, source, _view(index, verdict, entry, number, source, tokens, matches))
+                before = _CachedView(
+                    verdict, own, source, _view(index, verdict, entry, number, source, tokens, matches)
+                )
         views.append(before)
-    known.verdicts, known.entries = views, origins.entries
-    return tuple([made.view for made in views])
+    cache.verdicts, cache.entries = views, origins.entries
+    return tuple([cached.view for cached in views])
 
 
-class _Made(NamedTuple):
+class _CachedView(NamedTuple):
     """A verdict whose view was made. One that a key decided is not kept: where the key is may be elsewhere."""
 
     verdict: LoreVerdict
@@ -93,6 +94,8 @@ def _view(
     own = None if entry is None else entry.entry
     name = f"{file or verdict.book}:{'/'.join(map(str, path)) or verdict.uid}"
     effect: Any = reason if reason in _TIMED else None
+    # Entries of the smart tavern have their depth and role among the facts.
+    position = f"depth {facts['depth']}, {facts['role']}" if {"depth", "role"} <= facts.keys() else None
     return VerdictView(
         id=f"{name}#{number}" if number and not path else name,
         file=file,
@@ -113,14 +116,9 @@ def _view(
         roll=Roll(facts["roll"], facts.get("probability")) if "roll" in facts else None,
         timed=None if effect is None else TimedEffect(effect, facts.get("until")),
         tokens=tokens,
-        position=_position(facts) if own is None else own.position.value,
+        position=position if own is None else own.position.value,
         order=_whole(facts.get("order") if own is None else own.order),
     )
-
-
-def _position(facts: Mapping[str, Any]) -> str | None:
-    """Where an entry stands that says so itself, as those of the smart tavern do."""
-    return f"depth {facts['depth']}, {facts['role']}" if {"depth", "role"} <= facts.keys() else None
 
 
 def _whole(number: Any) -> int | None:
@@ -168,5 +166,5 @@ def _placed(index: int | None, text: str, searched: str, start: int, end: int) -
     before = len(searched) - len(text)
     if before >= 0 and searched.endswith(text) and start >= before:
         return KeyMatch("chat", index, start - before, end - before)
-    found = text.find(searched[start:end])
-    return KeyMatch("chat", index, found, found + end - start) if found >= 0 else KeyMatch("other", index, start, end)
+    at = text.find(searched[start:end])
+    return KeyMatch("chat", index, at, at + end - start) if at >= 0 else KeyMatch("other", index, start, end)

@@ -6,23 +6,32 @@ lost: see `innkeeper.service.inspector.session.session`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
-from innkeeper.prompt import BuildLimits, Plan
+from innkeeper.prompt import BuildLimits
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert, decode, unpack
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.inspection.updates import Updates
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceState
-from innkeeper.service.inspector.views.exchanges import CompareRequest, LiveFailure, LiveFiles, LiveReply
+from innkeeper.service.inspector.views.exchanges import (
+    CompareRequest,
+    InspectionUpdate,
+    LiveFailure,
+    LiveFiles,
+    LiveReply,
+    MessageChanges,
+    OriginChanges,
+    VerdictChanges,
+)
+from innkeeper.service.inspector.views.inspection import InspectionFacts, InspectionView
 from innkeeper.service.inspector.views.workspace import (
     Changes,
     Edit,
@@ -37,6 +46,10 @@ from innkeeper.service.inspector.views.workspace import (
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 
+T = TypeVar("T")
+
+EngineAnswer = tuple[EngineReply, bytes]
+
 MAX_INSPECTION_SECONDS: Final = 4.0
 """Seconds of the processor for one build of the inspector (`AllowanceError`)."""
 
@@ -47,7 +60,7 @@ class WorkspaceEngine:
     def __init__(self) -> None:
         self._open: OpenWorkspace | None = None
         self._failure: InnkeeperError = UsageError("nothing is open")
-        self._updates: dict[str, Updates] = {}
+        self._connections: dict[str, ConnectionState] = {}
         self._facts = WorkspaceState(title="", files=())
 
     @property
@@ -57,26 +70,24 @@ class WorkspaceEngine:
             raise self._failure
         return self._open
 
-    def answer(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def answer(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """The answer to one call; an error of ours is told as a problem, with its status."""
         operation = OPERATIONS[call.name]
         try:
             with allowed(BuildLimits(seconds=MAX_INSPECTION_SECONDS)):
                 return operation(self, call, body)
         except InnkeeperError as error:
-            return EngineReply(status=error.http_status), problem_body(error)
+            return _refusal(error.http_status, error)
         except msgspec.DecodeError as error:
-            return EngineReply(status=400), problem_body(UsageError(f"this cannot be read: {error}"))
+            return _refusal(400, UsageError(f"this cannot be read: {error}"))
         except RecursionError:
-            return EngineReply(status=413), problem_body(UsageError("this is nested too deeply"))
-        except Exception as error:  # noqa: BLE001 - a defect of ours is told; the workspace goes on
-            return EngineReply(status=500), problem_body(
-                InnkeeperError(f"something went wrong here ({type(error).__name__})")
-            )
+            return _refusal(413, UsageError("this is nested too deeply"))
+        except Exception as error:  # noqa: BLE001 - a defect of ours is reported; the workspace goes on
+            return _refusal(500, InnkeeperError(f"something went wrong here ({type(error).__name__})"))
 
     # --------------------------------------------------------------------------------------------------------- opening
 
-    def open(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def open(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """Open a workspace; edits that no longer fit are left out."""
         try:
             self._begin(unpack(body, WorkspaceState))
@@ -94,7 +105,7 @@ class WorkspaceEngine:
                     file.apply(Edit(file=one.id, path=()), msgspec.json.decode(one.copy))
             files.append(file)
         self._open = OpenWorkspace(opening.title, files, now=opening.now, every=opening.every)
-        self._updates.clear()
+        self._connections.clear()
         for raw in opening.edits:
             with suppress(InnkeeperError):
                 self._apply(raw)
@@ -102,40 +113,40 @@ class WorkspaceEngine:
             with suppress(InnkeeperError, msgspec.ValidationError):
                 self.workspace.change(convert({name: value}, SettingsChange))
 
-    def view(self, _: EngineCall, __: bytes) -> tuple[EngineReply, bytes]:
+    def view(self, _: EngineCall, __: bytes) -> EngineAnswer:
         """The workspace."""
         facts = self._facts
         view = self.workspace.view(talk=facts.talk, library=facts.library, routes=facts.routes)
         return _json(view)
 
-    def add(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def add(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """One more file: its id in ``argument``, its name in ``detail``."""
         file = WorkingFile(call.argument, call.detail, body, writable=call.flag)
         self.workspace.add(file)
         return _json(self.workspace.file_view(file))
 
-    def copies(self, _: EngineCall, __: bytes) -> tuple[EngineReply, bytes]:
+    def copies(self, _: EngineCall, __: bytes) -> EngineAnswer:
         """The documents that are edited, by the ids of their files."""
         trees = {file.id: msgspec.json.encode(file.tree) for file in self.workspace.files.values() if file.changed}
         return EngineReply(), msgspec.msgpack.encode(trees)
 
     # ------------------------------------------------------------------------------------------------------------ live
 
-    def live(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def live(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """Take edits and settings in, build, and tell what is other; ``argument`` is the connection, ``number`` the serial."""
         since = perf_counter()
         request = decode(body, _Live)
         try:
             failure = self._change(request)
-            plan = self._plan()
+            plan = planned(self.workspace)
             inspection = inspected(self.workspace, plan)
         except InnkeeperError as error:
-            return _json(LiveFailure(call.number, problem_of(error), self._others(call.argument)))
+            return _json(LiveFailure(call.number, problem_of(error), self._changed_files(call.argument)))
         update = self._connection(call.argument).next(inspection)
         if failure is not None:
-            return _json(LiveFailure(call.number, problem_of(failure), self._others(call.argument)))
+            return _json(LiveFailure(call.number, problem_of(failure), self._changed_files(call.argument)))
         took = (perf_counter() - since) * 1000
-        return _json(LiveReply(call.number, round(took, 2), update, self._others(call.argument)))
+        return _json(LiveReply(call.number, round(took, 2), update, self._changed_files(call.argument)))
 
     def _change(self, request: _Live) -> InnkeeperError | None:
         """Apply all that can be; the first error of what cannot."""
@@ -157,21 +168,21 @@ class WorkspaceEngine:
         value = {} if edit.value is UNSET else {"value": edit.value}
         self.workspace.file(edit.file).apply(edit, **value)
 
-    def leave(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def leave(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """A connection has ended."""
-        self._updates.pop(call.argument, None)
+        self._connections.pop(call.argument, None)
         return EngineReply(), b""
 
-    def lint(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def lint(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """Look at files that are others than when they were looked at last; nothing where all is told."""
         self.workspace.lint()
-        files = self._others(call.argument)
+        files = self._changed_files(call.argument)
         return _json(LiveFiles(call.number, files)) if files else (EngineReply(), b"")
 
-    def _connection(self, name: str) -> Updates:
-        return self._updates.setdefault(name, Updates())
+    def _connection(self, name: str) -> ConnectionState:
+        return self._connections.setdefault(name, ConnectionState())
 
-    def _others(self, connection: str) -> tuple[FileView, ...]:
+    def _changed_files(self, connection: str) -> tuple[FileView, ...]:
         """The files that are others than a connection was told last."""
         files = self._connection(connection).files
         views = [self.workspace.file_view(file) for file in self.workspace.files.values()]
@@ -179,72 +190,71 @@ class WorkspaceEngine:
         files |= {view.id: view for view in others}
         return others
 
-    def _plan(self, variation: Variation | None = None) -> Plan:
-        return planned(self.workspace, variation)
-
-    def inspection(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def inspection(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """The inspection of the workspace, or of a variation of it."""
         variation = decode(body, Variation) if body else None
-        return _json(inspected(self.workspace, self._plan(variation), variation))
+        return _json(inspected(self.workspace, planned(self.workspace, variation), variation))
 
     # ----------------------------------------------------------------------------------------------------------- files
 
-    def file(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def file(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """A working copy."""
         file = self.workspace.file(call.argument)
         return _json(FileContent(self.workspace.file_view(file), file.tree, file.text))
 
-    def picture(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def picture(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """A card's picture."""
         picture = self.workspace.file(call.argument).picture()
         if picture is None:
             raise UnknownNameError("picture", call.argument)
         return EngineReply(media_type="image/png"), picture
 
-    def changes(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def changes(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """What saving would change."""
         return _json(Changes(*self.workspace.file(call.argument).before_and_after()))
 
-    def revert(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def revert(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """Go back to what is saved."""
         file = self.workspace.file(call.argument)
         file.revert()
         return _json(FileReply(self.workspace.file_view(file)))
 
-    def written(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def written(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """The bytes that saving writes."""
         return EngineReply(media_type=BINARY), self.workspace.file(call.argument).to_bytes()
 
-    def saved(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def saved(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """A file was saved as these bytes."""
         file = self.workspace.file(call.argument)
         file.open(body)
         return _json(self.workspace.file_view(file))
 
-    def export(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def export(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """A file in another format; its name is the answer's."""
         name, data = self.workspace.file(call.argument).export(call.detail)
         return EngineReply(media_type=BINARY, name=name), data
 
     # ---------------------------------------------------------------------------------------------------------- prompts
 
-    def wire(self, call: EngineCall, _: bytes) -> tuple[EngineReply, bytes]:
+    def wire(self, call: EngineCall, _: bytes) -> EngineAnswer:
         """What a provider gets."""
         from innkeeper.service.inspector.inspection.wire import wire_view
 
-        return _json(wire_view(self.workspace, self._plan(), call.detail or None))
+        return _json(wire_view(self.workspace, planned(self.workspace), call.detail or None))
 
-    def compare(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def compare(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """Two variations side by side."""
         from innkeeper.service.inspector.inspection.comparing import compared
 
         return _json(compared(self.workspace, decode(body, CompareRequest)))
 
-    def replay(self, _: EngineCall, __: bytes) -> tuple[EngineReply, bytes]:
+    def replay(self, _: EngineCall, __: bytes) -> EngineAnswer:
         """The build as a replay bundle."""
-        return EngineReply(media_type="application/json", name="replay.json"), self._plan().replay().to_json()
+        return EngineReply(media_type="application/json", name="replay.json"), planned(
+            self.workspace
+        ).replay().to_json()
 
-    def open_replay(self, call: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def open_replay(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """A replay bundle as one more file, which alone is used."""
         from innkeeper.prompt import ReplayBundle
 
@@ -254,13 +264,13 @@ class WorkspaceEngine:
         self.workspace.use_alone(file)
         return self.view(call, b"")
 
-    def plan(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def plan(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """For talking: the messages, the options and the inspection of the prompt with another message."""
         from innkeeper.service.inspector.inspection.planning import sending
 
         return EngineReply(), msgspec.msgpack.encode(sending(self.workspace, msgspec.json.decode(body)))
 
-    def finish(self, _: EngineCall, body: bytes) -> tuple[EngineReply, bytes]:
+    def finish(self, _: EngineCall, body: bytes) -> EngineAnswer:
         """For talking: the answer as the tavern keeps it."""
         from innkeeper.service.inspector.inspection.planning import AnswerText, finished
 
@@ -275,7 +285,7 @@ class _Live(msgspec.Struct, frozen=True):
 BINARY: Final = "application/octet-stream"
 JSON: Final = "application/json"
 
-OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], tuple[EngineReply, bytes]]]] = {
+OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], EngineAnswer]]] = {
     name: getattr(WorkspaceEngine, name)
     for name in (
         "open", "view", "add", "copies", "live", "leave", "lint", "inspection", "file", "picture", "changes", "revert",
@@ -285,10 +295,47 @@ OPERATIONS: Final[dict[str, Callable[[WorkspaceEngine, EngineCall, bytes], tuple
 """What can be asked."""
 
 
-def _json(value: Any) -> tuple[EngineReply, bytes]:
+def _refusal(status: int, error: InnkeeperError) -> EngineAnswer:
+    return EngineReply(status=status), problem_body(error)
+
+
+def _json(value: Any) -> EngineAnswer:
     try:
         return EngineReply(media_type=JSON), msgspec.json.encode(value)
     except UnicodeEncodeError:  # a lone surrogate in a text
         from innkeeper.service.exchange import encode
 
         return EngineReply(media_type=JSON), encode(msgspec.to_builtins(value))
+
+
+class ConnectionState:
+    """What one connection was sent last: the inspection, and the files."""
+
+    def __init__(self) -> None:
+        self._before: InspectionView | None = None
+        self.files: dict[str, FileView] = {}
+        """The files as they were sent."""
+
+    def next(self, inspection: InspectionView) -> InspectionUpdate:
+        """What is to be sent of an inspection. Where most of a list is other, it goes whole."""
+        before, self._before = self._before, inspection
+        update: dict[str, Any] = {name: getattr(inspection, name) for name in InspectionFacts.__struct_fields__}
+        for name, changes in _LISTS.items():
+            items = getattr(inspection, name)
+            changed = None if before is None else _changes(getattr(before, name), items)
+            update |= {name: items} if changed is None else {f"{name}_changed": changes(len(items), changed)}
+        return InspectionUpdate(**update)
+
+
+_LISTS: Final = {"messages": MessageChanges, "verdicts": VerdictChanges, "origins": OriginChanges}
+"""The long lists of an inspection, and how what changed in them is sent."""
+
+
+def _changes(before: Sequence[T], after: Sequence[T]) -> dict[str, T] | None:
+    """The items that are others, by index; None where most are."""
+    changed = {
+        str(index): item
+        for index, item in enumerate(after)
+        if index >= len(before) or (item is not before[index] and item != before[index])
+    }
+    return None if 2 * len(changed) > len(after) else changed

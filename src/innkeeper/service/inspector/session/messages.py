@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import msgspec
 
 
@@ -21,6 +23,11 @@ class EngineReply(msgspec.Struct, frozen=True, array_like=True):
     status: int = 200
     media_type: str = "application/json"
     name: str = ""
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it is no error."""
+        return self.status == HTTPStatus.OK
 
 
 class OpenedFile(msgspec.Struct, frozen=True):

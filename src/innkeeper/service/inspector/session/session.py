@@ -19,7 +19,7 @@ from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, OpenedFile, WorkspaceState
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.workspace import FileView, Saved
-from innkeeper.service.inspector.workspace.saving import save_new, save_over
+from innkeeper.service.inspector.workspace.disk import save_new, save_over
 
 MAX_EDITS: Final = 500
 """Edits that are kept apart (no error: the documents are kept as they are then)."""
@@ -159,7 +159,7 @@ class WorkspaceSession:
             return
         before = len(self._edits)
         answer, body = await self.ask(EngineCall("copies"))
-        if answer.status == 200 and len(self._edits) == before:  # noqa: PLR2004 - OK
+        if answer.is_ok and len(self._edits) == before:
             copies = unpack(body, dict[str, bytes])
             for file in self.files.values():
                 file.copy = copies.get(file.id)
@@ -177,7 +177,7 @@ class WorkspaceSession:
         self.admit(len(data))
         file = self._add(name, data)
         answer, body = await self.ask(EngineCall("add", file.id, file.name, flag=self.folder is not None), data)
-        if answer.status != 200:  # noqa: PLR2004 - OK
+        if not answer.is_ok:
             del self.files[file.id]
         return answer, body
 
@@ -186,7 +186,7 @@ class WorkspaceSession:
         self.admit(len(data))
         file = self._add(f"replay-{self._count + 1}.json", data)
         answer, body = await self.ask(EngineCall("open_replay", file.id, file.name), data)
-        if answer.status != 200:  # noqa: PLR2004 - OK
+        if not answer.is_ok:
             del self.files[file.id]
         else:
             view: dict[str, Any] = msgspec.json.decode(body)
@@ -207,7 +207,7 @@ class WorkspaceSession:
         """
         file = self.file(name)
         answer, data = await self.ask(EngineCall("written", name))
-        if answer.status != 200:  # noqa: PLR2004 - OK
+        if not answer.is_ok:
             return answer, data
         backup = None
         if file.path is not None:
@@ -219,6 +219,6 @@ class WorkspaceSession:
         file.data = data
         self._forget(name)
         answer, body = await self.ask(EngineCall("saved", name), data)
-        if answer.status != 200:  # noqa: PLR2004 - OK
+        if not answer.is_ok:
             return answer, body
         return answer, msgspec.json.encode(Saved(decode(body, FileView), backup))

@@ -8,30 +8,29 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.content.finding import Finding as ContentFinding
 from innkeeper.content.finding import Level
 from innkeeper.content.json.record import as_flag, as_integer, as_number, as_role, as_text
-from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.spellings.reading import CARD_FIELDS, EXTENSION_FIELDS, SHARED_FIELDS, WORLD_FIELDS
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.inspector.views.workspace import Edit, FindingView, Path
 from innkeeper.service.inspector.workspace.edits import existing, text_path
+from innkeeper.service.inspector.workspace.working import WorkingFile, book_of, entry_paths
 from innkeeper.taverns.asset_fields import AssetFields
 
 if TYPE_CHECKING:
     from innkeeper.content.preset import Preset
-    from innkeeper.service.inspector.workspace.working import WorkingFile
 
 
 _SEVERITIES: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
 
 
-class Linted:
+class LintCache:
     """What looking for dead entries and the like came to, by the file and the asset that it held then."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Any, tuple[FindingView, ...]]] = {}
+        self._cached: dict[str, tuple[Any, tuple[FindingView, ...]]] = {}
 
     def findings(self, file: WorkingFile) -> tuple[FindingView, ...]:
         """What is known of a file as it is now."""
-        asset, findings = self._known.get(file.id, (None, ()))
+        asset, findings = self._cached.get(file.id, (None, ()))
         return findings if asset is file.asset else ()
 
     def lint(self, files: Iterable[WorkingFile], preset: Preset | None, model: str | None) -> bool:
@@ -39,10 +38,10 @@ class Linted:
         new = [
             file
             for file in files
-            if file.asset is not None and self._known.get(file.id, (None, ()))[0] is not file.asset
+            if file.asset is not None and self._cached.get(file.id, (None, ()))[0] is not file.asset
         ]
         for file in new:
-            self._known[file.id] = (file.asset, tuple(_lint(file, preset, model)))
+            self._cached[file.id] = (file.asset, tuple(_lint(file, preset, model)))
         return bool(new)
 
 
@@ -74,14 +73,14 @@ def _path_of(file: WorkingFile, text: str) -> Path:
     existing_path, value = existing(file.tree, path)
     if len(existing_path) == len(path) or value is not None:
         return existing_path
-    book = file.asset if isinstance(file.asset, Lorebook) else getattr(file.asset, "book", None)
-    if "entries" in path and isinstance(book, Lorebook):
+    book = book_of(file.asset)
+    if "entries" in path and book is not None:
         at = path.index("entries")
         if at + 1 < len(path):
             entry = next((one for one in book.entries if str(one.id) == str(path[at + 1])), None)
-            entry_path = None if entry is None else file.entry_paths().get(id(entry.raw))
+            entry_path = None if entry is None else entry_paths(book).get(id(entry.raw))
             if entry_path is not None:
-                return file.place((*entry_path, *path[at + 2 :]))
+                return file.existing_path((*entry_path, *path[at + 2 :]))
     return existing_path
 
 

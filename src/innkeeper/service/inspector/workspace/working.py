@@ -277,19 +277,24 @@ class WorkingFile:
             self._has_picture = self.picture() is not None
         return self._has_picture
 
-    def place(self, path: Path) -> Path:
+    def existing_path(self, path: Path) -> Path:
         """As much of a path as there is in the document."""
         return existing(self.tree, path)[0]
 
-    def entry_paths(self) -> dict[int, Path]:
-        """Where each entry of its lorebook stands, by the identity of the object it was read from."""
-        book = self.asset if isinstance(self.asset, Lorebook) else getattr(self.asset, "book", None)
-        if not isinstance(book, Lorebook):
-            return {}
-        raw = book.raw if isinstance(book.raw, dict) else {"entries": book.raw}
-        entries, base = raw.get("entries"), book.path if isinstance(book.raw, list) else (*book.path, "entries")
-        pairs = entries.items() if isinstance(entries, dict) else enumerate(entries or ())
-        return {id(item): (*base, key) for key, item in pairs}
+
+def book_of(asset: Any) -> Lorebook | None:
+    """Return the lorebook that an asset is or has."""
+    book = asset if isinstance(asset, Lorebook) else getattr(asset, "book", None)
+    return book if isinstance(book, Lorebook) else None
+
+
+def entry_paths(book: Lorebook) -> dict[int, Path]:
+    """Return the path of each entry in the book's document, by the identity of the object that it was read from."""
+    items, base = book.raw, book.path
+    if isinstance(book.raw, dict):
+        items, base = book.raw.get("entries"), (*book.path, "entries")
+    pairs = items.items() if isinstance(items, dict) else enumerate(items or ())
+    return {id(item): (*base, key) for key, item in pairs}
 
 
 def _request(source: Source) -> BuildRequest:

@@ -11,6 +11,7 @@ from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, UnknownNameError
 from innkeeper.prompt.errors import LimitError
+from innkeeper.service.inspector.views.inspection import OriginView
 from innkeeper.service.inspector.views.workspace import (
     FileView,
     Path,
@@ -19,9 +20,7 @@ from innkeeper.service.inspector.views.workspace import (
     Variation,
     Workspace,
 )
-from innkeeper.service.inspector.workspace.carrying import Carried, is_same
-from innkeeper.service.inspector.workspace.findings import Linted, finding_view
-from innkeeper.service.inspector.workspace.known import Known
+from innkeeper.service.inspector.workspace.findings import LintCache, finding_view
 from innkeeper.service.inspector.workspace.settings import (
     TAVERN,
     patched,
@@ -29,7 +28,8 @@ from innkeeper.service.inspector.workspace.settings import (
     usual_settings,
     with_request,
 )
-from innkeeper.service.inspector.workspace.working import WorkingFile
+from innkeeper.service.inspector.workspace.turn_states import TurnStates, is_same
+from innkeeper.service.inspector.workspace.working import WorkingFile, book_of, entry_paths
 from innkeeper.taverns.asset_fields import AssetFields
 
 MAX_FILES: Final = 500
@@ -39,8 +39,34 @@ MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 """Bytes of all files of one workspace of the inspector (`LimitError`)."""
 
 
+def check_files(count: int, size: int) -> None:
+    """Check that a workspace may have so many files of so many bytes. Raises `LimitError`."""
+    for limit, allowed, actual in (("MAX_FILES", MAX_FILES, count), ("MAX_FILE_BYTES", MAX_FILE_BYTES, size)):
+        if actual > allowed:
+            hint = "open fewer files, or a smaller folder"
+            raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=actual, hint=hint)
+
+
 _Book = tuple[str, Lorebook, WorkingFile]
-_Places = dict[tuple[str, int | str], list[tuple[WorkingFile, Path]]]
+_EntryPaths = dict[tuple[str, int | str], list[tuple[WorkingFile, Path]]]
+
+
+class InspectionCache:
+    """What of the last prompt serves the next one, where what it was made of is the same."""
+
+    def __init__(self) -> None:
+        self.origins: list[OriginView] = []
+        """The table of origins."""
+        self.numbers: dict[Any, int] = {}
+        """The index of each origin in it."""
+        self.states: dict[str, list[tuple[Any, int]]] = {}
+        """The files that the table was made of, by their kinds, each with how often it was changed."""
+        self.messages: list[Any] = []
+        """The messages in their order, each with what it was made of."""
+        self.verdicts: list[Any] = []
+        """The verdicts in their order, each with what it was made of."""
+        self.entries: Any = None
+        """The paths of the entries when the verdicts were made."""
 
 
 class OpenWorkspace:
@@ -69,23 +95,17 @@ class OpenWorkspace:
         self.files = {file.id: file for file in files}
         self._check()
         self.settings = usual_settings(self.files.values(), now, every=every)
-        self._linted = Linted()
+        self._linted = LintCache()
         self._cut: tuple[Chat, int, Chat] | None = None
         self._made: tuple[dict[str, Any], BuildRequest] | None = None
-        self._book_paths: tuple[list[_Book], _Places] | None = None
-        self.carried = Carried()
-        self.known = Known()
+        self._book_paths: tuple[list[_Book], _EntryPaths] | None = None
+        self.turn_states = TurnStates()
+        self.cache = InspectionCache()
         if settings is not None:
             self.change(settings)
 
     def _check(self) -> None:
-        size = sum(len(file.data) for file in self.files.values())
-        for limit, allowed, actual in (
-            ("MAX_FILES", MAX_FILES, len(self.files)),
-            ("MAX_FILE_BYTES", MAX_FILE_BYTES, size),
-        ):
-            if actual > allowed:
-                raise LimitError("the files of a workspace", limit=limit, allowed=allowed, found=actual)
+        check_files(len(self.files), sum(len(file.data) for file in self.files.values()))
 
     # ----------------------------------------------------------------------------------------------------------- views
 
@@ -153,7 +173,8 @@ class OpenWorkspace:
         if settings.tavern not in TAVERNS:
             raise UnknownNameError("tavern", settings.tavern, TAVERNS)
         if patch.profile is msgspec.UNSET and settings.tavern != self.settings.tavern:
-            settings = msgspec.structs.replace(settings, profile=_known_profile(settings))
+            profile = settings.profile if settings.profile in TAVERNS[settings.tavern].profiles else None
+            settings = msgspec.structs.replace(settings, profile=profile)
         self.settings = settings
 
     def add(self, file: WorkingFile) -> None:
@@ -206,10 +227,10 @@ class OpenWorkspace:
             fields["history"] = self._until(whole, settings.turn)
         fields |= settings_fields(settings)
         request = self._requested(fields)
-        self.carried.note = None
+        self.turn_states.note = None
         if not isinstance(whole, Chat) or fields["history"] is whole:
             return request
-        return self.carried.request(request, fields, fields["history"], self.used_files(variation))
+        return self.turn_states.request(request, fields, fields["history"], self.used_files(variation))
 
     def _requested(self, fields: dict[str, Any]) -> BuildRequest:
         """The request of these fields; where only some are others than those of the last one, made of that."""
@@ -232,7 +253,7 @@ class OpenWorkspace:
         if self._cut is None or self._cut[0] is not chat or self._cut[1] != turn:
             header = chat.header
             if header is not None and isinstance(header.get("chat_metadata"), dict):
-                metadata = {key: value for key, value in header["chat_metadata"].items() if key not in _LEFT}
+                metadata = {key: value for key, value in header["chat_metadata"].items() if key not in _TURN_KEYS}
                 header = {**header, "chat_metadata": metadata}
             cut = msgspec.structs.replace(chat, messages=chat.messages[: max(turn, 0)], header=header, data=None)
             self._cut = (chat, turn, cut)
@@ -244,42 +265,34 @@ class OpenWorkspace:
         saved, index = variation is not None and variation.saved, 0
         for file in self.used_files(variation):
             asset = file.built_of(saved=saved)
-            if isinstance(asset, Lorebook):
-                books.append((asset.name or f"book {index}", asset, file))
+            book = book_of(asset)
+            if book is None:
+                continue
+            if book is asset:
+                books.append((book.name or f"book {index}", book, file))
                 index += 1
-            elif getattr(asset, "book", None) is not None:
-                books.append((asset.book.name or f"{asset.name}'s Lorebook", asset.book, file))
+            else:
+                books.append((book.name or f"{asset.name}'s Lorebook", book, file))
         return books
 
-    def entries(self, variation: Variation | None = None) -> _Places:
-        """Where the entries of all books stand, by the name of the book and their id."""
+    def entries(self, variation: Variation | None = None) -> _EntryPaths:
+        """The files and paths of the entries of all books, by the name of the book and their id."""
         books = self.books(variation)
-        if self._book_paths is not None and _are_same(self._book_paths[0], books):
-            return self._book_paths[1]
-        paths: _Places = {}
+        if self._book_paths is not None:
+            before = [(book, file) for _, book, file in self._book_paths[0]]
+            if len(before) == len(books) and all(
+                old is book and old_file is file for (old, old_file), (_, book, file) in zip(before, books, strict=True)
+            ):
+                return self._book_paths[1]
+        paths: _EntryPaths = {}
         for name, book, file in books:
-            raw = book.raw if isinstance(book.raw, dict) else {"entries": book.raw}
-            inner, base = raw.get("entries"), (*book.path, "entries") if isinstance(book.raw, dict) else book.path
-            pairs = inner.items() if isinstance(inner, dict) else enumerate(inner or ())
-            keys = {id(item): key for key, item in pairs}
+            by_entry, base = entry_paths(book), (*book.path, "entries") if isinstance(book.raw, dict) else book.path
             for entry in book.entries:
-                key = keys.get(id(entry.raw))
-                path = base if key is None else (*base, key)
+                path = by_entry.get(id(entry.raw), base)
                 paths.setdefault((name, entry.id), []).append((file, path))
         self._book_paths = (books, paths)
         return paths
 
 
-def _known_profile(settings: SettingsView) -> str | None:
-    """The variant that is set, where the tavern that is set has one of that name."""
-    from innkeeper.taverns import TAVERNS
-
-    return settings.profile if settings.profile in TAVERNS[settings.tavern].profiles else None
-
-
-_LEFT: Final = frozenset({"timedWorldInfo", "variables", "lastInContextMessageId", OURS})
-"""What turns leave in the metadata of a chat."""
-
-
-def _are_same(before: list[_Book], after: list[_Book]) -> bool:
-    return len(before) == len(after) and all(a[1] is b[1] and a[2] is b[2] for a, b in zip(before, after, strict=True))
+_TURN_KEYS: Final = frozenset({"timedWorldInfo", "variables", "lastInContextMessageId", OURS})
+"""Keys of a chat's metadata that its turns write."""

@@ -10,7 +10,7 @@ import pytest
 from innkeeper.prompt import Plan
 from innkeeper.service.inspector.inspection.planning import planned
 from innkeeper.service.inspector.views.workspace import Edit, SettingsChange
-from innkeeper.service.inspector.workspace import carrying
+from innkeeper.service.inspector.workspace import turn_states
 from innkeeper.service.inspector.workspace.working import WorkingFile
 from innkeeper.service.inspector.workspace.workspace import OpenWorkspace
 from innkeeper.taverns import build
@@ -74,7 +74,7 @@ def test_an_edit_of_an_earlier_message_counts() -> None:
 def test_nothing_is_built_where_nothing_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without timed effects and variables a cut costs nothing."""
     built: list[Any] = []
-    monkeypatch.setattr(carrying, "build", built.append)
+    monkeypatch.setattr(turn_states, "build", built.append)
     workspace = opened({"entries": {}}, turn=6)
     workspace.files["card.json"].apply(Edit(file="", path=("data", "description")), "plain")
     assert workspace.request().lore_state is None
@@ -83,10 +83,10 @@ def test_nothing_is_built_where_nothing_lasts(monkeypatch: pytest.MonkeyPatch) -
 
 def test_of_many_turns_the_last_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     """And it is told that there are more."""
-    monkeypatch.setattr(carrying, "MAX_CARRIED", 2)
+    monkeypatch.setattr(turn_states, "MAX_CARRIED", 2)
     workspace = opened(turn=9)
     workspace.request()
-    assert workspace.carried.note is not None
+    assert workspace.turn_states.note is not None
     workspace.change(SettingsChange(turn=2))
     workspace.request()
-    assert workspace.carried.note is None
+    assert workspace.turn_states.note is None

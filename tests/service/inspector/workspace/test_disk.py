@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from innkeeper.prompt.errors import LimitError, UnavailableError
-from innkeeper.service.inspector.workspace import opening
-from innkeeper.service.inspector.workspace.opening import read_files, read_folder
+from innkeeper.service.inspector.workspace import workspace
+from innkeeper.service.inspector.workspace.disk import read_files, read_folder
 
 
 def test_a_folder_gives_what_can_be_opened(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_there_are_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     paths = sorted(tmp_path.iterdir())
     for name in ("MAX_FILES", "MAX_FILE_BYTES"):
         with monkeypatch.context() as patch:
-            patch.setattr(opening, name, 2)
+            patch.setattr(workspace, name, 2)
             with pytest.raises(LimitError):
                 read_folder(tmp_path)
             with pytest.raises(LimitError):

@@ -1,4 +1,4 @@
-"""Carrying: what earlier turns of a chat leave for a later one, where the chat is cut: timed effects and variables.
+"""TurnStates: what earlier turns of a chat leave for a later one, where the chat is cut: timed effects and variables.
 
 The turns before the cut are built again, in their order, each with what the one before it left, as a session would have. That is
 done only where something in the prompt has such effects, for the latest turns, and each is kept as long as nothing else changes.
@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.content.json.text import encode_json
-from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, InnkeeperError
 from innkeeper.service.inspector.views.workspace import FindingView
+from innkeeper.service.inspector.workspace.working import WorkingFile, book_of
 from innkeeper.taverns import build
 
 if TYPE_CHECKING:
     from innkeeper.content.chat import Chat
-    from innkeeper.service.inspector.workspace.working import WorkingFile
 
 
 MAX_CARRIED: Final = 40
@@ -39,7 +38,7 @@ def is_same(before: Any, after: Any) -> bool:
     return before is after or (isinstance(before, (str, int)) and bool(before == after))
 
 
-class Carried:
+class TurnStates:
     """The states of one workspace's chat. ``note`` says what of the last one asked for is not as a session would have it."""
 
     def __init__(self) -> None:
@@ -93,8 +92,8 @@ class Carried:
         asset = file.asset
         known = self._lasting.get(id(file))
         if known is None or known[0] is not asset:
-            book = asset if isinstance(asset, Lorebook) else getattr(asset, "book", None)
-            timed = isinstance(book, Lorebook) and any(entry.sticky or entry.cooldown for entry in book.entries)
+            book = book_of(asset)
+            timed = book is not None and any(entry.sticky or entry.cooldown for entry in book.entries)
             known = (asset, timed or _VARIABLES in encode_json(file.tree))
             self._lasting[id(file)] = known
         return known[1]
