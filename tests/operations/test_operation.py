@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from innkeeper import AsyncClient
 from innkeeper.inference.fake import EchoServer
 from innkeeper.operations.library.decisions import EVALUATE, RESOLVE
 from innkeeper.operations.tasks.character import SUGGEST, CharacterSuggestions
@@ -88,9 +89,9 @@ def test_suggestions_at_both_doors(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_page_on_adding_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's example is described, answered over HTTP, and refuses what does not fit."""
     monkeypatch.setenv("INNKEEPER_HOME", str(tmp_path / "home"))
-    code = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)[0]
     space: dict[str, Any] = {"__name__": "example"}
-    exec(compile(code, str(PAGE), "exec"), space)  # noqa: S102 - the page's own example
+    for code in re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE):
+        exec(compile(code, str(PAGE), "exec"), space)  # noqa: S102 - the page's own examples
     path = HttpPath(space["COUNT"], space["COUNT"].path, log="count")
     monkeypatch.setattr("innkeeper.service.tasks.surface.TASKS", (*TASKS, path))
 
@@ -103,6 +104,8 @@ def test_the_page_on_adding_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert (await client.post("/v1/texts:count", json=body)).json() == {"words": 3}
         refused = await client.post("/v1/texts:count", json={"text": 5})
         assert (refused.status_code, refused.json()["error"]["param"]) == (400, "text")
+        async with AsyncClient("http://127.0.0.1", transport=client._transport) as own:
+            assert await space["words_of"]("a red fox", own) == 3
 
     with EchoServer() as server:
         served(entered(tmp_path / "library.db", server), ask)

@@ -10,21 +10,35 @@ import difflib
 from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import cached_property
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import UNSET
 
 from innkeeper.operations.scope import Scope
-from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.data import EMPTY, parse_json
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.text import scalar_text
 
 S = TypeVar("S", bound=msgspec.Struct)
+Request = TypeVar("Request")
+Reply = TypeVar("Reply")
 
 
-class Operation(msgspec.Struct, frozen=True, dict=True):
+class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True):
     """One operation.
 
     ``name`` is a subject and a verb (``tier.evaluate``). ``run`` takes a request, which is a struct, and a `Scope`; it is a
@@ -36,7 +50,7 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
     """
 
     name: str
-    run: Callable[[Any, Any], Any]
+    run: Callable[[Request, Any], Reply]
     aliases: Mapping[str, tuple[str, ...]] = EMPTY
     beneath: str = ""
     lax: bool = False
@@ -84,9 +98,22 @@ class Operation(msgspec.Struct, frozen=True, dict=True):
             body = {**{key: value for key, value in body.items() if key not in rest}, self.whole: rest}
         return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax)
 
-    async def __call__(self, body: Mapping[str, Any], scope: Scope) -> Any:
+    async def __call__(self: Operation[Any, Any], body: Mapping[str, Any], scope: Scope) -> Any:
         """Read a body, run, and return the reply as plain data. Raises `UsageError`, and what ``run`` raises."""
         return plain(await self.run(self.read(body), scope))
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """Return a request as the JSON object that `read` reads."""
+        facts: dict[str, Any] = plain(request)
+        rest = facts.pop(self.whole, None) or {}
+        return {**{name: value for name, value in facts.items() if value is not None}, **rest}
+
+    def read_reply(self, content: bytes, media_type: str) -> Any:
+        """Return the reply in the body of an answer over HTTP. Raises `FormatError`."""
+        if self.reply is Blob:
+            return Blob(content, media_type)
+        reply = parse_json(content, asset="reply")
+        return convert(reply, self.reply) if _is_struct(self.reply) else reply
 
 
 def plain(reply: Any) -> Any:

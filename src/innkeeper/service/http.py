@@ -34,7 +34,7 @@ class HttpPath(NamedTuple):
     that is ``signed`` needs no key: its request has the bytes of the body, and the headers that sign them.
     """
 
-    operation: Operation
+    operation: Operation[Any, Any]
     path: str
     method: str = "POST"
     log: str = ""
@@ -56,9 +56,18 @@ class HttpPath(NamedTuple):
         return tuple(re.findall(r"{(\w+)", self.path))
 
 
+def with_rule(paths: Iterable[HttpPath]) -> list[HttpPath]:
+    """The paths of a table, and the path by rule of each operation, where the whole request is the body of a POST."""
+    table = list(paths)
+    rules = {path.operation.path: path for path in reversed(table) if not path.signed}
+    for path in table:
+        rules.pop(path.path, None)
+    return [*table, *(path._replace(path=rule, method="POST") for rule, path in reversed(rules.items()))]
+
+
 def routes(paths: Iterable[HttpPath], resources: Resources) -> list[BaseRoute]:
-    """The routes of a table of paths."""
-    return PageTable([Page(path.method, path.path, _endpoint(path, resources)) for path in paths]).routes()
+    """The routes of a table of paths, and of the paths by rule."""
+    return PageTable([Page(path.method, path.path, _endpoint(path, resources)) for path in with_rule(paths)]).routes()
 
 
 def _endpoint(path: HttpPath, resources: Resources) -> Endpoint:
@@ -121,10 +130,10 @@ _REFUSAL: Final = record(
 
 
 def described(paths: Iterable[HttpPath]) -> Description:
-    """The part of the OpenAPI document that a table of paths has."""
+    """The part of the OpenAPI document that a table of paths has, those by rule among them."""
     items: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {"FunctionRefusal": _REFUSAL}
-    for path in paths:
+    for path in with_rule(paths):
         reply = None if path.operation.reply is Blob else path.operation.reply
         (request, answer), components = msgspec.json.schema_components(
             (path.operation.request, reply), ref_template=_REFERENCE

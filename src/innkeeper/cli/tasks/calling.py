@@ -90,20 +90,21 @@ async def _here(function: str, body: Mapping[str, Any], url: str | None, age_rec
         shared.close()
 
 
-def _operation(name: str) -> Operation:
+def _operation(name: str) -> Operation[Any, Any]:
     from innkeeper.operations.scenes.operations import COMPOSE, GENERATE
     from innkeeper.operations.tasks.character import SUGGEST
     from innkeeper.operations.tasks.prompts import ENHANCE
     from innkeeper.operations.turns import CHAT, ROLEPLAY
 
-    return {
+    operations: dict[str, Operation[Any, Any]] = {
         "enhance-prompt": ENHANCE,
         "playground-chat": CHAT,
         "roleplay-chat": ROLEPLAY,
         "character-suggestions": SUGGEST,
         "generate-scene": GENERATE,
         "compose-scene": COMPOSE,
-    }[name]
+    }
+    return operations[name]
 
 
 @contextmanager

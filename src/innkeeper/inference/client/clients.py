@@ -29,6 +29,15 @@ from innkeeper.inference.client.chat import (
 )
 from innkeeper.inference.client.endpoint import Endpoint, Response, decoded, encoded, raise_for_status
 from innkeeper.inference.client.portal import portal
+from innkeeper.inference.client.remote import (
+    STREAM,
+    RemoteOperation,
+    Reply,
+    Request,
+    media_type,
+    send_operation,
+    server_events,
+)
 from innkeeper.inference.client.transport import connections
 from innkeeper.inference.errors import HttpError
 from innkeeper.prompt import ProviderError, UsageError
@@ -40,6 +49,7 @@ if TYPE_CHECKING:
     from innkeeper.inference.client.egress import Egress
     from innkeeper.inference.client.transport import QuickSession
     from innkeeper.inference.response.events import ModelEvent
+    from innkeeper.inference.response.views.view import ServerEvent
 
 
 class ClientSettings(TypedDict, total=False):
@@ -161,6 +171,30 @@ class AsyncClient:
             return recording.reply(call.status, call.headers)
 
         return AsyncChatStream(events(), reply)
+
+    async def call(self, operation: RemoteOperation[Request, Reply], request: Request) -> Reply:
+        """Ask a service for an operation; return its reply.
+
+        Raises the error that the service raised, `UsageError` for a reply that comes as events, `ProviderError` and its kin.
+        """
+        async with self._call() as call:
+            await send_operation(call, self.endpoint, operation, request)
+            kind = media_type(call)
+            if kind == STREAM:
+                raise UsageError("the reply comes as events", hint="use stream()")
+            reply: Reply = operation.read_reply(await call.read_all(), kind)
+            return reply
+
+    async def stream(self, operation: RemoteOperation[Request, Any], request: Request) -> AsyncGenerator[ServerEvent]:
+        """Ask a service for an operation; give the events of its reply. A reply that is whole is the event ``done``.
+
+        Raises the error that the service raised, `ProviderError` and its kin. Leaving it early closes the connection.
+        """
+        async with self._call() as call:
+            await send_operation(call, self.endpoint, operation, request)
+            async with aclosing(server_events(call)) as events:
+                async for event in events:
+                    yield event
 
     async def models(self) -> Response:
         """Return the provider's list of models."""
@@ -311,6 +345,14 @@ class Client:
         """Send messages; iterate over the pieces of the answer. See `AsyncClient.chat_stream`."""
         stream = self._client.chat_stream(model, messages, include_usage=include_usage, **options)
         return ChatStream(stream)
+
+    def call(self, operation: RemoteOperation[Request, Reply], request: Request) -> Reply:
+        """Ask a service for an operation; return its reply. See `AsyncClient.call`."""
+        return portal().call(self._client.call(operation, request))
+
+    def stream(self, operation: RemoteOperation[Request, Any], request: Request) -> Generator[ServerEvent]:
+        """Ask a service for an operation; give the events of its reply. See `AsyncClient.stream`."""
+        yield from portal().iterate(self._client.stream(operation, request))
 
     def models(self) -> Response:
         """Return the provider's list of models."""

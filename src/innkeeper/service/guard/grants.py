@@ -40,9 +40,14 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "tasks": (
             *(f"/functions/v1/{name}" for name in ("enhance-prompt", "playground-chat", "roleplay-chat")),
             *(f"/functions/v1/{name}" for name in ("character-suggestions", "generate-scene")),
-            *(f"/v1/{name}" for name in ("enhance", "chat", "roleplay", "conversations", "characters:suggest")),
-            *(f"/v1/{name}" for name in ("scenes", "scenes:compose", "tier:evaluate")),
-            *(f"/v1/{name}" for name in ("templates:resolve", "templates:render", "memories", "characters")),
+            *(
+                f"/v1/{name}"
+                for name in ("enhance", "chat", "roleplay", "prompts:enhance", "conversations", "memories")
+            ),
+            *(
+                f"/v1/{name}"
+                for name in ("scenes", "characters", "tier:evaluate", "templates:resolve", "templates:render")
+            ),
         ),
         "admin": (),  # no pages: it lets calls of other surfaces replace what templates say
         "inspector": ("/inspector", "/v1/inspector"),
@@ -56,7 +61,11 @@ SURFACES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         ),
     }
 )
-"""By name, what their paths begin with."""
+"""By name, what their paths begin with; where two fit, the longer counts."""
+
+_BEGINNINGS: Final = tuple(
+    sorted(((start, name) for name, starts in SURFACES.items() for start in starts), key=lambda each: -len(each[0]))
+)
 
 INSPECTOR: Final = "inspector"
 
@@ -73,8 +82,8 @@ SIGNED: Final = "/v1/jobs/webhooks/"
 
 def surface_of(path: str) -> str | None:
     """The surface that a path belongs to."""
-    for name, beginnings in SURFACES.items():
-        if any(path == start or path.startswith(f"{start}/") for start in beginnings):
+    for start, name in _BEGINNINGS:
+        if path.startswith(start) and path[len(start) : len(start) + 1] in ("", "/", ":"):
             return name
     return None
 

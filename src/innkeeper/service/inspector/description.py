@@ -38,7 +38,7 @@ def api_page(
     return Page(method, API + path, answer, partial(_described, path, summary, reply, body, query))
 
 
-def operation_description(method: str, path: str, operation: Operation) -> dict[str, Any]:
+def operation_description(method: str, path: str, operation: Operation[Any, Any]) -> dict[str, Any]:
     """The description of an operation: what is asked with GET stands in the query, else in the body."""
     if method != "GET":
         return _described(path, operation.summary, operation.reply, operation.request, EMPTY)

@@ -136,7 +136,7 @@ def count(request: CountSource, scope: WorkerScope) -> dict[str, Any]:
     return {**facts, "tokens": framing.count_messages(messages, counter, model), "each": each}
 
 
-OPERATIONS: Final[Mapping[str, Operation]] = {
+OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
     "build": Operation("prompts.build", build),
     "explain": Operation("prompts.explain", explain),
     "diff": Operation("prompts.diff", diff),

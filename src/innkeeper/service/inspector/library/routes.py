@@ -100,14 +100,14 @@ class LibraryPages:
 
         return answer
 
-    def _read(self, operation: Operation, request: Any, visitor: Visitor, name: str) -> Any:
+    def _read(self, operation: Operation[Any, Any], request: Any, visitor: Visitor, name: str) -> Any:
         return self.library.look(lambda contents: operation.run(request, LibraryScope(contents, visitor, name)))
 
-    def _change(self, operation: Operation, request: Any, visitor: Visitor, name: str) -> Any:
+    def _change(self, operation: Operation[Any, Any], request: Any, visitor: Visitor, name: str) -> Any:
         return operation.run(request, ChangeScope(self.library, visitor, name))
 
 
-def _operation(target: str) -> Operation:
+def _operation(target: str) -> Operation[Any, Any]:
     module, _, name = target.partition(":")
     return Operation(f"library.{name}", getattr(import_module(f"{__package__}.{module}"), name))
 
