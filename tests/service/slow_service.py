@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from innkeeper.service import Settings, serve
-from innkeeper.service.gateway.operation import GatewayOperation, takes
+from innkeeper.service.gateway.operation import GatewayPath
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import GatewayCall
 
@@ -61,12 +61,12 @@ def odd(call: GatewayCall, what: str) -> Any:
 
 
 MORE = OPERATIONS.with_(
-    GatewayOperation("plugins/test/spin", spin, "Compute.", takes(rounds=int), dict[str, Any]),
-    GatewayOperation("plugins/test/hold", hold, "Hold.", takes(size=int), dict[str, Any]),
-    GatewayOperation("plugins/test/grow", grow, "Grow.", takes(size=int), dict[str, Any]),
-    GatewayOperation("plugins/test/die", die, "Die.", takes(number=int), dict[str, Any]),
-    GatewayOperation("plugins/test/process", process, "Which process.", takes(), dict[str, Any]),
-    GatewayOperation("plugins/test/odd", odd, "Odd results.", takes(what=str), Any),
+    GatewayPath.of("plugins/test/spin", spin, "Compute.", dict[str, Any], rounds=int),
+    GatewayPath.of("plugins/test/hold", hold, "Hold.", dict[str, Any], size=int),
+    GatewayPath.of("plugins/test/grow", grow, "Grow.", dict[str, Any], size=int),
+    GatewayPath.of("plugins/test/die", die, "Die.", dict[str, Any], number=int),
+    GatewayPath.of("plugins/test/process", process, "Which process.", dict[str, Any]),
+    GatewayPath.of("plugins/test/odd", odd, "Odd results.", Any, what=str),
 )
 
 

@@ -42,7 +42,8 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
     """One operation.
 
     ``name`` is a subject and a verb (``tier.evaluate``). ``run`` takes a request, which is a struct, and a `Scope`; it is a
-    coroutine function, except where workers compute it. The first line of its docstring is the summary. ``aliases`` are other
+    coroutine function, except where workers compute it. The types are read from its signature, unless ``takes`` and ``gives``
+    name them. The first line of its docstring is the summary, unless ``words`` are. ``aliases`` are other
     spellings of a field, which are read where the field's own name has no value; a list that has the own name too is read in its
     order. ``beneath`` names a field that is an object, too: the fields which that has are read there where the body has no value.
     With ``lax`` numbers may be texts. ``whole`` names a field that is all of the body which other fields do not name.
@@ -56,10 +57,15 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
     lax: bool = False
     whole: str = ""
     examples: tuple[Mapping[str, Any], ...] = ()
+    takes: type[msgspec.Struct] | None = None
+    gives: Any = None
+    words: str = ""
 
     @cached_property
     def request(self) -> type[msgspec.Struct]:
         """The type of the request."""
+        if self.takes is not None:
+            return self.takes
         hints = get_type_hints(self.run, include_extras=True)
         request: type[msgspec.Struct] = next(iter(hints.values()))
         return request
@@ -76,7 +82,7 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
 
     @property
     def _replies(self) -> tuple[Any, ...]:
-        hint = get_type_hints(self.run, include_extras=True)["return"]
+        hint = get_type_hints(self.run, include_extras=True)["return"] if self.takes is None else self.gives
         return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
     @property
@@ -86,8 +92,8 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
 
     @property
     def summary(self) -> str:
-        """The first line of the docstring of ``run``."""
-        return (self.run.__doc__ or self.name).strip().splitlines()[0]
+        """What it does, in one line."""
+        return self.words or (self.run.__doc__ or self.name).strip().splitlines()[0]
 
     def read(self, body: Mapping[str, Any], *, lax: bool = False) -> Any:
         """The request in a JSON object. Raises `UsageError`, as `read_body` does."""

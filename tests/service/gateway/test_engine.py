@@ -12,6 +12,7 @@ import pytest
 from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.errors import MAX_MACROS
 from innkeeper.service.gateway.engine import EngineOperation
+from innkeeper.service.gateway.operation import ByName
 from innkeeper.service.gateway.operations import OPERATIONS
 from tests.service.gateway.calls import JSON_HEADERS, post
 
@@ -169,15 +170,18 @@ def test_calls_import_nothing() -> None:
     assert json.loads(done.stdout) == [[], []]
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name, found in OPERATIONS.items() if isinstance(found.run, EngineOperation))
-)
+ENGINE = {
+    name: path.operation.run.function
+    for name, path in OPERATIONS.items()
+    if isinstance(path.operation.run, ByName) and isinstance(path.operation.run.function, EngineOperation)
+}
+
+
+@pytest.mark.parametrize("name", sorted(ENGINE))
 def test_engine_takes_the_arguments(name: str) -> None:
     """The function of the engine has a parameter for each argument, and every one without a default is an argument."""
     operation = OPERATIONS[name]
-    assert isinstance(operation.run, EngineOperation)
-    parameters = signature(operation.run.function()).parameters
+    parameters = signature(ENGINE[name].function).parameters
     needed = {parameter.name for parameter in parameters.values() if parameter.default is parameter.empty}
     assert needed <= set(operation.required)
-    assert set(operation.types) <= set(parameters)
-    assert {"options" if extra == "macro_options" else extra for extra in operation.run.extras} <= set(parameters)
+    assert {*operation.types, *ENGINE[name].extras} <= set(parameters)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.service.gateway.operation import GatewayOperation, takes
+from innkeeper.service.gateway.operation import GatewayPath
 
 
 class Inner(msgspec.Struct):
@@ -18,23 +18,21 @@ class Inner(msgspec.Struct):
     e: Literal["x", "y"] | None = None
 
 
-OPERATION = GatewayOperation(
+OPERATION = GatewayPath.of(
     "modules/a/b",
     lambda _call, **arguments: arguments,
     "",
-    takes(
-        a=list[str] | None,
-        n=int | None,
-        f=float | None,
-        t=str | None,
-        o=dict[str, Any] | None,
-        c=list[Any] | dict[str, Any],
-        i=Inner | None,
-        many=list[Inner] | None,
-        e=Literal["x", "y"] | None,
-        flag=bool | None,
-    ),
     Any,
+    a=list[str] | None,
+    n=int | None,
+    f=float | None,
+    t=str | None,
+    o=dict[str, Any] | None,
+    c=list[Any] | dict[str, Any],
+    i=Inner | None,
+    many=list[Inner] | None,
+    e=Literal["x", "y"] | None,
+    flag=bool | None,
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from([1.5, "x", "z"]),
@@ -46,7 +44,7 @@ VALUES = st.recursive(
 @given(arguments=st.dictionaries(st.sampled_from(sorted(OPERATION.types)), VALUES, max_size=4))
 def test_agrees(arguments: dict[str, Any]) -> None:
     """Arguments have no problem exactly where a full validator finds none in their schema."""
-    schema = msgspec.json.schema(OPERATION.arguments)
+    schema = msgspec.json.schema(OPERATION.operation.request)
     schema["$defs"]["Arguments"]["required"] = []
     assert (OPERATION.problems(arguments) == []) == jsonschema.Draft202012Validator(schema).is_valid(arguments)
 

@@ -5,9 +5,12 @@ Custom macros are names that callers bind to operations of ours; they belong to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
+from inspect import signature
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -15,7 +18,7 @@ import msgspec
 from innkeeper.dialects import DIALECTS
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.service.errors import MAX_MACRO_NAME, Problem, RequestError
-from innkeeper.service.gateway.operation import GatewayOperation
+from innkeeper.service.gateway.operation import GatewayPath
 from innkeeper.service.gateway.state import AppState, GatewayCall
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ def bound(call: GatewayCall) -> dict[str, Callable[[str, str, Any], Any]]:
     return {name: _bound(call, _find(call, handler)) for name, handler in call.state.macros.all().items()}
 
 
-def _bound(call: GatewayCall, operation: GatewayOperation) -> Callable[[str, str, Any], Any]:
+def _bound(call: GatewayCall, operation: GatewayPath) -> Callable[[str, str, Any], Any]:
     alone = replace(call, state=AppState(call.state.settings, call.state.operations), explain=False, notes=[])
 
     def expand(name: str, params: str, environment: Any) -> Any:
@@ -75,7 +78,7 @@ def _handler(call: GatewayCall, handler: str) -> str:
     return handler
 
 
-def _find(call: GatewayCall, handler: str) -> GatewayOperation:
+def _find(call: GatewayCall, handler: str) -> GatewayPath:
     operations = call.state.operations
     namespace, colon, path = handler.partition(":")
     name = f"{namespace}/{path}" if colon else f"modules/{handler}"
@@ -93,32 +96,33 @@ def smart_options(call: GatewayCall) -> SmartOptions:
     return SmartOptions.of(settings.profile, python=settings.python, now=call.now, seed=call.seed, macros=bound(call))
 
 
-_EXTRAS: Final = {
-    "options": ("options", smart_options),
-    "macro_options": ("options", lambda call: smart_options(call).macros),
-    "notes": ("notes", lambda call: call.notes),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOperation:
+class EngineOperation(msgspec.Struct, frozen=True, dict=True):
     """A function below ``innkeeper``, written ``module:name`` and imported when it is called, with the arguments by name.
 
-    ``extras`` are what it takes besides: ``options`` or ``macro_options`` of the call, and its ``notes``.
+    It gets ``options`` and ``notes`` of the call, too, where it has such parameters.
     """
 
     target: str
-    extras: tuple[str, ...] = ()
 
     def __call__(self, call: GatewayCall, **arguments: Any) -> Any:
         """What the function returns."""
-        extras = {name: of(call) for name, of in (_EXTRAS[extra] for extra in self.extras)}
-        return self.function()(**arguments, **extras)
+        return self.function(**arguments, **{name: of(call) for name, of in self.extras.items()})
 
+    @cached_property
     def function(self) -> Any:
         """The function."""
         module, _, name = self.target.partition(":")
         return getattr(import_module(f"innkeeper.{module}"), name)
+
+    @cached_property
+    def extras(self) -> Mapping[str, Callable[[GatewayCall], Any]]:
+        """What it gets beside its arguments, by parameter."""
+        is_macro = self.target.startswith("macros.")
+        extras: Mapping[str, Callable[[GatewayCall], Any]] = {
+            "options": (lambda call: smart_options(call).macros) if is_macro else smart_options,
+            "notes": attrgetter("notes"),
+        }
+        return {name: of for name, of in extras.items() if name in signature(self.function).parameters}
 
 
 def construct(call: GatewayCall, **arguments: Any) -> dict[str, Any]:

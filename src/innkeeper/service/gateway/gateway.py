@@ -30,7 +30,7 @@ from innkeeper.service.exchange import (
 )
 from innkeeper.service.gateway.engine import warm
 from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, converse
-from innkeeper.service.gateway.operation import GatewayOperation, Operations
+from innkeeper.service.gateway.operation import GatewayPath, Operations
 from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.gateway.system import SYSTEM
@@ -49,7 +49,7 @@ class NotJsonError(Exception):
     """A body is not JSON, in the words of the original's parser. Stays inside the gateway."""
 
 
-def arguments_of(request: Request, operation: GatewayOperation, settings: Settings) -> dict[str, Any]:
+def arguments_of(request: Request, operation: GatewayPath, settings: Settings) -> dict[str, Any]:
     """The arguments of a call. A body that is not an object gives none.
 
     Raises:
@@ -116,7 +116,7 @@ def _form_fields(body: bytes, content_type: str) -> list[tuple[str, str]]:
     return fields
 
 
-def _known(fields: list[tuple[str, str]], operation: GatewayOperation) -> dict[str, Any]:
+def _known(fields: list[tuple[str, str]], operation: GatewayPath) -> dict[str, Any]:
     named = {_HUMP.sub("_", name).replace("-", "_").lower(): value for name, value in fields}
     return {name: value for name, value in named.items() if name in operation.types}
 
@@ -175,7 +175,7 @@ class Gateway:
         """The reply of the operation ``namespace/path`` to these arguments, at this moment and by chance."""
         return run(self.state.operations[name], GatewayCall.of(self.state, {}, limits), arguments)
 
-    def find(self, path: str) -> GatewayOperation | None:
+    def find(self, path: str) -> GatewayPath | None:
         """The operation at ``/api/namespace/path``, or None."""
         name, operations = path.removeprefix(PREFIX), self.state.operations
         return operations[name] if path.startswith(PREFIX) and name in operations else None
@@ -198,9 +198,7 @@ _ORIGINAL: Final = "smarttavern"
 """The profile whose bodies are the original's, with nothing beside them."""
 
 
-def answer(
-    request: Request, operation: GatewayOperation, state: AppState, limits: BuildLimits | None = None
-) -> HttpReply:
+def answer(request: Request, operation: GatewayPath, state: AppState, limits: BuildLimits | None = None) -> HttpReply:
     """The reply to a request for an operation. Raises nothing but what is meant to end the thread."""
     if request.method == "GET" and operation.effect == "writes" and state.settings.data and not state.settings.keys:
         # A page of another origin can make an old browser send a GET that does not say where it comes from.
@@ -216,7 +214,7 @@ def answer(
     return msgspec.structs.replace(reply, headers={**reply.headers, **call.headers()})
 
 
-def run(operation: GatewayOperation, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
+def run(operation: GatewayPath, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
     """The reply to a call with these arguments."""
     missing = [name for name in operation.required if name not in arguments]
     if missing:
@@ -251,7 +249,7 @@ def _within(reply: HttpReply, allowed: int) -> HttpReply:
     return error_reply(LimitError("the reply", limit="MAX_REPLY", allowed=allowed, found=size, hint=hint))
 
 
-def _outcome(operation: GatewayOperation, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
+def _outcome(operation: GatewayPath, call: GatewayCall, arguments: dict[str, Any]) -> HttpReply:
     try:
         with allowed(call.limits):
             reply = json_reply(call.explained(operation(call, arguments)))

@@ -1,4 +1,4 @@
-"""GatewayOperation: one thing the gateway does, with its path, the types of its arguments and its reply, and what it may touch.
+"""GatewayPath: a path of the gateway, and the operation that answers there; its arguments are checked in the gateway's words.
 
 Arguments and replies are structs. The same types check requests, and are the JSON Schemas that ``list_apis`` and OpenAPI show.
 """
@@ -8,22 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, Self, get_args, get_origin
 
 import msgspec
 
+from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.once import convert
 from innkeeper.service.errors import Problem
 
 Effect = Literal["pure", "state", "reads", "writes"]
 """``pure``: a function of the request. ``state``: the application's macros. ``reads``, ``writes``: files of the data folder."""
-
-
-def takes(**types: Any) -> type[msgspec.Struct]:
-    """The arguments of an operation. What may be null may be left out, which is the same."""
-    fields = [(name, kind, None) if type(None) in get_args(kind) else (name, kind) for name, kind in types.items()]
-    return msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True)
 
 
 def gives(**types: Any) -> type[msgspec.Struct]:
@@ -33,18 +28,27 @@ def gives(**types: Any) -> type[msgspec.Struct]:
     return msgspec.defstruct("Reply", [*needed, *unset], kw_only=True, frozen=True)
 
 
-class GatewayOperation(msgspec.Struct, frozen=True, dict=True):
-    """One operation. ``run`` gets the call and the arguments by name, and returns plain data of the type ``reply``.
-
-    ``name`` is namespace and path, which operations are found by; ``description`` is a sentence.
-    """
+class GatewayPath(msgspec.Struct, frozen=True, dict=True):
+    """A path of the gateway. ``name`` is namespace and path, ``effect`` what the operation may touch."""
 
     name: str
-    run: Callable[..., Any]
-    description: str
-    arguments: type[msgspec.Struct]
-    reply: Any
+    operation: Operation[Any, Any]
     effect: Effect = "pure"
+
+    @classmethod
+    def of(
+        cls, name: str, run: Callable[..., Any], words: str, reply: Any, effect: Effect = "pure", /, **types: Any
+    ) -> Self:
+        """A path where ``run`` answers, which gets the call and the arguments by name, and returns plain data.
+
+        ``types`` are those of the arguments. What may be null may be left out, which is the same.
+        """
+        optional = {name: kind for name, kind in types.items() if type(None) in get_args(kind)}
+        fields = [(name, kind, None) if name in optional else (name, kind) for name, kind in types.items()]
+        takes = msgspec.defstruct("Arguments", fields, kw_only=True, frozen=True)
+        title = name.partition("/")[2].replace("/", ".")
+        operation = Operation(title, ByName(run, frozenset(optional)), takes=takes, gives=reply, words=words)
+        return cls(name, operation, effect)
 
     @property
     def namespace(self) -> str:
@@ -64,12 +68,12 @@ class GatewayOperation(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """All arguments it knows, with their types."""
-        return {field.name: field.type for field in msgspec.structs.fields(self.arguments)}
+        return {field.name: field.type for field in msgspec.structs.fields(self.operation.request)}
 
     @cached_property
     def required(self) -> tuple[str, ...]:
         """The arguments that must be there, in order."""
-        return tuple(field.name for field in msgspec.structs.fields(self.arguments) if field.required)
+        return tuple(field.name for field in msgspec.structs.fields(self.operation.request) if field.required)
 
     def problems(self, arguments: Mapping[str, Any]) -> list[Problem]:
         """What does not fit: the first place of each argument, in the order in which the operation names them."""
@@ -77,16 +81,24 @@ class GatewayOperation(msgspec.Struct, frozen=True, dict=True):
         return [problem for problem in checked if problem]
 
     def __call__(self, call: Any, arguments: Mapping[str, Any]) -> Any:
-        """Run it; what is null counts as left out, where leaving out is allowed.
-
-        The arguments are handed on as they came: the engine reads plain data, and keys that no type names are its matter.
-        """
-        present = {name: value for name, value in arguments.items() if value is not None or name in self.required}
-        return self.run(call, **present)
+        """Run the operation. The values stay as they came: the engine reads plain data."""
+        return self.operation.run(self.operation.request(**arguments), call)
 
 
-class Operations(Registry[GatewayOperation]):
-    """Operations by namespace and path."""
+class ByName(msgspec.Struct, frozen=True):
+    """What runs a function of a call and arguments by name. Those that are ``optional`` are left out where they are null."""
+
+    function: Callable[..., Any]
+    optional: frozenset[str]
+
+    def __call__(self, request: msgspec.Struct, call: Any) -> Any:
+        """What the function returns."""
+        values = msgspec.structs.asdict(request).items()
+        return self.function(call, **{name: v for name, v in values if v is not None or name not in self.optional})
+
+
+class Operations(Registry[GatewayPath]):
+    """Paths by their names."""
 
     __slots__ = ()
 

@@ -19,7 +19,7 @@ from innkeeper.service.gateway import branch_operations as branches
 from innkeeper.service.gateway import catalog, system
 from innkeeper.service.gateway import engine as custom_macros
 from innkeeper.service.gateway.engine import EngineOperation, construct, evaluate
-from innkeeper.service.gateway.operation import GatewayOperation, Operations, gives, takes
+from innkeeper.service.gateway.operation import GatewayPath, Operations, gives
 
 Object = dict[str, Any]
 Objects = list[dict[str, Any]]
@@ -115,190 +115,208 @@ _NORMALIZER: Final = "modules/smarttavern/assets_normalizer"
 _BRANCHES: Final = "modules/smarttavern/chat_branches"
 _CATALOG: Final = "modules/smarttavern/data_catalog"
 
+_RULES: Final[dict[str, Any]] = {"regex_rules": Container, "placement": Placement, "view": View}
+_EXPANSION: Final[dict[str, Any]] = {"variables": Object | None, "policy": MacroPolicy | None}
+_CHAT: Final[dict[str, Any]] = {"doc": Object | None, "file": str | None}
+_STORED: Final[dict[str, Any]] = {"file": str | None, "slug": str | None}
+
+_path: Final = GatewayPath.of
+
+
+def _engine(name: str, target: str, words: str, reply: Any, /, **types: Any) -> GatewayPath:
+    return _path(name, EngineOperation(target), words, reply, **types)
+
+
 PROMPTS: Final = (
-    GatewayOperation(
+    _path(
         f"{_CONSTRUCTOR}/construct",
         construct,
         "Insert in-chat prompts and world-book entries into a chat history, each message with its source.",
-        takes(history=Objects, presets_in_chat=Array, world_books=Container, variables=Object | None),
         MESSAGES,
+        history=Objects,
+        presets_in_chat=Array,
+        world_books=Container,
+        variables=Object | None,
     ),
-    GatewayOperation(
+    _engine(
         "modules/smarttavern/framing_prompt/assemble",
-        EngineOperation("taverns.smart:assemble", ("options",)),
+        "taverns.smart:assemble",
         "Put relative prompts, descriptions and the books before and after the character around a history.",
-        takes(
-            history=Container,
-            world_books=Container | None,
-            presets_relative=Array | None,
-            presets_doc=Object | None,
-            character=Object | None,
-            persona=Object | None,
-        ),
         MESSAGES,
+        history=Container,
+        world_books=Container | None,
+        presets_relative=Array | None,
+        presets_doc=Object | None,
+        character=Object | None,
+        persona=Object | None,
     ),
-    GatewayOperation(
+    _engine(
         "workflow/smarttavern/prompt_raw/assemble_full",
-        EngineOperation("taverns.smart:assemble_full", ("options",)),
+        "taverns.smart:assemble_full",
         "Construct and frame in one: the whole prompt before regular expressions and macros.",
-        takes(
-            presets=Object,
-            world_books=Container | None,
-            history=Array,
-            character=Object | None,
-            persona=Object | None,
-            variables=Object | None,
-        ),
         MESSAGES,
+        presets=Object,
+        world_books=Container | None,
+        history=Array,
+        character=Object | None,
+        persona=Object | None,
+        variables=Object | None,
     ),
-    GatewayOperation(
+    _engine(
         "workflow/smarttavern/prompt_postprocess/apply",
-        EngineOperation("taverns.smart:postprocess_apply", ("options", "notes")),
+        "taverns.smart:postprocess_apply",
         "Run regular expressions, macros and regular expressions again over the messages, for one view.",
-        takes(messages=Objects, regex_rules=Container, view=View, variables=Object | None),
         gives(message=Objects, variables=Tables),
+        messages=Objects,
+        regex_rules=Container,
+        view=View,
+        variables=Object | None,
     ),
-    GatewayOperation(
+    _engine(
         f"{_REGEX}/apply_messages",
-        EngineOperation("taverns.smart:apply_messages", ("options", "notes")),
+        "taverns.smart:apply_messages",
         "Run regular expression rules over messages.",
-        takes(regex_rules=Container, placement=Placement, view=View, messages=Objects, variables=Object | None),
         gives(message=Objects),
+        **_RULES,
+        messages=Objects,
+        variables=Object | None,
     ),
-    GatewayOperation(
+    _engine(
         f"{_REGEX}/apply_text",
-        EngineOperation("taverns.smart:apply_text", ("options", "notes")),
+        "taverns.smart:apply_text",
         "Run regular expression rules over one text.",
-        takes(regex_rules=Container, placement=Placement, view=View, text=str, variables=Object | None),
         gives(text=str),
+        **_RULES,
+        text=str,
+        variables=Object | None,
     ),
 )
 
 MACROS: Final = (
-    GatewayOperation(
+    _engine(
         f"{_MACRO}/process",
-        EngineOperation("macros.smart:process", ("macro_options", "notes")),
+        "macros.smart:process",
         "Expand the macros of messages, one after the other over one table of variables.",
-        takes(messages=Objects, variables=Object | None, policy=MacroPolicy | None),
         gives(messages=Objects, variables=Tables),
+        messages=Objects,
+        **_EXPANSION,
     ),
-    GatewayOperation(
+    _engine(
         f"{_MACRO}/process_text",
-        EngineOperation("macros.smart:process_text", ("macro_options", "notes")),
+        "macros.smart:process_text",
         "Expand the macros of one text.",
-        takes(text=str, variables=Object | None, policy=MacroPolicy | None),
         gives(text=str, variables=Tables),
+        text=str,
+        **_EXPANSION,
     ),
-    GatewayOperation(
+    _engine(
         f"{_MACRO}/process_text_batch",
-        EngineOperation("macros.smart:process_text_batch", ("macro_options", "notes")),
+        "macros.smart:process_text_batch",
         "Expand the macros of texts, each over its own copy of the variables.",
-        takes(texts=list[str], variables=Object | None, policy=MacroPolicy | None),
         gives(texts=list[str], variables_list=list[Tables]),
+        texts=list[str],
+        **_EXPANSION,
     ),
-    GatewayOperation(
+    _path(
         f"{_MACRO}/register",
         custom_macros.register,
         "Bind macro names to operations of this service that change nothing.",
-        takes(macros=list[MacroBinding]),
         gives(success=bool, count=int),
         "state",
+        macros=list[MacroBinding],
     ),
-    GatewayOperation(
+    _path(
         f"{_MACRO}/list",
         custom_macros.list_macros,
         "The registered macros and what they stand for.",
-        takes(),
         gives(success=bool, items=Object),
         "state",
     ),
-    GatewayOperation(
-        f"{_MACRO}/clear", custom_macros.clear, "Forget the registered macros.", takes(), gives(success=bool), "state"
-    ),
-    GatewayOperation(
+    _path(f"{_MACRO}/clear", custom_macros.clear, "Forget the registered macros.", gives(success=bool), "state"),
+    _path(
         "modules/smarttavern/python_sandbox/eval",
         evaluate,
         "Evaluate an expression, or statements that set result, over variables. It reaches nothing else.",
-        takes(code=str, variables=Object | None, policy=MacroPolicy | None),
         gives(success=bool, result=str, error=str | None, variables=Tables),
+        code=str,
+        **_EXPANSION,
     ),
 )
 
 ASSETS: Final = (
-    GatewayOperation(
+    _engine(
         f"{_NORMALIZER}/normalize",
-        EngineOperation("taverns.smart:normalize", ("options",)),
+        "taverns.smart:normalize",
         "Merge world books and regular expression rules of a preset, books and a character.",
-        takes(preset=Object, world_books=Container, character=Object, regex_files=Container | None),
         gives(preset=Object, world_book=Array, character=Object, merged_regex=Object, meta=Object | UnsetType),
+        preset=Object,
+        world_books=Container,
+        character=Object,
+        regex_files=Container | None,
     ),
-    GatewayOperation(
+    _engine(
         f"{_NORMALIZER}/extract_preset_regex",
-        EngineOperation("taverns.smart:extract_preset_regex"),
+        "taverns.smart:extract_preset_regex",
         "The regular expression rules in a preset.",
-        takes(preset=Object),
         gives(regex_rules=Array, meta=Object | UnsetType),
+        preset=Object,
     ),
-    GatewayOperation(
+    _engine(
         f"{_NORMALIZER}/extract_character_world_book",
-        EngineOperation("taverns.smart:extract_character_world_book"),
+        "taverns.smart:extract_character_world_book",
         "The world-book entries in a character.",
-        takes(character=Object),
         gives(entries=Array, meta=Object | UnsetType),
+        character=Object,
     ),
-    GatewayOperation(
+    _engine(
         f"{_NORMALIZER}/extract_character_regex",
-        EngineOperation("taverns.smart:extract_character_regex"),
+        "taverns.smart:extract_character_regex",
         "The regular expression rules in a character.",
-        takes(character=Object),
         gives(regex_rules=Array, meta=Object | UnsetType),
+        character=Object,
     ),
-    GatewayOperation(
+    _engine(
         f"{_NORMALIZER}/merge_world_books",
-        EngineOperation("taverns.smart:merge_world_books", ("options",)),
+        "taverns.smart:merge_world_books",
         "World books and a character's in one list, none twice.",
-        takes(world_books=Container, character_world_book=Container | None),
         gives(world_book=Array, meta=Object | UnsetType),
+        world_books=Container,
+        character_world_book=Container | None,
     ),
-    GatewayOperation(
+    _engine(
         f"{_NORMALIZER}/merge_regex",
-        EngineOperation("taverns.smart:merge_regex"),
+        "taverns.smart:merge_regex",
         "Regular expression rules of several origins in one list, none twice.",
-        takes(independent_regex=Container, preset_regex=Container | None, character_regex=Container | None),
         gives(merged_regex=Object, meta=Object | UnsetType),
+        independent_regex=Container,
+        preset_regex=Container | None,
+        character_regex=Container | None,
     ),
-    GatewayOperation(
+    _path(
         "workflow/smarttavern/variables_update/apply",
         branches.update_variables,
         "Change a conversation's variables file.",
-        takes(file=str, overrides=Object, operation=str | None, options=Object | None),
         gives(variables=Object, variables_file=str | None),
         "writes",
+        file=str,
+        overrides=Object,
+        operation=str | None,
+        options=Object | None,
     ),
 )
 
 
-def _look(name: str, description: str, reply: type[Struct]) -> GatewayOperation:
-    arguments = takes(doc=Object | None, file=str | None)
-    return GatewayOperation(f"{_BRANCHES}/{name}", branches.Look(name), description, arguments, reply, "reads")
+def _look(name: str, words: str, reply: type[Struct]) -> GatewayPath:
+    return _path(f"{_BRANCHES}/{name}", branches.Look(name), words, reply, "reads", **_CHAT)
 
 
-def _change(name: str, description: str, reply: Any = Object, **arguments: Any) -> GatewayOperation:
-    run, types = branches.BranchChange(name), takes(**arguments, doc=Object | None, file=str | None)
-    return GatewayOperation(f"{_BRANCHES}/{name}", run, description, types, reply, "writes")
+def _change(name: str, words: str, reply: Any = Object, /, **types: Any) -> GatewayPath:
+    return _path(f"{_BRANCHES}/{name}", branches.BranchChange(name), words, reply, "writes", **types, **_CHAT)
 
 
 BRANCHES: Final = (
-    _look(
-        "openai_messages",
-        "The messages of the active path.",
-        gives(messages=Objects, path=list[str] | UnsetType),
-    ),
-    _look(
-        "branch_table",
-        "Which branch of how many is active, level by level.",
-        gives(latest=Object, levels=Objects),
-    ),
+    _look("openai_messages", "The messages of the active path.", gives(messages=Objects, path=list[str] | UnsetType)),
+    _look("branch_table", "Which branch of how many is active, level by level.", gives(latest=Object, levels=Objects)),
     _look(
         "get_latest_message",
         "The last message of the active path.",
@@ -338,26 +356,25 @@ BRANCHES: Final = (
         user_node_id=str,
     ),
     _change("switch_branch", "Make another branch active at the last level.", target_j=int, return_mode=Modes | None),
-    GatewayOperation(
+    _path(
         f"{_BRANCHES}/variables",
         branches.variables,
         "A conversation's variables: read, set, merge, reset.",
-        takes(
-            action=Literal["get", "set", "merge", "reset"],
-            data=Object | None,
-            file=str | None,
-            slug=str | None,
-        ),
         gives(variables_file=str, variables=Object, slug=str),
         "writes",
+        action=Literal["get", "set", "merge", "reset"],
+        data=Object | None,
+        **_STORED,
     ),
-    GatewayOperation(
+    _path(
         f"{_BRANCHES}/settings",
         branches.settings,
         "A conversation's settings: read, update.",
-        takes(action=Literal["get", "update"], patch=BranchSettings | None, file=str | None, slug=str | None),
         gives(settings_file=str, settings=Object, slug=str),
         "writes",
+        action=Literal["get", "update"],
+        patch=BranchSettings | None,
+        **_STORED,
     ),
 )
 
@@ -372,40 +389,33 @@ _DETAIL: Final = gives(
 )
 
 
-def _detail(kind: str, folder: str, words: str) -> GatewayOperation:
-    run = catalog.Detail(folder)
-    return GatewayOperation(
-        f"{_CATALOG}/get_{kind}_detail", run, f"One {words}, read.", takes(file=str), _DETAIL, "reads"
-    )
+_FOLDERS: Final = (
+    ("presets", "presets", "preset", "preset"),
+    ("world_books", "world books", "world_book", "world book"),
+    ("characters", "characters", "character", "character"),
+    ("personas", "personas", "persona", "persona"),
+    ("regex_rules", "regular expression rules", "regex_rule", "file of regular expression rules"),
+    ("conversations", "conversations", "conversation", "conversation"),
+    ("llm_configs", "model configurations", "llm_config", "model configuration, without its keys"),
+)
+"""Folders of the data folder: each with what its list and one of its assets are called."""
 
-
-def _listing(kinds: str, words: str) -> GatewayOperation:
-    run = catalog.Listing(kinds)
-    return GatewayOperation(
-        f"{_CATALOG}/list_{kinds}", run, f"The {words} of the data folder.", takes(), _LIST, "reads"
-    )
-
+_LISTS: Final = (
+    _path(f"{_CATALOG}/list_{folder}", catalog.Listing(folder), f"The {words} of the data folder.", _LIST, "reads")
+    for folder, words, _, _ in _FOLDERS
+)
+_DETAILS: Final = (
+    _path(f"{_CATALOG}/get_{kind}_detail", catalog.Detail(folder), f"One {words}, read.", _DETAIL, "reads", file=str)
+    for folder, _, kind, words in _FOLDERS
+)
 
 CATALOG: Final = (
-    _listing("presets", "presets"),
-    _listing("world_books", "world books"),
-    _listing("characters", "characters"),
-    _listing("personas", "personas"),
-    _listing("regex_rules", "regular expression rules"),
-    _listing("conversations", "conversations"),
-    _listing("llm_configs", "model configurations"),
-    _detail("preset", "presets", "preset"),
-    _detail("world_book", "world_books", "world book"),
-    _detail("character", "characters", "character"),
-    _detail("persona", "personas", "persona"),
-    _detail("regex_rule", "regex_rules", "file of regular expression rules"),
-    _detail("conversation", "conversations", "conversation"),
-    _detail("llm_config", "llm_configs", "model configuration, without its keys"),
-    GatewayOperation(
+    *_LISTS,
+    *_DETAILS,
+    _path(
         f"{_CATALOG}/get_node_detail",
         catalog.node,
         "One message of a conversation.",
-        takes(file=str, node_id=str),
         gives(
             success=bool,
             file=str | UnsetType,
@@ -415,12 +425,13 @@ CATALOG: Final = (
             message=str | UnsetType,
         ),
         "reads",
+        file=str,
+        node_id=str,
     ),
-    GatewayOperation(
+    _path(
         f"{_CATALOG}/get_data_asset",
         catalog.asset,
         "A file below the data folder, in base64; model configurations are not given.",
-        takes(file=str),
         gives(
             file=str | UnsetType,
             mime=str | UnsetType,
@@ -430,31 +441,30 @@ CATALOG: Final = (
             message=str | UnsetType,
         ),
         "reads",
+        file=str,
     ),
-    GatewayOperation(
+    _path(
         "modules/smarttavern/data_import/get_supported_types",
         catalog.supported_types,
         "The kinds of assets and where they live.",
-        takes(),
         gives(success=bool, types=list[AssetKind], formats=list[str]),
     ),
 )
 
 GATEWAY: Final = (
-    GatewayOperation(
+    _path(
         "modules/api_gateway/list_apis",
         system.list_apis,
         "All operations with their schemas.",
-        takes(),
         gives(apis=list[Api], total=int | UnsetType),
     ),
-    GatewayOperation(
+    _path(
         "modules/api_gateway/info",
         system.gateway_info,
         "How many operations there are, and what the service allows.",
-        takes(config_file=str | None),
         gives(endpoints=int, middlewares=int, websocket_connections=int, config=Object | UnsetType),
         "state",
+        config_file=str | None,
     ),
 )
 

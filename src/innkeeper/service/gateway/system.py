@@ -15,7 +15,7 @@ import msgspec
 
 from innkeeper import __version__
 from innkeeper.prompt.machine import utc_now
-from innkeeper.service.gateway.operation import GatewayOperation, Operations
+from innkeeper.service.gateway.operation import GatewayPath, Operations
 from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.openapi.document import OBJECT, SERVICE, TEXT, Description, document, errors, named, record
 
@@ -45,14 +45,14 @@ def info(state: AppState) -> dict[str, Any]:
         "version": __version__,
         "endpoints": len(state.operations),
         "middlewares": 1,
-        "services": sorted({operation.path.rpartition("/")[0] for operation in state.operations.values()}),
+        "services": sorted({entry.path.rpartition("/")[0] for entry in state.operations.values()}),
         "websocket_connections": state.sockets,
     }
 
 
 def list_apis(call: GatewayCall) -> dict[str, Any]:
     """The operation ``api_gateway/list_apis``."""
-    apis = [_entry(operation) for operation in call.state.operations.values()]
+    apis = [_entry(entry) for entry in call.state.operations.values()]
     return {"apis": apis, "total": len(apis)}
 
 
@@ -81,20 +81,20 @@ def openapi(state: AppState) -> dict[str, Any]:
 def gateway_description(state: AppState) -> Description:
     """What the gateway registers for the document of the whole service."""
     schemas: dict[str, Any] = {}
-    paths = {f"/api/{name}": _path(operation, schemas) for name, operation in state.operations.items()}
+    paths = {f"/api/{name}": _path(entry, schemas) for name, entry in state.operations.items()}
     for page, words in (("/api/health", "That the service answers."), ("/api/info", "What this service is.")):
         paths[page] = {"get": {"summary": words, "tags": [SERVICE], "responses": _replies({"type": "object"})}}
     return Description(paths, {**schemas, **PROBLEM})
 
 
-def _entry(operation: GatewayOperation) -> dict[str, Any]:
+def _entry(entry: GatewayPath) -> dict[str, Any]:
     return {
-        "name": operation.function,
-        "description": operation.description,
-        "path": operation.path,
-        "namespace": operation.namespace,
-        "input_schema": _schema(operation.arguments),
-        "output_schema": _schema(operation.reply),
+        "name": entry.function,
+        "description": entry.operation.summary,
+        "path": entry.path,
+        "namespace": entry.namespace,
+        "input_schema": _schema(entry.operation.request),
+        "output_schema": _schema(entry.operation.reply),
     }
 
 
@@ -110,20 +110,20 @@ def _schema_and_parts(kind: Any, references: str) -> tuple[dict[str, Any], dict[
     return (parts.pop(schema["$ref"].rpartition("/")[2]) if "$ref" in schema else schema), parts
 
 
-def _path(operation: GatewayOperation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _path(entry: GatewayPath, schemas: dict[str, Any]) -> dict[str, Any]:
     """The description of an operation's path; what its schemas refer to is added to ``schemas``."""
-    arguments, inner = _schema_and_parts(operation.arguments, "#/components/schemas/{name}")
-    reply, outer = _schema_and_parts(operation.reply, "#/components/schemas/{name}")
+    arguments, inner = _schema_and_parts(entry.operation.request, "#/components/schemas/{name}")
+    reply, outer = _schema_and_parts(entry.operation.reply, "#/components/schemas/{name}")
     schemas |= inner | outer
-    name, replies = operation.name.replace("/", "_"), _replies(reply)
-    common = {"summary": operation.description, "tags": [operation.path.rpartition("/")[0]]}
+    name, replies = entry.name.replace("/", "_"), _replies(reply)
+    common = {"summary": entry.operation.summary, "tags": [entry.path.rpartition("/")[0]]}
     parameters = [
-        {"name": argument, "in": "query", "required": argument in operation.required, "schema": {"type": "string"}}
+        {"name": argument, "in": "query", "required": argument in entry.required, "schema": {"type": "string"}}
         for argument in arguments.get("properties", {})
     ]
     # What is no object gives no arguments, as the original has it.
-    taken = arguments if operation.required else {"anyOf": [arguments, {"not": {"type": "object"}}]}
-    body = {"required": bool(operation.required), "content": {"application/json": {"schema": taken}}}
+    taken = arguments if entry.required else {"anyOf": [arguments, {"not": {"type": "object"}}]}
+    body = {"required": bool(entry.required), "content": {"application/json": {"schema": taken}}}
     return {
         "get": {**common, "operationId": f"{name}_get", "parameters": parameters, "responses": replies},
         "post": {**common, "operationId": f"{name}_post", "requestBody": body, "responses": replies},
@@ -146,7 +146,7 @@ SYSTEM: Final[Mapping[str, Callable[[AppState], dict[str, Any]]]] = MappingProxy
 
 def page(operations: Operations) -> str:
     """The page ``/docs``."""
-    parts = "".join(_section(operation) for operation in operations.values())
+    parts = "".join(_section(entry) for entry in operations.values())
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Innkeeper gateway</title>'
         "<style>body{font:15px sans-serif;max-width:60em;margin:2em auto}pre{background:#eee;padding:1em;overflow:auto}"
@@ -155,9 +155,9 @@ def page(operations: Operations) -> str:
     )
 
 
-def _section(operation: GatewayOperation) -> str:
-    schema = escape(json.dumps(_schema(operation.arguments), ensure_ascii=False, indent=1))
+def _section(entry: GatewayPath) -> str:
+    schema = escape(json.dumps(_schema(entry.operation.request), ensure_ascii=False, indent=1))
     return (
-        f"<h2>/api/{escape(operation.name)}</h2><p>{escape(operation.description)}</p>"
+        f"<h2>/api/{escape(entry.name)}</h2><p>{escape(entry.operation.summary)}</p>"
         f"<details><summary>arguments</summary><pre>{schema}</pre></details>"
     )
