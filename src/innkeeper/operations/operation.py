@@ -90,6 +90,11 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
         """The path over HTTP: ``/v1/tier:evaluate``."""
         return f"/v1/{self.name.replace('.', ':')}"
 
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the request, complete in itself."""
+        return json_schema(self.request)
+
     @property
     def summary(self) -> str:
         """What it does, in one line."""
@@ -120,6 +125,18 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
             return Blob(content, media_type)
         reply = parse_json(content, asset="reply")
         return convert(reply, self.reply) if _is_struct(self.reply) else reply
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a type, complete in itself."""
+    schema, parts = schema_and_parts(kind, "#/$defs/{name}")
+    return {**schema, "$defs": parts} if parts else schema
+
+
+def schema_and_parts(kind: Any, references: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON Schema of a type, and by name the schemas that it refers to."""
+    (schema,), parts = msgspec.json.schema_components((kind,), ref_template=references)
+    return (parts.pop(schema["$ref"].rpartition("/")[2]) if "$ref" in schema else schema), parts
 
 
 def plain(reply: Any) -> Any:

@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from innkeeper.cli.mcp.folder import Folder
 from innkeeper.cli.mcp.server import FILES, answered, resource, server_of
-from innkeeper.cli.mcp.workbench import Workbench
+from innkeeper.cli.mcp.workbench import TOOLS
 from tests.shared import ROOT
 
 COMMAND = [sys.executable, "-m", "innkeeper", "mcp"]
@@ -162,7 +162,6 @@ def test_whatever_a_file_holds(tmp_path: Path, held: bytes, message: str) -> Non
     """A file of any bytes gives each tool a result, or one of our errors; nothing fails inside."""
     folder = Folder(tmp_path)
     (tmp_path / "any.json").write_bytes(held)
-    functions = Workbench(folder).toolbox().functions
     files = {"files": ["any.json"], "message": message}
     for name, arguments in (
         ("build", files),
@@ -172,7 +171,8 @@ def test_whatever_a_file_holds(tmp_path: Path, held: bytes, message: str) -> Non
         ("card_show", {"file": "any.json", "full": True}),
         ("tokens", {"file": "any.json"}),
     ):
-        facts, _ = answered(partial(functions[name], **arguments))
+        tool = TOOLS[name]
+        facts, _ = answered(partial(tool.run, tool.read(arguments), folder))
         assert facts.get("error", {}).get("kind") != "internal", (name, facts)
     facts, _ = answered(partial(resource, folder, f"{FILES}/any.json"))
     assert facts.get("error", {}).get("kind") != "internal", facts

@@ -1,4 +1,4 @@
-"""The MCP server of a folder: the tools of a `Workbench` and its files, over standard input and output.
+"""The MCP server of a folder: the tools of the workbench and its files, over standard input and output.
 
 Every call gets an answer: a result as JSON, or one of our errors as ``{"error": {kind, message, where, hint}}`` with ``isError``
 set. Calls run one after the other.
@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper import __version__
-from innkeeper.cli.mcp.workbench import Workbench, fitted
+from innkeeper.cli.mcp.workbench import TOOLS, fitted
 from innkeeper.lazy import require
 from innkeeper.prompt import InnkeeperError, UsageError
 from innkeeper.prompt.errors import UnknownNameError
@@ -57,7 +57,6 @@ def server_of(folder: Folder) -> Server[Any]:
     import mcp_types as types
     from mcp.server.lowlevel import Server
 
-    toolbox = Workbench(folder).toolbox()
     one_at_a_time = anyio.CapacityLimiter(1)
 
     async def answer(work: Any) -> tuple[dict[str, Any], bool]:
@@ -65,23 +64,18 @@ def server_of(folder: Folder) -> Server[Any]:
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         hints = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=one.name,
-                    description=one.description,
-                    input_schema=one.openai()["function"]["parameters"],
-                    annotations=hints,
-                )
-                for one in toolbox.registry.values()
-            ]
-        )
+        tools = [
+            types.Tool(name=name, description=each.summary, input_schema=each.schema, annotations=hints)
+            for name, each in TOOLS.items()
+        ]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         def work() -> dict[str, Any]:
-            if params.name not in toolbox.functions:
-                raise UnknownNameError("tool", params.name, toolbox.functions)
-            return dict(toolbox.functions[params.name](**(params.arguments or {})))
+            if params.name not in TOOLS:
+                raise UnknownNameError("tool", params.name, TOOLS)
+            tool = TOOLS[params.name]
+            return tool.run(tool.read(params.arguments or {}), folder)
 
         facts, failed = await answer(work)
         text = types.TextContent(type="text", text=_json(facts))

@@ -1,20 +1,23 @@
 """Workbench: an assistant's tools over the files of a folder: build, explain, lint, test, show, count.
 
-Each method is a tool, and its docstring is the tool's description. Results are small and name what they leave out; failures are
-our errors. Texts in the results come from cards and chats: they are data.
+Each tool is an operation whose scope is the folder: the docstring is the tool's description, the request its arguments. Results
+are small and name what they leave out; failures are our errors. Texts in the results come from cards and chats: they are data.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
 
 from innkeeper.cli.mcp.folder import CallAssets, Folder
+from innkeeper.operations import Operation
 from innkeeper.prompt import (
     BuildLimits,
-    BuildRequest,
     InputError,
     LimitError,
     Plan,
@@ -26,7 +29,6 @@ from innkeeper.prompt import (
 from innkeeper.prompt.allowance import allowed
 
 if TYPE_CHECKING:
-    from innkeeper.inference.tools.toolbox import Toolbox
     from innkeeper.prompt import Block
 
 
@@ -46,250 +48,235 @@ BEGINNING: Final = 200
 """Characters of a text that is shown in part."""
 
 
-class Workbench:
-    """The tools over one folder. They change nothing."""
+_Offset = Annotated[int, Meta(description="the first of the list")]
+_Limit = Annotated[int, Meta(description="how many of the list")]
+_Counted = Annotated[str | None, Meta(description="the model whose tokens are counted")]
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
 
-    def toolbox(self) -> Toolbox:
-        """Return all tools."""
-        from innkeeper.inference.tools.toolbox import Toolbox
+class PlanFiles(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a prompt is built from."""
 
-        return Toolbox.of(self.build, self.explain, self.lint, self.lore_test, self.card_show, self.tokens)
+    files: Annotated[
+        list[str],
+        Meta(
+            description="a card, a persona, lorebooks, presets, a chat or a build request, told apart by their content"
+        ),
+    ]
+    message: Annotated[str | None, Meta(description="what the user says now")] = None
+    model: Annotated[
+        str | None, Meta(description="the model that the prompt is for, which settles how tokens are counted")
+    ] = None
+    tavern: Annotated[
+        str | None, Meta(description="the tavern that builds the prompt: silly (the default), smart, vibe")
+    ] = None
+    context_window: Annotated[int | None, Meta(description="the model's window in tokens")] = None
+    reserve: Annotated[int | None, Meta(description="tokens kept free for the reply")] = None
+    greeting: Annotated[
+        int | None, Meta(description="which of the card's greetings a chat that is not given begins with, from 0")
+    ] = None
+    seed: Annotated[int | None, Meta(description="the random seed")] = None
+    now: Annotated[str | None, Meta(description="the time of the build, as in 2026-01-15T12:34:56Z")] = None
 
-    def build(
-        self,
-        files: list[str],
-        *,
-        message: str | None = None,
-        dialect: str = "openai",
-        model: str | None = None,
-        tavern: str | None = None,
-        context_window: int | None = None,
-        reserve: int | None = None,
-        greeting: int | None = None,
-        seed: int | None = None,
-        now: str | None = None,
-    ) -> dict[str, Any]:
-        """Build the prompt that a model would get, and count its tokens.
 
-        Args:
-            files: a card, a persona, lorebooks, presets, a chat or a build request, told apart by their content
-            message: what the user says now
-            dialect: the shape of the messages: openai, anthropic, google, text ...
-            model: the model that the prompt is for, which settles how tokens are counted
-            tavern: the tavern that builds the prompt: silly (the default), smart, vibe
-            context_window: the model's window in tokens
-            reserve: tokens kept free for the reply
-            greeting: which of the card's greetings a chat that is not given begins with, from 0
-            seed: the random seed
-            now: the time of the build, as in 2026-01-15T12:34:56Z
-        """
-        inputs = _build_inputs(
-            message=message,
-            dialect=dialect,
-            model=model,
-            tavern=tavern,
-            context_window=context_window,
-            seed=seed,
-            now=now,
-        )
-        with self._planned(files, inputs, reserve, greeting) as (plan, assets):
-            payload = plan.render(dialect)
-            return fitted(
-                {
-                    "messages": payload.body,
-                    "dialect": dialect,
-                    "tokens": _tokens(plan),
-                    "left_out": _evicted(plan),
-                    "stop": list(plan.stop),
-                    "fingerprint": plan.fingerprint(dialect),
-                    **beginnings(
-                        warnings=[note.to_dict() for note in plan.warnings],
-                        notes=[note.to_dict() for note in (*plan.notes, *payload.notes)],
-                        findings=assets.located,
-                    ),
-                }
-            )
+class BuildFiles(PlanFiles, frozen=True, kw_only=True):
+    """A prompt to build."""
 
-    def explain(
-        self,
-        files: list[str],
-        *,
-        message: str | None = None,
-        model: str | None = None,
-        tavern: str | None = None,
-        context_window: int | None = None,
-        reserve: int | None = None,
-        greeting: int | None = None,
-        seed: int | None = None,
-        now: str | None = None,
-        block: str | None = None,
-        offset: int = 0,
-        limit: int = PAGE,
-    ) -> dict[str, Any]:
-        """Explain the prompt: each block with its tokens, its origin, and its status.
+    dialect: Annotated[str, Meta(description="the shape of the messages: openai, anthropic, google, text ...")] = (
+        "openai"
+    )
 
-        Args:
-            files: as for build
-            message: what the user says now
-            model: the model that the prompt is for
-            tavern: the tavern that builds the prompt: silly (the default), smart, vibe
-            context_window: the model's window in tokens
-            reserve: tokens kept free for the reply
-            greeting: which greeting a chat that is not given begins with, from 0
-            seed: the random seed
-            now: the time of the build
-            block: the id of one block, to see all of its text and where each part of it comes from
-            offset: the first block of the list
-            limit: how many blocks of the list
-        """
-        inputs = _build_inputs(
-            message=message, model=model, tavern=tavern, context_window=context_window, seed=seed, now=now
-        )
-        with self._planned(files, inputs, reserve, greeting) as (plan, assets):
-            if block is not None:
-                return fitted(_block(plan, block))
-            facts = plan.explain().to_dict()
-            return fitted(
-                {
-                    "tavern": facts["tavern"],
-                    "model": facts["model"],
-                    **paged("blocks", facts["rows"], offset, limit),
-                    "tokens": _tokens(plan),
-                    "lore": _lore(plan),
-                    **beginnings(warnings=facts["warnings"], notes=facts["notes"], findings=assets.located),
-                }
-            )
 
-    def lint(self, files: list[str], *, model: str | None = None, offset: int = 0, limit: int = PAGE) -> dict[str, Any]:
-        """Find parts without effect or with an unwanted one: dead entries, unreachable keys, macros, scripts.
+class ExplainFiles(PlanFiles, frozen=True, kw_only=True):
+    """A prompt to explain."""
 
-        Args:
-            files: cards, lorebooks, presets, personas; lore is judged by the preset among them
-            model: the model whose tokens are counted
-            offset: the first finding
-            limit: how many findings
-        """
-        from innkeeper.cli.prompt.lint import linted
+    block: Annotated[
+        str | None,
+        Meta(description="the id of one block, to see all of its text and where each part of it comes from"),
+    ] = None
+    offset: _Offset = 0
+    limit: _Limit = PAGE
 
-        with allowed(CALL_LIMITS):
-            located = linted(self._folder.each(_some(files)), model)
-        rows = [{"file": name, **finding.to_dict()} for name, finding in located]
-        return fitted({"files": len(files), **paged("findings", rows, offset, limit)})
 
-    def lore_test(
-        self,
-        files: list[str],
-        *,
-        message: str | None = None,
-        depth: int | None = None,
-        recursive: bool | None = None,
-        budget: float | None = None,
-        model: str | None = None,
-        seed: int | None = None,
-        only: Literal["fired", "stopped"] | None = None,
-        offset: int = 0,
-        limit: int = PAGE,
-    ) -> dict[str, Any]:
-        """Test lorebooks against a chat: for every entry whether it fires, or the first rule that stopped it.
+class LintFiles(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Files to lint."""
 
-        Args:
-            files: lorebooks, or cards with one inside; beside them a chat, a persona, a preset
-            message: the user's message; enough for a quick test
-            depth: how many messages to look back
-            recursive: whether entries can trigger others
-            budget: the lore budget, in percent of the context
-            model: the model whose tokens are counted
-            seed: the random seed
-            only: show those entries alone
-            offset: the first entry of the list; those that fired come first
-            limit: how many entries
-        """
-        from innkeeper.cli.prompt.lint import lore_request, lore_scan
+    files: Annotated[
+        list[str],
+        Meta(description="cards, lorebooks, presets, personas; lore is judged by the preset among them", min_length=1),
+    ]
+    model: _Counted = None
+    offset: _Offset = 0
+    limit: _Limit = PAGE
 
-        options: dict[str, Any] = {"depth": depth, "recursive": recursive, "budget": budget}
-        options |= {"message": message, "model": model, "seed": seed}
-        with allowed(CALL_LIMITS):
-            assets = self._folder.assets(_some(files))
-            result = lore_scan(lore_request(assets, options))
-        shown = [verdict for verdict in result.verdicts if only is None or verdict.fired == (only == "fired")]
-        rows = [verdict.to_dict() for verdict in sorted(shown, key=lambda verdict: not verdict.fired)]
+
+class LoreFiles(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Lorebooks to test."""
+
+    files: Annotated[
+        list[str],
+        Meta(description="lorebooks, or cards with one inside; beside them a chat, a persona, a preset", min_length=1),
+    ]
+    message: Annotated[str | None, Meta(description="the user's message; enough for a quick test")] = None
+    depth: Annotated[int | None, Meta(description="how many messages to look back")] = None
+    recursive: Annotated[bool | None, Meta(description="whether entries can trigger others")] = None
+    budget: Annotated[float | None, Meta(description="the lore budget, in percent of the context")] = None
+    model: _Counted = None
+    seed: Annotated[int | None, Meta(description="the random seed")] = None
+    only: Annotated[Literal["fired", "stopped"] | None, Meta(description="show those entries alone")] = None
+    offset: _Offset = 0
+    limit: _Limit = PAGE
+
+
+class ShowCard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A card to show."""
+
+    file: Annotated[str, Meta(description="the card: PNG, APNG, JSON, CHARX or BYAF")]
+    full: Annotated[bool, Meta(description="all of the card, as JSON, instead of the beginnings of its texts")] = False
+
+
+class CountTokens(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text to count."""
+
+    text: Annotated[str | None, Meta(description="the text")] = None
+    file: Annotated[str | None, Meta(description="a file with the text, instead")] = None
+    models: Annotated[list[str] | None, Meta(description="ids of models")] = None
+
+
+def build(request: BuildFiles, folder: Folder) -> dict[str, Any]:
+    """Build the prompt that a model would get, and count its tokens."""
+    with _planned(request, folder, dialect=request.dialect) as (plan, assets):
+        payload = plan.render(request.dialect)
         return fitted(
             {
-                "fired": sum(verdict.fired for verdict in result.verdicts),
-                "entries": len(result.verdicts),
-                "passes": result.loops,
-                "budget": {"tokens": result.budget, "used_up": result.overflowed},
-                **paged("verdicts", rows, offset, limit),
-                **beginnings(findings=assets.located),
+                "messages": payload.body,
+                "dialect": request.dialect,
+                "tokens": _tokens(plan),
+                "left_out": _evicted(plan),
+                "stop": list(plan.stop),
+                "fingerprint": plan.fingerprint(request.dialect),
+                **beginnings(
+                    warnings=[note.to_dict() for note in plan.warnings],
+                    notes=[note.to_dict() for note in (*plan.notes, *payload.notes)],
+                    findings=assets.located,
+                ),
             }
         )
 
-    def card_show(self, file: str, *, full: bool = False) -> dict[str, Any]:
-        """Show the contents of a card, with its violations of the specification.
 
-        Args:
-            file: the card: PNG, APNG, JSON, CHARX or BYAF
-            full: all of the card, as JSON, instead of the beginnings of its texts
-        """
-        from innkeeper.cli.prompt.card import TEXTS, card_facts
-        from innkeeper.content import open_card, validate
+def explain(request: ExplainFiles, folder: Folder) -> dict[str, Any]:
+    """Explain the prompt: each block with its tokens, its origin, and its status."""
+    with _planned(request, folder) as (plan, assets):
+        if request.block is not None:
+            return fitted(_block(plan, request.block))
+        facts = plan.explain().to_dict()
+        return fitted(
+            {
+                "tavern": facts["tavern"],
+                "model": facts["model"],
+                **paged("blocks", facts["rows"], request.offset, request.limit),
+                "tokens": _tokens(plan),
+                "lore": _lore(plan),
+                **beginnings(warnings=facts["warnings"], notes=facts["notes"], findings=assets.located),
+            }
+        )
 
-        with allowed(CALL_LIMITS):
-            try:
-                opened = open_card(self._folder.read(file), lenient=True)
-            except InputError as error:
-                raise error.at(asset=file) from error.__cause__
-            facts = card_facts(opened)
-            facts["findings"] += [finding.to_dict() for finding in validate(opened.character)]
-        if full:
-            return fitted(facts)
-        del facts["card"]
-        character = opened.character
-        texts = [(name, getattr(character, name)) for name in TEXTS]
-        texts += [(f"alternate_greetings[{n}]", text) for n, text in enumerate(character.alternate_greetings)]
-        shown = {"texts": [_beginning(name, text) for name, text in texts if text]}
-        return fitted({**facts, **shown, **beginnings(findings=facts["findings"])})
 
-    def tokens(
-        self, text: str | None = None, file: str | None = None, models: list[str] | None = None
-    ) -> dict[str, Any]:
-        """Count the tokens of a text or text file, for one model or several, and say how exact the count is.
+def lint(request: LintFiles, folder: Folder) -> dict[str, Any]:
+    """Find parts without effect or with an unwanted one: dead entries, unreachable keys, macros, scripts."""
+    from innkeeper.cli.prompt.lint import linted
 
-        Args:
-            text: the text
-            file: a file with the text, instead
-            models: ids of models
-        """
-        from innkeeper.cli.prompt.tokens import COUNT_LIMITS, counted
-        from innkeeper.content.json.text import decode_text
-        from innkeeper.prompt.text import scalar_text
+    with allowed(CALL_LIMITS):
+        located = linted(folder.each(request.files), request.model)
+    rows = [{"file": name, **finding.to_dict()} for name, finding in located]
+    return fitted({"files": len(request.files), **paged("findings", rows, request.offset, request.limit)})
 
-        if (text is None) == (file is None):
-            raise UsageError("one of text and file is wanted")
-        content = decode_text(self._folder.read(file), file, []) if file is not None else text or ""
-        content = scalar_text(content)
-        size = {"characters": len(content), "bytes": len(content.encode())}
-        asked: list[str | None] = [*dict.fromkeys(models)] if models else [None]
-        return fitted({**size, "counts": counted(content, asked, COUNT_LIMITS)})
 
-    @contextmanager
-    def _planned(
-        self, files: Sequence[str], inputs: dict[str, Any], reserve: int | None, greeting: int | None
-    ) -> Iterator[tuple[Plan, CallAssets]]:
-        """Build a plan of files and work with it within one allowance."""
-        from innkeeper.cli.prompt.build import begun
-        from innkeeper.taverns import build as build_plan
+def lore_test(request: LoreFiles, folder: Folder) -> dict[str, Any]:
+    """Test lorebooks against a chat: for every entry whether it fires, or the first rule that stopped it."""
+    from innkeeper.cli.prompt.lint import lore_request, lore_scan
 
-        with allowed(CALL_LIMITS):
-            assets = self._folder.assets(files)
-            if not files and "message" not in inputs:
-                raise UsageError("there is nothing to build a prompt from", hint="name files, or say a message")
-            ports = Ports()
-            request: BuildRequest = assets.request(inputs | ({} if reserve is None else {"reserved_tokens": reserve}))
-            yield build_plan(begun(assets, request, ports, greeting), ports), assets
+    options = {name: getattr(request, name) for name in ("depth", "recursive", "budget", "message", "model", "seed")}
+    with allowed(CALL_LIMITS):
+        assets = folder.assets(request.files)
+        result = lore_scan(lore_request(assets, options))
+    only = request.only
+    shown = [verdict for verdict in result.verdicts if only is None or verdict.fired == (only == "fired")]
+    rows = [verdict.to_dict() for verdict in sorted(shown, key=lambda verdict: not verdict.fired)]
+    return fitted(
+        {
+            "fired": sum(verdict.fired for verdict in result.verdicts),
+            "entries": len(result.verdicts),
+            "passes": result.loops,
+            "budget": {"tokens": result.budget, "used_up": result.overflowed},
+            **paged("verdicts", rows, request.offset, request.limit),
+            **beginnings(findings=assets.located),
+        }
+    )
+
+
+def card_show(request: ShowCard, folder: Folder) -> dict[str, Any]:
+    """Show the contents of a card, with its violations of the specification."""
+    from innkeeper.cli.prompt.card import TEXTS, card_facts
+    from innkeeper.content import open_card, validate
+
+    with allowed(CALL_LIMITS):
+        try:
+            opened = open_card(folder.read(request.file), lenient=True)
+        except InputError as error:
+            raise error.at(asset=request.file) from error.__cause__
+        facts = card_facts(opened)
+        facts["findings"] += [finding.to_dict() for finding in validate(opened.character)]
+    if request.full:
+        return fitted(facts)
+    del facts["card"]
+    character = opened.character
+    texts = [(name, getattr(character, name)) for name in TEXTS]
+    texts += [(f"alternate_greetings[{n}]", text) for n, text in enumerate(character.alternate_greetings)]
+    shown = {"texts": [_beginning(name, text) for name, text in texts if text]}
+    return fitted({**facts, **shown, **beginnings(findings=facts["findings"])})
+
+
+def tokens(request: CountTokens, folder: Folder) -> dict[str, Any]:
+    """Count the tokens of a text or text file, for one model or several, and say how exact the count is."""
+    from innkeeper.cli.prompt.tokens import COUNT_LIMITS, counted
+    from innkeeper.content.json.text import decode_text
+    from innkeeper.prompt.text import scalar_text
+
+    if (request.text is None) == (request.file is None):
+        raise UsageError("one of text and file is needed")
+    content = request.text or ""
+    if request.file is not None:
+        content = scalar_text(decode_text(folder.read(request.file), request.file, []))
+    size = {"characters": len(content), "bytes": len(content.encode())}
+    models: list[str | None] = [*dict.fromkeys(request.models)] if request.models else [None]
+    return fitted({**size, "counts": counted(content, models, COUNT_LIMITS)})
+
+
+TOOLS: Final[Mapping[str, Operation[Any, dict[str, Any]]]] = {
+    "build": Operation("prompts.build", build),
+    "explain": Operation("prompts.explain", explain),
+    "lint": Operation("files.lint", lint),
+    "lore_test": Operation("lore.test", lore_test),
+    "card_show": Operation("cards.show", card_show),
+    "tokens": Operation("tokens.count", tokens),
+}
+"""The tools by their names. They change nothing."""
+
+
+@contextmanager
+def _planned(request: PlanFiles, folder: Folder, **inputs: Any) -> Iterator[tuple[Plan, CallAssets]]:
+    """Build a plan of files and work with it within one allowance."""
+    from innkeeper.cli.prompt.build import begun
+    from innkeeper.taverns import build as build_plan
+
+    inputs |= {name: getattr(request, name) for name in ("message", "model", "tavern", "context_window", "seed", "now")}
+    inputs["reserved_tokens"] = request.reserve
+    if not request.files and request.message is None:
+        raise UsageError("there is nothing to build a prompt from", hint="name files, or say a message")
+    with allowed(CALL_LIMITS):
+        assets, ports = folder.assets(request.files), Ports()
+        asked = assets.request({name: value for name, value in inputs.items() if value is not None})
+        yield build_plan(begun(assets, asked, ports, request.greeting), ports), assets
 
 
 def fitted(result: dict[str, Any]) -> dict[str, Any]:
@@ -314,16 +301,6 @@ def beginnings(**lists: Sequence[Any]) -> dict[str, Any]:
     """Return the first `MOST` items of each list; ``more`` counts the others."""
     more = {name: len(rows) - MOST for name, rows in lists.items() if len(rows) > MOST}
     return {name: list(rows[:MOST]) for name, rows in lists.items()} | ({"more": more} if more else {})
-
-
-def _build_inputs(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _some(files: Sequence[str]) -> Sequence[str]:
-    if not files:
-        raise UsageError("no file is named")
-    return files
 
 
 def _tokens(plan: Plan) -> dict[str, Any]:

@@ -11,9 +11,8 @@ from html import escape
 from types import MappingProxyType
 from typing import Any, Final
 
-import msgspec
-
 from innkeeper import __version__
+from innkeeper.operations.operation import json_schema, schema_and_parts
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import GatewayPath, Operations
 from innkeeper.service.gateway.state import AppState, GatewayCall
@@ -93,27 +92,15 @@ def _entry(entry: GatewayPath) -> dict[str, Any]:
         "description": entry.operation.summary,
         "path": entry.path,
         "namespace": entry.namespace,
-        "input_schema": _schema(entry.operation.request),
-        "output_schema": _schema(entry.operation.reply),
+        "input_schema": entry.operation.schema,
+        "output_schema": json_schema(entry.operation.reply),
     }
-
-
-def _schema(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of a type, complete in itself."""
-    schema, parts = _schema_and_parts(kind, "#/$defs/{name}")
-    return {**schema, "$defs": parts} if parts else schema
-
-
-def _schema_and_parts(kind: Any, references: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON Schema of a type, and by name the schemas that it refers to."""
-    (schema,), parts = msgspec.json.schema_components((kind,), ref_template=references)
-    return (parts.pop(schema["$ref"].rpartition("/")[2]) if "$ref" in schema else schema), parts
 
 
 def _path(entry: GatewayPath, schemas: dict[str, Any]) -> dict[str, Any]:
     """The description of an operation's path; what its schemas refer to is added to ``schemas``."""
-    arguments, inner = _schema_and_parts(entry.operation.request, "#/components/schemas/{name}")
-    reply, outer = _schema_and_parts(entry.operation.reply, "#/components/schemas/{name}")
+    arguments, inner = schema_and_parts(entry.operation.request, "#/components/schemas/{name}")
+    reply, outer = schema_and_parts(entry.operation.reply, "#/components/schemas/{name}")
     schemas |= inner | outer
     name, replies = entry.name.replace("/", "_"), _replies(reply)
     common = {"summary": entry.operation.summary, "tags": [entry.path.rpartition("/")[0]]}
@@ -156,7 +143,7 @@ def page(operations: Operations) -> str:
 
 
 def _section(entry: GatewayPath) -> str:
-    schema = escape(json.dumps(_schema(entry.operation.request), ensure_ascii=False, indent=1))
+    schema = escape(json.dumps(entry.operation.schema, ensure_ascii=False, indent=1))
     return (
         f"<h2>/api/{escape(entry.name)}</h2><p>{escape(entry.operation.summary)}</p>"
         f"<details><summary>arguments</summary><pre>{schema}</pre></details>"
