@@ -78,7 +78,9 @@ class LibraryPages:
         """Give the database back."""
         await asyncio.to_thread(self.library.close)
 
-    def _answer(self, target: str, right: str, run: Callable[[Operation, Any, Visitor, str], Any]) -> Endpoint:
+    def _answer(
+        self, target: str, right: str, run: Callable[[Operation[Any, Any], Any, Visitor, str], Any]
+    ) -> Endpoint:
         """What answers one call; with a ``right`` only to an administrator."""
 
         async def answer(web: Request) -> Response:
