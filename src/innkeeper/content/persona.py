@@ -28,14 +28,7 @@ class PersonaPosition(StrEnum):
     @classmethod
     def numbers(cls) -> Mapping[int, PersonaPosition]:
         """SillyTavern's numbers for them."""
-        return {
-            0: cls.IN_PROMPT,
-            1: cls.AFTER_CHAR,
-            2: cls.TOP_AN,
-            3: cls.BOTTOM_AN,
-            4: cls.AT_DEPTH,
-            9: cls.NONE,
-        }
+        return {0: cls.IN_PROMPT, 1: cls.AFTER_CHAR, 2: cls.TOP_AN, 3: cls.BOTTOM_AN, 4: cls.AT_DEPTH, 9: cls.NONE}
 
 
 _ANYBODYS: Final = frozenset({"name", "description", "text", "title"})
@@ -64,9 +57,7 @@ class Persona(JsonAsset, frozen=True, kw_only=True, dict=True):
 
     WHAT: ClassVar[str] = "a persona"
     HINT: ClassVar[str | None] = "a persona has `name` and `description`"
-    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "description": ("description", "persona", "persona_text", "text"),
-    }
+    NAMES: ClassVar[Mapping[str, tuple[str, ...]]] = {"description": ("description", "persona", "persona_text", "text")}
 
     name: str = ""
     description: str = ""

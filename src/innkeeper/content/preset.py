@@ -89,38 +89,14 @@ class Preset(JsonAsset, frozen=True, kw_only=True, dict=True):
         "context_window": ("openai_max_context", "context_window_tokens"),
         "max_tokens": ("openai_max_tokens", "reserved_response_tokens"),
         "temperature": ("temperature", "temp_openai", "temp"),
-        "top_p": (
-            "top_p",
-            "top_p_openai",
-        ),
-        "top_k": (
-            "top_k",
-            "top_k_openai",
-        ),
-        "top_a": (
-            "top_a",
-            "top_a_openai",
-        ),
-        "min_p": (
-            "min_p",
-            "min_p_openai",
-        ),
-        "frequency_penalty": (
-            "frequency_penalty",
-            "freq_pen_openai",
-        ),
-        "presence_penalty": (
-            "presence_penalty",
-            "pres_pen_openai",
-        ),
-        "repetition_penalty": (
-            "repetition_penalty",
-            "repetition_penalty_openai",
-        ),
-        "media_inlining": (
-            "media_inlining",
-            "image_inlining",
-        ),
+        "top_p": ("top_p", "top_p_openai"),
+        "top_k": ("top_k", "top_k_openai"),
+        "top_a": ("top_a", "top_a_openai"),
+        "min_p": ("min_p", "min_p_openai"),
+        "frequency_penalty": ("frequency_penalty", "freq_pen_openai"),
+        "presence_penalty": ("presence_penalty", "pres_pen_openai"),
+        "repetition_penalty": ("repetition_penalty", "repetition_penalty_openai"),
+        "media_inlining": ("media_inlining", "image_inlining"),
         "use_sysprompt": ("use_sysprompt", "claude_use_sysprompt", "use_makersuite_sysprompt"),
         "stream": ("stream_openai",),
     }

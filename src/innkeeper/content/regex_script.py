@@ -195,10 +195,7 @@ def _converted(script: RegexScript) -> RegexScript:
     if placement == script.placement:
         return script
     return msgspec.structs.replace(
-        script,
-        placement=placement,
-        prompt_only=script.prompt_only or only,
-        markdown_only=script.markdown_only or only,
+        script, placement=placement, prompt_only=script.prompt_only or only, markdown_only=script.markdown_only or only
     )
 
 

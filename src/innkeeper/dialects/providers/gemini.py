@@ -82,10 +82,7 @@ class GeminiDialect(BaseDialect):
         **renamed(_CONFIG, seed="seed", frequency_penalty="frequencyPenalty", presence_penalty="presencePenalty"),
         **renamed(_CONFIG, n="candidateCount", logprobs="responseLogprobs", top_logprobs="logprobs"),
         **renamed(
-            _CONFIG,
-            modalities="responseModalities",
-            speech_config="speechConfig",
-            media_resolution="mediaResolution",
+            _CONFIG, modalities="responseModalities", speech_config="speechConfig", media_resolution="mediaResolution"
         ),
         "response_format": _response_format,
         "reasoning_effort": _effort,

@@ -33,11 +33,7 @@ class ChatConversion(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(
-        cls,
-        messages: Any,
-        speakers: Speakers | None = None,
-        texts: Texts | None = None,
-        report: Report | None = None,
+        cls, messages: Any, speakers: Speakers | None = None, texts: Texts | None = None, report: Report | None = None
     ) -> ChatConversion:
         """Raises `FormatError` for anything but a list of messages."""
         return cls(

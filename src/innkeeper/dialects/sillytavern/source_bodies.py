@@ -218,8 +218,7 @@ SOURCE_CODE: Final[Mapping[str, SourceCode]] = {
     ),
     "claude": SourceCode(whole=claude_body),
     "openrouter": SourceCode(
-        messages=lambda request: spoken_audio(openrouter_messages(request)),
-        more=(_logprobs, openrouter_fields),
+        messages=lambda request: spoken_audio(openrouter_messages(request)), more=(_logprobs, openrouter_fields)
     ),
     "makersuite": SourceCode(whole=google_body),
     "vertexai": SourceCode(whole=google_body),
@@ -227,10 +226,7 @@ SOURCE_CODE: Final[Mapping[str, SourceCode]] = {
         messages=lambda request: convert_ai21(request.conversion)["messages"],
         last=lambda _, body: {key: value for key, value in body.items() if key != "tool_choice"},
     ),
-    "mistralai": SourceCode(
-        messages=_mistral_messages,
-        more=(_mistral_fields,),
-    ),
+    "mistralai": SourceCode(messages=_mistral_messages, more=(_mistral_fields,)),
     "custom": SourceCode(
         messages=lambda request: spoken_audio(request.messages),
         more=(_logprobs, _listed_effort, _listed_verbosity),
@@ -238,9 +234,7 @@ SOURCE_CODE: Final[Mapping[str, SourceCode]] = {
     ),
     "cohere": SourceCode(whole=cohere_body),
     "perplexity": SourceCode(more=(_effort,)),
-    "chutes": SourceCode(
-        more=(_logprobs, _effort),
-    ),
+    "chutes": SourceCode(more=(_logprobs, _effort)),
     "electronhub": SourceCode(
         messages=lambda request: (
             cached_for_claude(request.messages, request) if request.model.startswith("claude-") else request.messages
@@ -248,23 +242,17 @@ SOURCE_CODE: Final[Mapping[str, SourceCode]] = {
         more=(_effort, lambda request: {"web_search": True} if request.searches else {}),
     ),
     "nanogpt": SourceCode(more=(_nanogpt_fields, _nanogpt_effort)),
-    "deepseek": SourceCode(
-        messages=_deepseek_messages,
-        more=(_deepseek_fields, _logprobs),
-    ),
+    "deepseek": SourceCode(messages=_deepseek_messages, more=(_deepseek_fields, _logprobs)),
     "aimlapi": SourceCode(more=(_logprobs, _effort)),
     "xai": SourceCode(
-        messages=lambda request: convert_xai(request.conversion)["messages"],
-        more=(_logprobs, _grok_effort),
+        messages=lambda request: convert_xai(request.conversion)["messages"], more=(_logprobs, _grok_effort)
     ),
     "pollinations": SourceCode(more=(_pollinations_fields,), last=_pollinations_last),
     "moonshot": SourceCode(messages=_moonshot_messages, more=(_thinking_switch,)),
     "fireworks": SourceCode(more=(_effort,)),
     "azure_openai": SourceCode(more=(_logprobs, _listed_effort), last=_azure_last),
     "zai": SourceCode(more=(_thinking_switch,)),
-    "minimax": SourceCode(
-        last=_minimax_last,
-    ),
+    "minimax": SourceCode(last=_minimax_last),
     "workers_ai": SourceCode(more=(lambda request: request.fields("repetition_penalty"),)),
 }
 """The code by source."""

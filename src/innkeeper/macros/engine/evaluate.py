@@ -14,13 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.macros.engine.environment import MacroEnvironment
-from innkeeper.macros.engine.errors import (
-    MAX_MARKS,
-    MAX_NESTING,
-    MacroArgumentError,
-    MacroError,
-    UnknownMacroError,
-)
+from innkeeper.macros.engine.errors import MAX_MARKS, MAX_NESTING, MacroArgumentError, MacroError, UnknownMacroError
 from innkeeper.macros.engine.macro import (
     KEEP,
     Call,

@@ -7,9 +7,7 @@ from innkeeper.lazy import lazy_names
 if TYPE_CHECKING:
     from innkeeper.macros.handlebars.render import render_handlebars as render_handlebars
 
-_HOMES: Final = {
-    "render": ("render_handlebars",),
-}
+_HOMES: Final = {"render": ("render_handlebars",)}
 
 __all__ = ["render_handlebars"]
 

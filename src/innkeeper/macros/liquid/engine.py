@@ -253,10 +253,7 @@ class _Environment(Environment):
         self.filters |= FILTERS
 
     def error(
-        self,
-        exc: type[failures.LiquidError] | failures.LiquidError,
-        msg: str | None = None,
-        token: Token | None = None,
+        self, exc: type[failures.LiquidError] | failures.LiquidError, msg: str | None = None, token: Token | None = None
     ) -> None:
         """Raise the error, at ``token`` where it only knows the end of the text."""
         if isinstance(exc, failures.LiquidError) and exc.token and exc.token.start_index < 0 and token:

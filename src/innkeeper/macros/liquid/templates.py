@@ -150,13 +150,7 @@ def variables_used(text: str) -> tuple[str, ...]:
     return tuple(sorted({".".join(path) for path in paths}))
 
 
-_CARD_FIELDS: Final = (
-    "description",
-    "personality",
-    "scenario",
-    "system_prompt",
-    "post_history_instructions",
-)
+_CARD_FIELDS: Final = ("description", "personality", "scenario", "system_prompt", "post_history_instructions")
 _CONTEXT_KEYS: Final = ("chat_index", "message_index", "model", "role")
 
 

@@ -207,9 +207,5 @@ def chat_hash(env: MacroEnvironment) -> int | str:
     return env.chat_id_hash or (0 if env.chat_id is None else string_hash(env.chat_id))
 
 
-CHANCE_MACROS = (
-    Macro("roll", _roll, 1, 1),
-    Macro("random", _random, rest=True),
-    Macro("pick", _pick, rest=True),
-)
+CHANCE_MACROS = (Macro("roll", _roll, 1, 1), Macro("random", _random, rest=True), Macro("pick", _pick, rest=True))
 """``roll``, ``random``, ``pick``."""

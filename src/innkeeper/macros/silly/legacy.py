@@ -433,11 +433,7 @@ _LAST: Final = (
     ),
     _read_env("idle_duration", chat.idle),
     _Pass("time_UTC", within_braces(r"\{\{time_utc([-+][0-9]{1,8})\}\}"), _offset),
-    _Pass(
-        "outlet",
-        on_line("{{outlet::"),
-        lambda world, hit, _text: world.env.outlets.get(strip(hit.groups[0]), ""),
-    ),
+    _Pass("outlet", on_line("{{outlet::"), lambda world, hit, _text: world.env.outlets.get(strip(hit.groups[0]), "")),
     _Pass(
         "timeDiff",
         on_line("{{timeDiff::", "::"),

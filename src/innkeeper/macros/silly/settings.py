@@ -77,9 +77,7 @@ def _system(call: Call) -> str:
 INSTRUCT_MACROS = (
     *(Macro(name, _sequence(key), aliases=aliases) for name, (key, aliases) in SEQUENCES.items()),
     Macro(
-        "defaultSystemPrompt",
-        lambda call: system_prompt(call.env),
-        aliases=("instructSystem", "instructSystemPrompt"),
+        "defaultSystemPrompt", lambda call: system_prompt(call.env), aliases=("instructSystem", "instructSystemPrompt")
     ),
     Macro("systemPrompt", _system),
     Macro("exampleSeparator", lambda call: context(call.env, "example_separator"), aliases=("chatSeparator",)),

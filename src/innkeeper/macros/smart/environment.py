@@ -37,7 +37,7 @@ MISSING: Final[Any] = object()
 """The default result of `read_path` for a missing value."""
 
 _PART: Final = re.compile(
-    r"""\['(?P<single>[^']*)(?:'[^\]]*\]?|\Z)|\["(?P<double>[^"]*)(?:"[^\]]*\]?|\Z)|\[(?P<bracket>[^\]]*)\]?|\.|(?P<key>[^.\[]+)""",
+    r"""\['(?P<single>[^']*)(?:'[^\]]*\]?|\Z)|\["(?P<double>[^"]*)(?:"[^\]]*\]?|\Z)|\[(?P<bracket>[^\]]*)\]?|\.|(?P<key>[^.\[]+)"""
 )
 _INDEX: Final = re.compile(r"-?\d+")
 _LONGEST_INDEX: Final = 18

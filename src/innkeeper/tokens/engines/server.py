@@ -109,13 +109,7 @@ class AskServer:
     """The server has the model's tokenizer; what is counted without it is not in this figure."""
 
     def __init__(
-        self,
-        fetch: Fetch,
-        rule: ServerRule | str,
-        *,
-        model: str = "",
-        label: str = "",
-        seconds: float = ASK_SECONDS,
+        self, fetch: Fetch, rule: ServerRule | str, *, model: str = "", label: str = "", seconds: float = ASK_SECONDS
     ) -> None:
         self._fetch = fetch
         self._rule = SERVER_RULES[rule] if isinstance(rule, str) else rule

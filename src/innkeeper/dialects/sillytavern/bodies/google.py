@@ -135,10 +135,7 @@ def _tools(request: ProviderRequest) -> dict[str, Any]:
     if request.tools:
         mode = _MODES.get(str(request.options.get("tool_choice") or "auto"), "AUTO")
         declared = [_declared(tool["function"]) for tool in request.tools]
-        return {
-            "tools": [{"function_declarations": declared}],
-            "toolConfig": {"functionCallingConfig": {"mode": mode}},
-        }
+        return {"tools": [{"function_declarations": declared}], "toolConfig": {"functionCallingConfig": {"mode": mode}}}
     searches = request.searches and not _NO_SEARCH.search(request.model)
     return {"tools": [{"google_search": {}}]} if searches else {}
 

@@ -14,11 +14,7 @@ from innkeeper.macros.smart.environment import SmartEnvironment, copied
 from innkeeper.macros.smart.options import MacroOptions
 from innkeeper.macros.smart.python_macro import EnvironmentHost
 from innkeeper.macros.smart.sandbox.compiler import program
-from innkeeper.macros.smart.sandbox.limits import (
-    SANDBOX_LIMITS,
-    SandboxError,
-    SandboxLimits,
-)
+from innkeeper.macros.smart.sandbox.limits import SANDBOX_LIMITS, SandboxError, SandboxLimits
 from innkeeper.macros.smart.sandbox.values import Frame, Host, text_of
 from innkeeper.prompt.allowance import allowed
 from innkeeper.prompt.errors import FormatError
