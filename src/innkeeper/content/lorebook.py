@@ -139,6 +139,7 @@ def read_lorebook(
     for id_, count in Counter(entry.id for entry in entries).items():
         if count > 1:
             inner.add("duplicate-id", f"{count} entries have the id {id_!r}", ("entries",), level=Level.INFO)
+    empty = Spelling.CARD if isinstance(book.get("entries"), list) else spelling_of({})
     read = Lorebook(
         name=record.text("name", "originalName"),
         description=record.text("description"),
@@ -147,7 +148,7 @@ def read_lorebook(
         recursive_scanning=record.flag("recursive_scanning", "recursiveScanning", default=None),
         extensions=record.mapping("extensions"),
         entries=entries,
-        spelling=spelling or (entries[0].spelling if entries else _empty_spelling(book)),
+        spelling=spelling or (entries[0].spelling if entries else empty),
         raw=raw,
         document=document,
         path=path,
@@ -180,9 +181,7 @@ def _read_entries(record: Record, spelling: Spelling | None, limits: Limits) -> 
 
 def _in_order(entries: dict[str, Any]) -> list[tuple[int | str, Any]]:
     """Entries in the order JavaScript gives an object's keys: indexes ascending, then the others as written."""
-    indexes = {
-        key: int(key) for key in entries if key.isascii() and key.isdecimal() and len(key) <= len(str(LAST_INDEX))
-    }
+    indexes = {key: number for key in entries if isinstance(number := _identity(key), int)}
     canonical = {key: number for key, number in indexes.items() if str(number) == key and number <= LAST_INDEX}
     if not canonical:
         return list(entries.items())
@@ -191,11 +190,9 @@ def _in_order(entries: dict[str, Any]) -> list[tuple[int | str, Any]]:
 
 
 def _identity(key: int | str) -> int | str:
-    return (
-        int(key)
-        if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= len(str(LAST_INDEX))
-        else key
-    )
+    """The key as a number where it is written as one."""
+    is_number = isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= len(str(LAST_INDEX))
+    return int(key) if is_number else key
 
 
 def _check_entry(entry: LorebookEntry, path: Path, findings: FindingCollector, limits: Limits) -> None:
@@ -218,10 +215,6 @@ def _limit(
         raise limit_error(limit, what, allowed, actual)
     if actual > allowed:
         findings.add("beyond-limit", f"{what} exceeds {limit} ({actual:,} > {allowed:,})", path)
-
-
-def _empty_spelling(book: Mapping[str, Any]) -> Spelling:
-    return Spelling.CARD if isinstance(book.get("entries"), list) else spelling_of({})
 
 
 _READ: Final[BoundedCache[str, Lorebook]] = BoundedCache(items=256)

@@ -65,7 +65,7 @@ class _Slice(NamedTuple):
         """Return the hits in one segment and its overlap: the number within the slice, start and end, counted from ``begin``."""
         part = text[begin : begin + self.segment + self.overlap]
         charge(_ENGINE, 1 + len(part) // _CHARACTERS_A_STEP)
-        finds = _finds(self.machine, part)
+        finds: list[tuple[int, int, int]] = self.machine.find_matches_as_indexes(part, overlapping=True)
         if finds:
             charge(_ENGINE, _STEPS_A_FIND * len(finds))
         return finds
@@ -170,7 +170,7 @@ class Automaton:
         segment = max(min(SEGMENT, _SEGMENT_FINDS // min(len(numbers), longest)), 1)
         if size > _SMALL_BYTES:
             # a long text that never occurs comes first: it spreads the states so that their chains stay short
-            numbers, rules = [_NOBODY, *numbers], [_never, *rules]
+            numbers, rules = [_NOBODY, *numbers], [lambda _text, _start, _end: False, *rules]
             texts = [_UNWRITTEN * (size // _CHAIN_SHARE), *texts]
         # Of up to 100 texts the library makes a table of each state by each byte: of long ones that takes 50 times as long.
         kind = Implementation.ContiguousNFA if size > _SMALL_BYTES else None
@@ -185,10 +185,6 @@ _UNWRITTEN: Final = "\U0010ffff"
 
 _CHAIN_SHARE: Final = 32
 """Bytes of texts to a character, of 4 bytes, of the text before all others: with an eighth of the states circles are short."""
-
-
-def _never(_text: str, _start: int, _end: int) -> bool:
-    return False
 
 
 def _sliced(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
@@ -207,11 +203,6 @@ def _sliced(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]
 
 def _bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
-
-
-def _finds(machine: Any, text: str) -> list[tuple[int, int, int]]:
-    finds: list[tuple[int, int, int]] = machine.find_matches_as_indexes(text, overlapping=True)
-    return finds
 
 
 def _is_scalar(text: str) -> bool:

@@ -172,7 +172,9 @@ class _Translator:
     def _class(self, at: int) -> _TranslatedPart:
         negated = self.pattern[at] == "^"
         at += negated
-        close = self._class_end(at)
+        close = at
+        while self.pattern[close] != "]":
+            close += 2 if self.pattern[close] == "\\" else 1
         if self.pattern[at:close] in _ALL and not negated:
             return _TranslatedPart(_ANYTHING, close + 1)
         items = []
@@ -182,11 +184,6 @@ class _Translator:
         if not items:
             raise _UnsureError
         return _TranslatedPart(f"[{'^' * negated}{''.join(items)}]", close + 1)
-
-    def _class_end(self, at: int) -> int:
-        while self.pattern[at] != "]":
-            at += 2 if self.pattern[at] == "\\" else 1
-        return at
 
     def _item(self, at: int) -> tuple[str, int]:
         """A character of a class, a range, or a class in it, and where it ends."""

@@ -68,7 +68,9 @@ def cost_of(pieces: list[re.Match[str]]) -> PatternCost:
         if kind == "comment":
             continue
         if kind == "open":
-            groups.append(_Group(int(_captures(piece["kind"]))))
+            form = piece["kind"]  # a bare group captures, and one with a name
+            captures_text = form is None or (form.startswith(("?P<", "?<")) and form.endswith(">"))
+            groups.append(_Group(int(captures_text)))
             deepest = max(deepest, len(groups) - 1)
         elif kind == "close":
             closed = groups.pop() if len(groups) > 1 else _Group()
@@ -90,10 +92,6 @@ def cost_of(pieces: list[re.Match[str]]) -> PatternCost:
     length = pieces[-1].end() if pieces else 0
     work = _STEPS_A_CHARACTER * length + _STEPS_AN_ATOM * written + _STEPS_A_WIDE_SET * wide
     return PatternCost(written, deepest, work, held)
-
-
-def _captures(kind: str | None) -> bool:
-    return kind is None or (kind.startswith(("?P<", "?<")) and kind.endswith(">"))
 
 
 def _bounds(piece: re.Match[str]) -> tuple[int, int]:

@@ -282,7 +282,8 @@ def _shortened(
 def _spelled_out(plain: TextView) -> TextView | None:
     """The single letters of a view that stand in a row, joined; rows are parted by a space."""
     words = plain.words
-    if not _has_rows(plain.text):
+    # three single letters in a row: the bytes of words and of spaces are made alike, and looked for as one pattern
+    if _THREE_ALONE.search(b" %b " % _bytes(plain.text).translate(_WORDS_AND_SPACES, _LATER)) is None:
         return None
     row: list[int] = []
     indices: list[int] = []
@@ -306,11 +307,6 @@ def _rows_joined(plain: TextView) -> TextView:
         spans += [(at, at + 1) for at in range(match.start() + 1, match.end(), 2)]
     shortened = _shortened(plain.text, spans, plain._starts)  # noqa: SLF001 - a view of a view
     return plain if shortened is None else replace(plain, text=shortened[0], _starts=shortened[1])
-
-
-def _has_rows(text: str) -> bool:
-    """Whether three single letters stand in a row."""
-    return _THREE_ALONE.search(b" %b " % _bytes(text).translate(_WORDS_AND_SPACES, _LATER)) is not None
 
 
 _THREE_ALONE: Final = re.compile(b" a a a ")

@@ -39,8 +39,11 @@ def open_charx(file: OpenFile, lenient: bool) -> CardFile:  # noqa: FBT001 - one
     document = Document.parse(archive.read(CARD_NAME), reader.limits, name=name)
     character = read_character(document, limits=reader.limits, lenient=lenient)
     files = tuple(name for name in archive.names if name != CARD_NAME)
-    findings = (*character.findings, *_version_finding(character), *_asset_findings(character, files))
-    character = msgspec.structs.replace(character, findings=findings)
+    findings = [*character.findings, *_asset_findings(character, files)]
+    if character.version is not CardVersion.V3:
+        why = "the card in a CHARX should be V3; it is read as what it is"
+        findings.insert(len(character.findings), Finding("charx-version", why, path="spec"))
+    character = msgspec.structs.replace(character, findings=tuple(findings))
     return CardFile(character, "charx", names=files, read=file.member)
 
 
@@ -92,12 +95,6 @@ def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     info.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     archive.writestr(info, data)
-
-
-def _version_finding(character: Character) -> list[Finding]:
-    if character.version is CardVersion.V3:
-        return []
-    return [Finding("charx-version", "the card in a CHARX should be V3; it is read as what it is", path="spec")]
 
 
 def _asset_findings(character: Character, files: tuple[str, ...]) -> list[Finding]:

@@ -225,12 +225,15 @@ def card_of_png(reader: Reader, png: PngFile, *, lenient: bool = False) -> Chara
     if not candidates:
         raise AssetError("the image has no character card in it", where=reader.where(), hint=LOST_CARD)
     failure: InputError | None = None
+    findings = list(png.findings)
     for text in candidates:
-        findings = [*png.findings, *_failed(failure)]
         try:
             return _read(reader, text.text, text.keyword, findings, lenient=lenient)
         except InputError as error:
-            failure = failure or error
+            if failure is None:
+                failure = error
+                message = f"another card in the image cannot be read: {error.message}"
+                findings = [*png.findings, Finding("unreadable-card", message)]
     raise failure or AssetError("the image has no character card in it", hint=LOST_CARD)
 
 
@@ -291,12 +294,6 @@ def blank_png(width: int = 400, height: int = 600, grey: int = 96) -> bytes:
 def write_chunk(kind: bytes, data: bytes) -> bytes:
     """One chunk with its length and checksum."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def _failed(failure: InputError | None) -> list[Finding]:
-    if failure is None:
-        return []
-    return [Finding("unreadable-card", f"another card in the image cannot be read: {failure.message}")]
 
 
 def _read(reader: Reader, payload: bytes, keyword: str, findings: list[Finding], *, lenient: bool) -> Character:

@@ -76,8 +76,9 @@ def _sweep(target: Path) -> None:
     with suppress(OSError):
         for path in target.parent.iterdir():
             draft = _DRAFT.fullmatch(path.name, len(start)) if path.name.startswith(start) else None
-            if draft is not None and not (_runs(int(draft[1])) and _is_young(path)):
-                path.unlink(missing_ok=True)
+            if draft is None or (_runs(int(draft[1])) and utc_now().timestamp() - path.stat().st_mtime < _ABANDONED):
+                continue
+            path.unlink(missing_ok=True)
 
 
 def _runs(process: int) -> bool:
@@ -90,7 +91,3 @@ def _runs(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
-
-
-def _is_young(path: Path) -> bool:
-    return utc_now().timestamp() - path.stat().st_mtime < _ABANDONED

@@ -187,7 +187,8 @@ class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 raise UnknownNameError(f"field of {self.WHAT}", name, self.__struct_fields__)
             names = self.names(name)
             key = next((key for key in names if key in self.raw), names[0])
-            edits[(*self.path, key)] = ABSENT if value is None else _plain(value)
+            plain = list(value) if isinstance(value, tuple) else str(value) if isinstance(value, StrEnum) else value
+            edits[(*self.path, key)] = ABSENT if plain is None else plain
         return type(self).read(self.document.replace(edits), self.path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,7 +230,9 @@ def _slots(cls: type[JsonAsset]) -> tuple[_Slot, ...]:
 
 def _getter(cls: type[JsonAsset], field: msgspec.structs.FieldInfo) -> Callable[[Record], Any] | None:
     names, default = cls.names(field.name), field.default
-    kind = _bare(field.type)
+    kind: Any = field.type
+    if get_origin(kind) in {Union, types.UnionType}:
+        kind = next(part for part in get_args(kind) if part is not type(None))  # without ``| None``
     if field.name == "role" or field.name.endswith("_role"):
         return lambda record: record.role(*names, default=default)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
@@ -238,13 +241,6 @@ def _getter(cls: type[JsonAsset], field: msgspec.structs.FieldInfo) -> Callable[
         return lambda record: record.mapping(*names)
     getter = _GETTERS.get(kind)
     return None if getter is None else lambda record: getter(record, *names, default=default)
-
-
-def _bare(kind: Any) -> Any:
-    """The type without ``| None``."""
-    if get_origin(kind) in {Union, types.UnionType}:
-        kind = next(part for part in get_args(kind) if part is not type(None))
-    return kind
 
 
 def _choice(record: Record, names: tuple[str, ...], kind: type[StrEnum], default: Any) -> Any:
@@ -261,10 +257,6 @@ def _choice(record: Record, names: tuple[str, ...], kind: type[StrEnum], default
         return numbers[number]
     record.wrong(name, value, f"one of {', '.join(kind)}")
     return default
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else str(value) if isinstance(value, StrEnum) else value
 
 
 @lru_cache(maxsize=64)

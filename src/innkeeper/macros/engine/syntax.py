@@ -49,10 +49,6 @@ class TagHead(msgspec.Struct, frozen=True):
     whole: int | None = None
 
 
-def _never(_name: str, _arguments: int) -> bool:
-    return False
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Grammar:
     """One macro language's spelling.
@@ -77,7 +73,7 @@ class Grammar:
     variable: str = "[a-zA-Z](?:[a-zA-Z0-9_-]*[a-zA-Z0-9_])?"
     operators: tuple[str, ...] = ()
     valued: frozenset[str] = frozenset()
-    takes_block: Callable[[str, int], bool] = _never
+    takes_block: Callable[[str, int], bool] = lambda _name, _arguments: False
     _patterns: _Patterns = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -125,7 +125,9 @@ def _filtered(
         charge(
             "liquid", len(value) >> (0 if name in _SLOW_FILTERS else _READING_SHIFT) if isinstance(value, str) else 1
         )
-        value, args = text_of(value), tuple(_text_argument(item) for item in args)
+        numbers = [isinstance(item, (int, float)) and not isinstance(item, bool) for item in args]
+        args = tuple(item if number else text_of(item) for item, number in zip(args, numbers, strict=True))
+        value = text_of(value)
     if name in GROWTH and (size := GROWTH[name](value, *args)) > session.limits.value_size:
         raise limit_error(f"the result of {name}", "value_size", session.limits, size)
     try:
@@ -139,10 +141,6 @@ def _filtered(
         if isinstance(error, TypeError):
             raise
         raise failures.FilterArgumentError(f"{name}: {error}", token=None) from error
-
-
-def _text_argument(value: Any) -> Any:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else text_of(value)
 
 
 def session_of(context: RenderContext) -> LiquidSession:
@@ -243,11 +241,9 @@ def _bind(expression: Expression) -> None:
     # The parser has no hook for its primitives, so the finished objects change their class; layouts are the same.
     if type(expression) is RangeLiteral:
         expression.__class__ = _Range
-    elif isinstance(expression, FilteredExpression) and type(expression.left) is Path and _has_default(expression):
-        expression.left.__class__ = _OptionalPath
+    elif isinstance(expression, FilteredExpression) and type(expression.left) is Path:
+        filters = expression.filters or ()
+        if filters and filters[0].name == "default":
+            expression.left.__class__ = _OptionalPath
     for child in expression.children():
         _bind(child)
-
-
-def _has_default(expression: FilteredExpression) -> bool:
-    return expression.filters is not None and [filter_.name for filter_ in expression.filters[:1]] == ["default"]

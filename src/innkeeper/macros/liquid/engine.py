@@ -13,10 +13,10 @@ lines of a ``{% liquid %}`` tag become ordinary tags here, for the same reason. 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from sys import getsizeof
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 import msgspec
 from liquid import BoundTemplate, Environment, RenderContext
@@ -336,12 +336,9 @@ def _index(node: Node) -> int:
 def analyse(text: str) -> tuple[list[tuple[str, ...]], dict[str, int]]:
     """The variables a template reads from outside, as paths, and the filters it uses with the place of the first use."""
     facts = parse(text).analyze(include_partials=False)
-    paths = [_path(variable.segments) for variables in facts.globals.values() for variable in variables]
+    read = [variable.segments for variables in facts.globals.values() for variable in variables]
+    paths = [tuple(str(part) for part in segments if not isinstance(part, list)) for segments in read]
     return paths, {name: spans[0].index for name, spans in facts.filters.items()}
-
-
-def _path(segments: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(str(part) for part in segments if not isinstance(part, list))
 
 
 _LIMITS: Final[Mapping[type[failures.LiquidError], str]] = {

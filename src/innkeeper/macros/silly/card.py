@@ -211,8 +211,9 @@ def example_turns(block: str, user: str, char: str, members: Sequence[str] = ())
     lines: list[str] = []
     names = {True: user, False: char}
     side: bool | None = None
+    speakers = tuple(f"{name}:" for name in (char, *members))
     for line in block.split("\n"):
-        whose = True if line.startswith(f"{user}:") else False if _speaks(line, char, members) else side
+        whose = True if line.startswith(f"{user}:") else False if line.startswith(speakers) else side
         if side is not None and whose is not side:
             turns.append(_turn(names[side], side, lines))
             lines = []
@@ -221,10 +222,6 @@ def example_turns(block: str, user: str, char: str, members: Sequence[str] = ())
         side = whose
         lines.append(line)
     return turns if side is None else [*turns, _turn(names[side], side, lines)]
-
-
-def _speaks(line: str, char: str, members: Sequence[str]) -> bool:
-    return line.startswith(tuple(f"{name}:" for name in (char, *members)))
 
 
 def _turn(name: str, is_user: bool, lines: list[str]) -> ExampleTurn:  # noqa: FBT001 - the field of this name

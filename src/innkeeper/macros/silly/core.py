@@ -187,14 +187,13 @@ def _pick(call: Call) -> str:
     evaluation = call.evaluation
     if evaluation.memory.get(_HASHED, _NOTHING)[0] is not evaluation.raw:
         evaluation.memory[_HASHED] = (evaluation.raw, string_hash(evaluation.raw))
-    seed = f"{_number(chat_hash(call.env), call.env)}-{evaluation.memory[_HASHED][1]}-{evaluation.offset(call.tag)}"
+    number = chat_hash(call.env)
+    if not isinstance(number, int) and call.env.chat_id is not None:
+        number = string_hash(call.env.chat_id)
+    seed = f"{number}-{evaluation.memory[_HASHED][1]}-{evaluation.offset(call.tag)}"
     if call.env.pick_seed:
         seed += f"-{call.env.pick_seed}"
     return picked(items, f"{string_hash(seed)}")
-
-
-def _number(value: int | str, env: MacroEnvironment) -> int | str:
-    return value if isinstance(value, int) or env.chat_id is None else string_hash(env.chat_id)
 
 
 def picked(items: tuple[str, ...], seed: str) -> str:

@@ -76,10 +76,6 @@ _REMOVED: Final[tuple[tuple[str, Callable[[str], Iterable[tuple[int, int]]], Cal
 """The parts removed from an evaluated text, in this order: their mark, their spans, and the text without them."""
 
 
-def _after(text: str) -> str:
-    return finished(text, None)
-
-
 def finished(text: str, ranges: list[MacroRange] | None) -> str:
     """An evaluated text without the backslashes of escapes and without trims; ``ranges`` are moved with it.
 
@@ -102,6 +98,11 @@ def _moved(ranges: list[MacroRange], count: int, spans: Iterable[tuple[int, int]
 
 
 PACK: Final = Pack(
-    title="new", grammar=GRAMMAR, table=TABLE, before=_before, after=_after, variable=variables.shorthand
+    title="new",
+    grammar=GRAMMAR,
+    table=TABLE,
+    before=_before,
+    after=lambda text: finished(text, None),
+    variable=variables.shorthand,
 )
 """The engine as a pack."""

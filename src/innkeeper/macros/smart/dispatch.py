@@ -215,10 +215,6 @@ def macro_name(word: str) -> str:
     return next((prefix for prefix, _ in _PREFIXES if name.startswith(prefix)), name)
 
 
-def _comment(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
-    return ""
-
-
 def _python(env: SmartEnvironment, inner: Inner, locate: Locate) -> str:
     return _attempt("python", env, locate, lambda: run_python(env, inner))
 
@@ -285,5 +281,10 @@ def _attempt(name: str, env: SmartEnvironment, locate: Locate, run: Callable[[],
 
 
 _BUILTINS: Final = {name: _builtin(name) for name in BUILTINS}
-_PREFIXES: Final = (("//", _comment), (_SET, _dispatch_set), (_GET, _dispatch_get), (TIME_UTC, _BUILTINS[TIME_UTC]))
+_PREFIXES: Final = (
+    ("//", lambda _env, _inner, _locate: ""),
+    (_SET, _dispatch_set),
+    (_GET, _dispatch_get),
+    (TIME_UTC, _BUILTINS[TIME_UTC]),
+)
 """Macros that any word is which begins like this, in the order they are tried in."""

@@ -148,7 +148,13 @@ class _Expansion:
                     self.pending.append((text, index, self.by))
                     return
                 if value is not None and self.rescan:
-                    self._again(value, text, index)
+                    by = (self.by or value.by) if self.recording else None
+                    self.pending += [
+                        (text, index, self.by),
+                        (value, 0, by),
+                    ]  # the value next, then the rest of the segment
+                    if self.pieces and self.pieces[-1] in _HALVES:
+                        self.half = self.pieces.pop()
                     return
                 if value:
                     self.pieces.append(value)
@@ -186,12 +192,6 @@ class _Expansion:
     def _piece(self, text: str) -> str:
         """Text of this segment."""
         return text if self.by is None else made(MacroOutput, text, self.by)
-
-    def _again(self, value: MacroValue, text: str, index: int) -> None:
-        """Read a value next, and the rest of its segment after it."""
-        self.pending += [(text, index, self.by), (value, 0, (self.by or value.by) if self.recording else None)]
-        if self.pieces and self.pieces[-1] in _HALVES:
-            self.half = self.pieces.pop()
 
     def _mark(self, mark: str, text: str, index: int) -> MacroValue | None:
         """Return the value of the macro that ends with this mark, or ``None`` if none does."""
@@ -382,12 +382,10 @@ def _expanded(text: Any, asset: str, env: SmartEnvironment, otherwise: Any) -> A
         env.report(error)
         return otherwise
     finally:
-        env.notes[first:] = [msgspec.structs.replace(note, where=_of(note.where, asset)) for note in env.notes[first:]]
-
-
-def _of(where: Where | None, asset: str) -> Where:
-    """The place, in the text of that name."""
-    return Where(asset=asset) if where is None else msgspec.structs.replace(where, asset=asset)
+        env.notes[first:] = [
+            msgspec.structs.replace(note, where=msgspec.structs.replace(note.where or Where(), asset=asset))
+            for note in env.notes[first:]
+        ]
 
 
 def _listed(value: Any, name: str) -> list[Any]:

@@ -153,10 +153,7 @@ class _ExpressionReader:
         return tree
 
     def _either(self) -> Any:
-        return self._joined("or", "|,", self._both)
-
-    def _both(self) -> Any:
-        return self._joined("and", "&", self._not)
+        return self._joined("or", "|,", lambda: self._joined("and", "&", self._not))
 
     def _not(self) -> Any:
         turned = False

@@ -47,14 +47,11 @@ def moment_of(value: Any, clock: Clock, now_ms: Any = None) -> datetime:
         blank = number == 0 or value is None or not str(value).strip()
         number = number_of(now_ms) if blank else None
     try:
-        return clock.now.astimezone(UTC) if not number else _from_epoch(number)
+        if not number:
+            return clock.now.astimezone(UTC)
+        return EPOCH + timedelta(milliseconds=number * 1000 if abs(number) < _SECONDS_BELOW else number)
     except (OverflowError, ValueError):
         return clock.now.astimezone(UTC)
-
-
-def _from_epoch(number: float) -> datetime:
-    milliseconds = number * 1000 if abs(number) < _SECONDS_BELOW else number
-    return EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def epoch_seconds(moment: datetime) -> int:

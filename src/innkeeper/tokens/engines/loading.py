@@ -5,7 +5,7 @@ import io
 import threading
 from binascii import a2b_base64
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -206,11 +206,11 @@ def _ctok(vocabulary: Vocabulary, version: str) -> Engine:
     except ImportError as error:
         raise TokenizerUnavailableError(vocabulary.name, str(error)) from error
     frame = token_count("x", version) - 1  # the library counts the message around the text too
-    return Foreign(vocabulary.name, partial(_framed, token_count, version, frame), "ctok")
 
+    def count(text: str) -> int:
+        return max(0, token_count(text, version) - frame) if text else 0
 
-def _framed(count: Callable[[str, str], int], version: str, frame: int, text: str) -> int:
-    return max(0, count(text, version) - frame) if text else 0
+    return Foreign(vocabulary.name, count, "ctok")
 
 
 _LIBRARIES: Final[Mapping[str, Callable[[Vocabulary, str], Engine]]] = MappingProxyType(

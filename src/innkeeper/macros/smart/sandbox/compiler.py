@@ -378,12 +378,11 @@ class _Compiler:
 
     def augmented(self, node: ast.AugAssign) -> Closure:
         target, apply = self.target(node.target), self._operator(node, node.op)
-        old, value = self._read_again(node.target), self.value(node.value)
+        written: Any = node.target
+        old = self.name(written) if isinstance(written, ast.Name) else self.subscript(written)
+        value = self.value(node.value)
         made = self.guarded(node, lambda frame: apply(frame, old(frame), value(frame)))
         return lambda frame: target(frame, made(frame))
-
-    def _read_again(self, node: Any) -> Closure:
-        return self.name(node) if isinstance(node, ast.Name) else self.subscript(node)
 
     def target(self, node: Any) -> Callable[[Frame, Any], None]:
         """Compile the setter of a name, an item of ``vars``, or several of them."""
@@ -465,9 +464,6 @@ def _known_name(name: str) -> Closure | None:
     value = FUNCTIONS.get(name) or MODULES.get(name)
     if value is not None:
         return lambda _frame: value
-    return {"vars": Variables, _BUILTINS: _empty}.get(name)
-
-
-def _empty(frame: Frame) -> dict[Any, Any]:
-    """The value of ``__builtins__``: an empty dict, as in the original, and not the interpreter's."""
-    return {}
+    if name == _BUILTINS:
+        return lambda _frame: {}  # as in the original an empty dict, and not the interpreter's
+    return Variables if name == "vars" else None

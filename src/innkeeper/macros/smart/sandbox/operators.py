@@ -119,17 +119,13 @@ def _power(frame: Frame, a: Any, b: Any) -> Any:
     if left not in _NUMBERS or right not in _NUMBERS:
         raise _unfit("**", a, b)
     if left in _WHOLE and right in _WHOLE and b > 0:
-        _grows(frame, int(a), b)
+        base, most = int(a), frame.limits.int_bits
+        if not -1 <= base <= 1 and (b > most or b * math.log2(abs(base)) > most):  # 0, 1 and -1 do not grow
+            raise limit("a whole number", "int_bits", most, _shown(base.bit_length() * b))
     result = a**b
     if type(result) is complex:
         raise SandboxRuntimeError("a fractional power of a negative number is not a real number")
     return _settled(frame, result)
-
-
-def _grows(frame: Frame, a: int, b: int) -> None:
-    """Raises `SandboxLimitError` when ``a ** b`` would be too long; 0, 1 and -1 do not grow."""
-    if not -1 <= a <= 1 and (b > frame.limits.int_bits or b * math.log2(abs(a)) > frame.limits.int_bits):
-        raise limit("a whole number", "int_bits", frame.limits.int_bits, _shown(a.bit_length() * b))
 
 
 def _exclusive(frame: Frame, a: Any, b: Any) -> Any:
