@@ -70,6 +70,8 @@ _WORD: Final = re.compile(r"\S+")
 
 def fold_word(text: str) -> str:
     """A word or phrase as it is looked for in plain views."""
+    if text.isascii() and text.isalnum():
+        return text.lower()
     if is_plain(text):
         return b" ".join(text.encode().translate(_LOWER).split()).decode()
     return " ".join(with_spaces(text.translate(FOLDS)).split())

@@ -30,9 +30,10 @@ from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierF
 from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.library.tiers.family import kin_in
 from innkeeper.library.tiers.fondness import without_fondness
-from innkeeper.library.tiers.lexicon import Lexicon, LexiconEntry, Matcher, builtin_lexicon
+from innkeeper.library.tiers.languages import Term
+from innkeeper.library.tiers.lexicon import PACKAGED, Lexicon, LexiconEntry, Matcher, packaged_version
 from innkeeper.library.tiers.misspelling import put_right, unmasked
-from innkeeper.library.tiers.vocabulary import Hits, Term, vocabulary_of
+from innkeeper.library.tiers.vocabulary import Hits, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict
@@ -72,7 +73,7 @@ class Detector:
     ) -> None:
         added = tuple(lexicon.checked() for lexicon in lexicons)
         selected = None if languages is None else frozenset(languages)
-        self.lexicon_version = "+".join(lexicon.label for lexicon in (builtin_lexicon(), *added))
+        self.lexicon_version = "+".join((f"{PACKAGED}@{packaged_version()}", *(lexicon.label for lexicon in added)))
         self._entries = tuple(entry for each in added for entry in each.entries if _is_spoken(entry, selected))
         self._matcher = Matcher(self._entries) if self._entries else None
         self._classifier, self._image_classifier = classifier, image_classifier

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from importlib.resources import files
 from itertools import product
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -23,7 +24,17 @@ LANGUAGES: Final = ("en", "zh", "ja", "ko", "es", "fr", "de", "pt", "ru", "it")
 """The languages whose ages and words the gate reads."""
 
 
-class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Term(NamedTuple):
+    """A word with its class; ``low`` and ``high`` are years of life, of words of age."""
+
+    entry: str
+    category: str
+    weight: float
+    low: int = 0
+    high: int = 0
+
+
+class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The data of one language.
 
     ``numbers`` are the words of 0 to 99 and ``ordinals`` those from the first on, other spellings after ``|``. ``forms`` are by
@@ -71,6 +82,20 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_misspelt: tuple[str, ...] = ()
     unspaced: bool = False
     """Whether its words are not parted by spaces, or carry endings as in Korean."""
+
+    @cached_property
+    def terms(self) -> tuple[tuple[Term, str], ...]:
+        """The words of the language, each with what it means."""
+        return tuple(self._terms())
+
+    def _terms(self) -> Iterator[tuple[Term, str]]:
+        for category, weights in self.words.items():
+            for key, words in weights.items():
+                years, _, weight = key.rpartition(" ")
+                low, _, high = years.partition("-")
+                for word in words:
+                    entry = f"{category}.{word.rstrip('*').replace(' ', '-')}"
+                    yield Term(entry, category, float(weight), int(low or 0), int(high or 0)), word
 
 
 @once

@@ -16,7 +16,6 @@ import msgspec
 
 from innkeeper.library.limits import MAX_LEXICON_BYTES, MAX_LEXICON_ENTRIES, MAX_LEXICON_PATTERN, REGEX_SCAN_SECONDS
 from innkeeper.library.tiers.languages import languages
-from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.errors import FormatError, LimitError, Where
 from innkeeper.prompt.once import decode, once
 from innkeeper.text.automaton import Automaton, is_unspaced
@@ -72,12 +71,17 @@ PACKAGED: Final = "detection-general"
 
 
 @once
+def packaged_version() -> str:
+    """The version of the packaged lists: that of each language."""
+    return "+".join(sorted({language.version for language in languages()}))
+
+
+@once
 def builtin_lexicon() -> Lexicon:
     """The packaged lists of all languages as one."""
-    known = languages()
     entries: dict[str, LexiconEntry] = {}
-    for language in known:
-        for term, word in terms_of(language):
+    for language in languages():
+        for term, word in language.terms:
             spoken = entries[term.entry].languages if term.entry in entries else ()
             entries[term.entry] = LexiconEntry(
                 id=term.entry,
@@ -87,10 +91,8 @@ def builtin_lexicon() -> Lexicon:
                 kind="phrase" if " " in word else "word",
                 languages=tuple(dict.fromkeys((*spoken, language.language))),
             )
-    versions = sorted({language.version for language in known})
-    return Lexicon(
-        PACKAGED, "+".join(versions), tuple(entries.values()), "Words of ages and contexts; see docs/tiers.md"
-    )
+    description = "Words of ages and contexts; see docs/tiers.md"
+    return Lexicon(PACKAGED, packaged_version(), tuple(entries.values()), description)
 
 
 def load_lexicon(data: bytes | str, *, asset: str | None = None) -> Lexicon:

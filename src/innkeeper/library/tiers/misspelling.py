@@ -13,7 +13,6 @@ from typing import Final
 
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.languages import Language, languages
-from innkeeper.library.tiers.vocabulary import terms_of
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import TextView, respelled
@@ -73,11 +72,12 @@ def _slips() -> dict[str, str]:
         known.update(language.not_misspelt)
         words.update(dict.fromkeys(_weighty(language)))
     numbers = {word for language in languages() for word in _numbers(language)}
+    stems_by_start = {start: tuple(listed) for start, listed in stems.items()}
     return {
         slip: word
         for word in words
         for slip in misspellings(word, short=word in numbers)
-        if slip not in known and not slip.startswith(tuple(stems.get(slip[:_STEM], _NO_STEM)))
+        if slip not in known and not slip.startswith(stems_by_start.get(slip[:_STEM], _NO_STEM))
     }
 
 
@@ -106,7 +106,7 @@ def _weighty(language: Language) -> Iterator[str]:
     """The words that are looked for with slips: single ones of age and sex, numbers, and what the data names."""
     if language.unspaced:
         return
-    for term, word in terms_of(language):
+    for term, word in language.terms:
         if term.category in _CATEGORIES and term.weight >= _WEIGHS and " " not in word:
             yield fold_word(word)
     yield from _numbers(language)

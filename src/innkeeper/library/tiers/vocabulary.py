@@ -6,27 +6,17 @@ spelled out one by one, and with ``l`` written ``i`` or not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.beginnings import UNSPACED, Beginnings
-from innkeeper.library.tiers.languages import Language, languages
+from innkeeper.library.tiers.languages import Language, Term, languages
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import rot13
 from innkeeper.text.views import TextView
-
-
-class Term(NamedTuple):
-    """A word with its class; ``low`` and ``high`` are years of life, of words of age."""
-
-    entry: str
-    category: str
-    weight: float
-    low: int = 0
-    high: int = 0
 
 
 class Number(NamedTuple):
@@ -54,6 +44,10 @@ class Rights(NamedTuple):
     all: frozenset[Form] = frozenset()
 
 
+_Owners: TypeAlias = tuple[tuple[int, Any], ...]
+"""What a key of the automaton stands for: roles, each with its term, number, form or language."""
+
+
 class Hits(NamedTuple):
     """What a vocabulary finds in a view; every list holds (start, end, what) in the order of the ends."""
 
@@ -73,6 +67,8 @@ class Hits(NamedTuple):
 
 
 _TERM, _NUMBER, _CLOSED, _LEFT, _KIN, _BLOCKER, _DURATION, _HARMLESS, _TURNED = range(9)
+_ROT13: Final = ((_TURNED, "rot13"),)
+_BACKWARDS: Final = ((_TURNED, "back"),)
 _FEWEST_LOOSE: Final = 4
 """From so many letters on, a word counts where its borders cannot be seen."""
 
@@ -89,7 +85,7 @@ class TierVocabulary:
 
     def __init__(self, *, loose: bool, merged: bool) -> None:
         self.loose, self.merged = loose, merged
-        self._owners: dict[tuple[str, int, int], dict[tuple[int, Any], None]] = {}
+        self._owners: dict[str, _Owners] = {}
         self._fitting: dict[tuple[int, str, bool, bool], Rights] = {}
         self.rights: Beginnings[Form] = Beginnings(loose=loose)
         self.measures: Beginnings[None] = Beginnings(loose=loose)
@@ -105,10 +101,11 @@ class TierVocabulary:
         self.sites: set[str] = set()
         for language in languages():
             self._add(language)
-        self._patterns = [
-            _Pattern.of(lead, tail, _distinct(owners)) for (_, lead, tail), owners in self._owners.items()
-        ]
-        self._machine = _automaton([text for text, _, _ in self._owners])
+        from ahocorasick_rs import AhoCorasick
+
+        self._patterns = [owners if len(owners) == 1 else _distinct(owners) for owners in self._owners.values()]
+        self._machine = AhoCorasick(list(self._owners), store_patterns=False)
+        del self._owners
 
     def fold(self, text: str) -> str:
         """A word of the data as it stands in views of this kind."""
@@ -120,24 +117,24 @@ class TierVocabulary:
     def hits(self, view: TextView) -> Hits:
         """Everything that stands in a view."""
         hits = Hits([], [], [], {}, [], set(), set(), {})
-        lefts, patterns = hits.lefts, self._patterns
+        text, patterns, lefts = f" {view.text} ", self._patterns, hits.lefts
         harmless: list[tuple[int, int]] = []
-        for index, start, end in self._machine.find_matches_as_indexes(f" {view.text} ", overlapping=True):
-            lead, tail, is_open, forms, owners = patterns[index]
-            stop = end - tail
-            if forms:
-                lefts[stop] = (*known, *forms) if (known := lefts.get(stop)) else forms
-            for role, what in owners:
+        for index, start, end in self._machine.find_matches_as_indexes(text, overlapping=True):
+            is_word = text[start] == " "  # keys begin with a space, and end in one unless their word may go on
+            first, stop = (start, end - 2 if text[end - 1] == " " else end - 1) if is_word else (start - 1, end - 1)
+            for role, what in patterns[index]:
                 if role == _TERM:
-                    hits.terms.append((start + lead, stop, what))
+                    hits.terms.append((first, stop, what))
+                elif role == _LEFT:
+                    lefts[stop] = (*known, *what) if (known := lefts.get(stop)) else what
                 elif role == _NUMBER:
-                    if is_open:  # it takes its ending along
-                        stop = _end_of_word(view.text, stop)
-                    hits.numbers.append((start + lead, stop, what))
+                    # an open one takes its ending along
+                    last = _end_of_word(view.text, stop) if is_word and text[end - 1] != " " else stop
+                    hits.numbers.append((first, last, what))
                 elif role == _HARMLESS:
-                    harmless.append((start + lead, stop))
+                    harmless.append((first, stop))
                 else:
-                    _keep(hits, role, start + lead, stop, what)
+                    _keep(hits, role, first, stop, what)
         return hits._replace(terms=_outermost(hits.terms, _undepicted(harmless, hits.terms))) if hits.terms else hits
 
     def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
@@ -160,24 +157,23 @@ class TierVocabulary:
         forms = list(_forms(language))
         for form in forms:
             if form.left:
-                self._own(form.left, _LEFT, form)
+                self._own((form.left,), ((_LEFT, (form,)),))
             if form.right and not (UNSPACED.search(form.right) and (self.loose or self.merged)):
                 self.rights.add(self.fold(form.right), form, is_open=form.right.endswith("*"))
         self._add_numbers(language, forms)
 
     def _add_terms(self, language: Language) -> None:
-        for term, word in terms_of(language):
-            self._own(word, _TERM, term)
+        for term, word in language.terms:
+            self._own((word,), ((_TERM, term),))
         if not (self.loose or self.merged):
-            for word in _telling(language):
-                self._own(rot13(word), _TURNED, "rot13")
-                self._own(word[::-1], _TURNED, "back")
+            words = _telling(language)
+            self._own(map(rot13, words), _ROT13)
+            self._own((word[::-1] for word in words), _BACKWARDS)
 
     def _add_cues(self, language: Language) -> None:
         cues = ((language.harmless, _HARMLESS), (language.kin, _KIN), (language.blockers, _BLOCKER))
         for words, role in (*cues, (language.durations, _DURATION)):
-            for word in words:
-                self._own(word, role, language.language)
+            self._own(words, ((role, language.language),))
         lists = (
             (language.measures, self.measures),
             (language.objects, self.objects),
@@ -199,46 +195,45 @@ class TierVocabulary:
 
     def _add_numbers(self, language: Language, forms: list[Form]) -> None:
         for value, spellings in enumerate(language.numbers):
+            number = Number(value, language.language)
             for word in map(fold_word, spellings.split("|")):
-                number = Number(value, language.language)
-                if language.unspaced:
+                if not language.unspaced:
+                    self._own((word,), ((_NUMBER, number),))
+                    self._own((f"{word}{glue}" for glue in language.glued), ((_CLOSED, ("years", number)),))
+                elif not (self.loose or self.merged):  # its words have one plain view
                     self._add_closed(number, word, forms)
-                    continue
-                self._own(word, _NUMBER, number)
-                for glue in language.glued:
-                    self._own(f"{word}{glue}", _CLOSED, ("years", number))
         for value, spellings in enumerate(language.ordinals, 1):
-            for word in spellings.split("|"):
-                self._own(word, _NUMBER, Number(value, language.language, ordinal=True))
+            self._own(spellings.split("|"), ((_NUMBER, Number(value, language.language, ordinal=True)),))
 
     def _add_closed(self, number: Number, word: str, forms: list[Form]) -> None:
         """A number with its cues, one word. Those of adults are needed only where the words of a minor are part of theirs."""
-        if (self.loose or self.merged) and UNSPACED.search(word):
-            return  # as in `_own`, before its forms are put together
         near = abs(number.value - ADULT_AGE) < _ABOUT
+        owners: dict[str, _Owners] = {}
         for form in forms:
             plain = form.kind == "years" and not form.left
             if plain or (near if form.left or form.kind in _ABOUT_ADULTHOOD else number.value < ADULT_AGE):
+                owner = owners.setdefault(form.kind, ((_CLOSED, (form.kind, number)),))
+                right = form.right.rstrip("*")
                 for space in {"", " "} if plain or form.language == _SPACED else {""}:
                     before = f"{form.left}{space if form.left else ''}"
-                    self._own(f"{before}{word}{space}{form.right}", _CLOSED, (form.kind, number))
+                    self._put(f"{before}{word}{space}{right}".strip(), owner)
 
-    def _own(self, word: str, role: int, what: Any) -> None:
-        folded = self.fold(word.rstrip("*"))
-        if not folded:
-            return
-        if UNSPACED.search(folded):
-            if self.loose or self.merged:
-                return  # such scripts have one plain view, in which the word was looked for
-            key = (folded, 0, 0)
-        elif self.loose:
-            if len(folded) < _FEWEST_LOOSE and role == _TERM:
-                return
-            key = (folded, 0, 0)
-        else:
-            open_end = word.endswith("*")
-            key = (f" {folded}" if open_end else f" {folded} ", 1, 0 if open_end else 1)
-        self._owners.setdefault(key, {})[role, what] = None
+    def _own(self, words: Iterable[str], owners: _Owners) -> None:
+        for word in words:
+            folded = self.fold(word.rstrip("*"))
+            if not folded:
+                continue
+            if not folded.isascii() and UNSPACED.search(folded):
+                if not (self.loose or self.merged):  # such scripts have one plain view
+                    self._put(folded, owners)
+            elif not self.loose:
+                self._put(f" {folded}" if word.endswith("*") else f" {folded} ", owners)
+            elif len(folded) >= _FEWEST_LOOSE or owners[0][0] != _TERM:
+                self._put(folded, owners)
+
+    def _put(self, key: str, owners: _Owners) -> None:
+        others = self._owners.get(key)
+        self._owners[key] = owners if others is None else others + owners
 
 
 _NO_RIGHTS: Final = Rights()
@@ -259,42 +254,20 @@ def _end_of_word(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _distinct(owners: Collection[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """Of the terms of one class that several languages share, the one that weighs most."""
-    if len(owners) == 1:  # as nearly all
-        return [(role, what) for role, what in owners if role != _TERM or what.weight > 0]
+def _distinct(owners: _Owners) -> _Owners:
+    """Return each owner once, the forms as one, and of the terms of one class the one that weighs most."""
     best: dict[str, Term] = {}
+    forms: dict[Form, None] = {}
+    others: dict[tuple[int, Any], None] = {}
     for role, what in owners:
-        if role == _TERM and what.weight > best.get(what.category, _NO_TERM).weight:
+        if role == _LEFT:
+            forms.update(dict.fromkeys(what))
+        elif role != _TERM:
+            others[role, what] = None
+        elif what.category not in best or what.weight > best[what.category].weight:
             best[what.category] = what
-    others = [(role, what) for role, what in owners if role != _TERM]
-    return [*((_TERM, term) for term in best.values()), *others]
-
-
-_NO_TERM: Final = Term("", "", 0)
-
-
-class _Pattern(NamedTuple):
-    """A key of the automaton: what to add to where it begins and to take from where it ends, and whose it is."""
-
-    lead: int
-    tail: int
-    is_open: bool
-    lefts: tuple[Form, ...]
-    owners: tuple[tuple[int, Any], ...]
-
-    @classmethod
-    def of(cls, lead: int, tail: int, owners: list[tuple[int, Any]]) -> _Pattern:
-        """Of a key with so many spaces before and behind it; searched in a text that begins with a space."""
-        lefts = tuple([what for role, what in owners if role == _LEFT])
-        others = tuple([owner for owner in owners if owner[0] != _LEFT])
-        return cls(lead - 1, tail + 1, lead > 0 and not tail, lefts, others)
-
-
-def _automaton(texts: list[str]) -> Any:
-    from ahocorasick_rs import AhoCorasick
-
-    return AhoCorasick(texts, store_patterns=False)
+    lefts = ((_LEFT, tuple(forms)),) if forms else ()
+    return (*lefts, *((_TERM, term) for term in best.values()), *others)
 
 
 def _keep(hits: Hits, role: int, start: int, end: int, what: Any) -> None:
@@ -343,17 +316,6 @@ def _are_apart(terms: list[tuple[int, int, Term]]) -> bool:
     return True
 
 
-def terms_of(language: Language) -> Iterator[tuple[Term, str]]:
-    """The words of a language, each with what it means."""
-    for category, weights in language.words.items():
-        for key, words in weights.items():
-            years, _, weight = key.rpartition(" ")
-            low, _, high = years.partition("-")
-            for word in words:
-                entry = f"{category}.{word.rstrip('*').replace(' ', '-')}"
-                yield Term(entry, category, float(weight), int(low or 0), int(high or 0)), word
-
-
 def _forms(language: Language) -> Iterator[Form]:
     for kind, texts in language.forms.items():
         for text in texts:
@@ -365,7 +327,7 @@ def _forms(language: Language) -> Iterator[Form]:
 
 def _telling(language: Language) -> set[str]:
     """Words of Latin letters by which a text is known that was written in another way."""
-    words = {word for term, word in terms_of(language) if term.category in _REPORTED}
+    words = {word for term, word in language.terms if term.category in _REPORTED}
     words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
     words.update(_COMMON.get(language.language, ()))
     words.update(form for forms in language.forms.values() for text in forms for form in text.split())
