@@ -19,6 +19,7 @@ import pytest
 import regex
 
 import innkeeper
+from innkeeper.library.tiers.patterns import gate_pattern, pattern_names
 
 REPEATED = (
     *("a", "A", "1", "é", "中", " ", "\n", "\t", "\r\n", ".", ",", "-", "_", "*", "\\", "[", "]", "(", ")", "{", "}"),
@@ -32,8 +33,10 @@ ENDS = ("", "\x01")
 
 KNOWN = {
     "innkeeper.operations.tasks.turn_writers._SENTENCE": "reads the last eight characters",
-    "innkeeper.library.tiers.glued._BEFORE": "reads as many characters as `_LOOKED_AT` says",
-    "innkeeper.library.tiers.glued._FIRST": "reads as many characters as `_LOOKED_AT` says",
+    "gate_pattern.article_before": "reads as many characters as `_LOOKED_AT` says",
+    "gate_pattern.sentence_end": "is matched at one place",
+    "gate_pattern.verb": "is matched at one place",
+    "gate_pattern.sentence_start": "reads as many characters as `_LOOKED_AT` says",
     "innkeeper.macros.handlebars.tree._STARTS_LINE": "is matched where a text begins",
     "innkeeper.macros.handlebars.tree._STARTS_LINE_OR_END": "is matched where a text begins",
     "innkeeper.taverns.silly.lines.typed._TAG": "the text that is looked at ends where a tag does",
@@ -60,7 +63,8 @@ def searched() -> dict[str, Any]:
             uses = re.findall(rf"\b{name}\b(?!: Final)(\.\w+)?", inspect.getsource(module))
             if not set(uses) <= {".match", ".fullmatch"}:
                 found.setdefault((pattern.pattern, pattern.flags), (f"{each.name}.{name}", pattern))
-    return dict(found.values())
+    patterns = {f"gate_pattern.{name}": gate_pattern(name) for name in pattern_names()}
+    return {**dict(found.values()), **patterns}
 
 
 def seconds(pattern: Any, text: str, runs: int = 3) -> float:

@@ -25,11 +25,11 @@ from innkeeper.library.limits import ADULT_AGE, CLASSIFIER_SECONDS, MAX_SCAN_CHA
 from innkeeper.library.tier import Extent, Relation, ScanFindings, Span
 from innkeeper.library.tiers.ages.age import PERHAPS, Age
 from innkeeper.library.tiers.ages.grammar import read_ages
-from innkeeper.library.tiers.ages.signs import read_signs
+from innkeeper.library.tiers.ages.numeric import read_numeric_ages
 from innkeeper.library.tiers.classifier import EMBEDDED, Classifier, ClassifierFailure, ImageClassifier, Waiter
+from innkeeper.library.tiers.endearments import without_endearments
 from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
-from innkeeper.library.tiers.family import kin_in
-from innkeeper.library.tiers.fondness import without_fondness
+from innkeeper.library.tiers.kinship import kinship_phrases
 from innkeeper.library.tiers.languages import Term
 from innkeeper.library.tiers.lexicon import PACKAGED, Lexicon, LexiconEntry, Matcher, packaged_version
 from innkeeper.library.tiers.misspelling import put_right, unmasked
@@ -158,7 +158,7 @@ class Detector:
         mentions: list[Mention] = []
         turned: set[str] = set()
         seen = _Seen()
-        mentions += [_mention(age, age.start, age.end) for age in read_signs(text)]
+        mentions += [_mention(age, age.start, age.end) for age in read_numeric_ages(text)]
         plain: TextView | None = None
         for view in views_of(text):
             turned |= _read(view, text, mentions, seen)
@@ -174,7 +174,7 @@ class Detector:
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
                 _read(view, "", mentions, seen)
-        return without_fondness(text, _with_families(plain, _each_once(mentions)))
+        return without_endearments(text, _with_families(plain, _each_once(mentions)))
 
     def _listed(self, view: TextView, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""
@@ -308,7 +308,7 @@ def _with_families(plain: TextView | None, mentions: list[Mention]) -> list[Ment
     """The mentions, with those words of age set apart that only tell of a family."""
     if plain is None or not any(each.category in _WORDS_OF_AGE for each in mentions):
         return mentions
-    kin_spans = [plain.source_span(*span) for span in kin_in(plain.text)]
+    kin_spans = [plain.source_span(*span) for span in kinship_phrases(plain.text)]
     if not kin_spans:
         return mentions
     starts = [start for start, _ in kin_spans]

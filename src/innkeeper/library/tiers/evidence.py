@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from innkeeper.library.tier import Extent, Relation
 from innkeeper.library.tiers.classifier import depiction
-from innkeeper.library.tiers.glued import glued_in
+from innkeeper.library.tiers.patterns import gate_pattern
+from innkeeper.library.tiers.unattached import unattached_words
 from innkeeper.text.automaton import is_unspaced
 
 ABSOLUTE: Final = frozenset({"age_ambiguous", "minor_sexual", "non_consent", "real_person_sexual", "trafficking"})
@@ -113,11 +114,11 @@ class _Sums:
         return max((self.best_at[at] for at in self.starts[first : min(last, first + _LOOKED_AT)]), default=0.0)
 
 
-class _Telling:
+class _CueWindow:
     """What lessons, clinics, courts and newspapers say around a word, in a text.
 
     What is said in the word's own sentence counts, and, where that is anything, what is said around it. An innocent word that
-    only stands beside ``others`` ("…, museum"), or is glued to them, tells nothing of them (dynamic-prompting reference, S9).
+    only stands beside ``others`` ("…, museum"), unattached by grammar, tells nothing of them (dynamic-prompting reference, S9).
     What asks for ``advice`` ("how do I explain") asks it of what was said before, and counts from another sentence.
     """
 
@@ -128,20 +129,20 @@ class _Telling:
         self._parts = [0, *(one.end() for one in _PART_END.finditer(text)), len(text) + 1]
         self._text = text
         known = list(words)
-        glued = glued_in(text, ((*_span(each), each.weight) for each in known), map(_span, others))
-        known = [each for each in known if each.start not in glued] if glued else known
+        unattached = unattached_words(text, ((*_span(each), each.weight) for each in known), map(_span, others))
+        known = [each for each in known if each.start not in unattached] if unattached else known
         self._advice = _Sums(advice)
         self._all = _Sums(known)
-        self._telling = _Sums(each for each in known if not self._is_label(each.start))
+        self._cues = _Sums(each for each in known if not self._is_label(each.start))
 
     def around(self, start: int, end: int) -> float:
         """The weight of what is told of a word."""
         first, last = _bounds(self._sentences, start)
         own, after = _bounds(self._parts, start)
-        labels = self._all.within(own, after - 1) - self._telling.within(own, after - 1)
+        labels = self._all.within(own, after - 1) - self._cues.within(own, after - 1)
         labels += self._advice.within(end, end + _AROUND)
-        inside = labels + self._telling.within(max(first, start - _AROUND), min(last - 1, end + _AROUND))
-        return labels + self._telling.around(start, end) if inside >= _OWN else inside
+        inside = labels + self._cues.within(max(first, start - _AROUND), min(last - 1, end + _AROUND))
+        return labels + self._cues.around(start, end) if inside >= _OWN else inside
 
     def _is_label(self, index: int) -> bool:
         first, last = _bounds(self._parts, index)
@@ -166,17 +167,10 @@ _PART_END: Final = re.compile(r"[.!?。！？…\n,，、;；]+")
 _ARTICLE: Final = re.compile(r"^(?:an?|the) ", re.IGNORECASE)
 _ENDS: Final = " .!?。！？…\n,，、;；"
 
-_FIELD: Final = re.compile(
-    r"\s?[:：(（]\s?(?:[mfwdhvx](?:/[mfwdhvx])*|(?:fe)?male|masculin[oe]?|fem[ei]nin[oe]?|féminin|mujer|hombre|var[oó]n|homme|femme"
-    r"|masch(?:io|ile)|femmin(?:a|ile)|man|woman|девочка|мальчик|мужской|женский)(?![^\W_])",
-    re.IGNORECASE,
-)
-"""What makes ``sex`` a line of a form: ``Sex: F``."""
-
 _LOOKED_AT: Final = 64
 _JUDGED: Final = CONTEXTS | ABSOLUTE
 _BESIDE: Final = ("cue", "age", "age_setting", FAMILY, "age_kin", HINT, "age_adult")
-"""With what is judged, the classes that an innocent word may be glued to."""
+"""With what is judged, the classes that an innocent word may stand beside unattached."""
 
 _AGES: Final = {"age": "minor", "age_setting": "setting", FAMILY: "family", "age_kin": "kin", HINT: "hint"}
 
@@ -216,17 +210,22 @@ def _contexts(classes: Mapping[str, list[Mention]], text: str) -> tuple[dict[str
         return spans, reported
     adult, lessons = _Sums(classes.get("adult", ())), classes.get("educational", [])
     advice = classes.get("advice", []) if "age_kin" in classes else []  # those who ask it are of the family
-    telling: tuple[_Sums, _Sums, _Telling] | tuple[()] = ()
+    windows: tuple[_Sums, _Sums, _CueWindow] | tuple[()] = ()
     if lessons or advice:
         others = chain(judged, *(classes.get(name, ()) for name in _BESIDE))
-        telling = (_Sums(judged), _Sums(classes.get("cue", ())), _Telling(text, lessons, advice, others))
+        windows = (_Sums(judged), _Sums(classes.get("cue", ())), _CueWindow(text, lessons, advice, others))
     for each in judged:
         start, end = each.start, each.end
         chance = 1.0
-        if each.own and telling:
-            sexual, cue, educational = (sums.around(start, end) for sums in telling)
+        if each.own and windows:
+            sexual, cue, educational = (sums.around(start, end) for sums in windows)
             chance = depiction(sexual, cue, educational, strong=each.category == "sexual" and each.weight >= _STRONG)
-        if each.own and each.category == "sexual" and each.weight < _STRONG and _FIELD.match(text, end):
+        if (
+            each.own
+            and each.category == "sexual"
+            and each.weight < _STRONG
+            and gate_pattern("form_field").match(text, end)
+        ):
             chance = 0.0
         state = "depicted" if chance >= _DEPICTED else "doubtful" if chance >= _DOUBTFUL else REPORTED
         if state == "depicted" and each.category == "romantic" and (grown := adult.best(start, end)):

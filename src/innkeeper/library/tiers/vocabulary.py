@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from innkeeper.library.limits import ADULT_AGE
-from innkeeper.library.tiers.beginnings import UNSPACED, Beginnings
 from innkeeper.library.tiers.languages import Language, Term, languages
+from innkeeper.library.tiers.prefix_index import UNSPACED, PrefixIndex
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.encodings import rot13
@@ -87,11 +87,11 @@ class TierVocabulary:
         self.loose, self.merged = loose, merged
         self._owners: dict[str, _Owners] = {}
         self._fitting: dict[tuple[int, str, bool, bool], Rights] = {}
-        self.rights: Beginnings[Form] = Beginnings(loose=loose)
-        self.measures: Beginnings[None] = Beginnings(loose=loose)
-        self.objects: Beginnings[None] = Beginnings(loose=loose)
-        self.pictures: Beginnings[None] = Beginnings(loose=loose)
-        self.followers: Beginnings[None] = Beginnings(loose=loose)
+        self.rights: PrefixIndex[Form] = PrefixIndex(loose=loose)
+        self.measures: PrefixIndex[None] = PrefixIndex(loose=loose)
+        self.objects: PrefixIndex[None] = PrefixIndex(loose=loose)
+        self.pictures: PrefixIndex[None] = PrefixIndex(loose=loose)
+        self.followers: PrefixIndex[None] = PrefixIndex(loose=loose)
         self.connectors: set[str] = set()
         self.leads: set[str] = set()
         self.persons: set[str] = set()

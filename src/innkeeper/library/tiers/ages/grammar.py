@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Final, TypeVar
 
 from innkeeper.library.tiers.ages.age import PERHAPS, Age, YearRange, has_figures, years_of
-from innkeeper.library.tiers.ages.things import NonPersonAges, is_broken, sentence_of
+from innkeeper.library.tiers.ages.non_person import NonPersonAges, is_broken, sentence_of
 from innkeeper.library.tiers.vocabulary import Form, Hits, Number, Rights, TierVocabulary, fits, vocabulary_of
 from innkeeper.text.confusables import with_plain_signs
 from innkeeper.text.views import TextView

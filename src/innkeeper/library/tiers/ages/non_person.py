@@ -1,4 +1,4 @@
-"""Things: whether years are those of a thing: a whisky, a dog, a museum.
+"""Non-person ages: whether years are those of a thing: a whisky, a dog, a museum.
 
 A thing has the years beside it where it stands before them as what the sentence is about, with nothing but linking words
 between (``the erotic museum is twelve years old``), or where they describe it (``a twelve-year-old erotic novel``). A thing that
@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from innkeeper.library.tiers.beginnings import UNSPACED
+from innkeeper.library.tiers.prefix_index import UNSPACED
 from innkeeper.library.tiers.vocabulary import TierVocabulary
 from innkeeper.text.confusables import fold_word
 from innkeeper.text.views import TextView

@@ -1,10 +1,10 @@
-"""Glued: innocent words that no grammar ties to the rest of a sentence tell nothing of it; those that one ties do."""
+"""Unattached words: innocent words that no grammar ties to the rest of a sentence tell nothing of it; those that one ties do."""
 
 from __future__ import annotations
 
 import pytest
 
-from innkeeper.library.tiers.glued import glued_in
+from innkeeper.library.tiers.unattached import unattached_words
 
 OTHERS = ("nude", "drawing", "girl")
 """What is judged, here."""
@@ -14,7 +14,7 @@ def glued(text: str, *words: str, weight: float = 0.6) -> set[str]:
     """Those of the innocent words of a text that are glued to something."""
     places = [(text.index(word), text.index(word) + len(word), weight) for word in words]
     others = [(text.index(word), text.index(word) + len(word)) for word in OTHERS if word in text]
-    starts = glued_in(text, places, others)
+    starts = unattached_words(text, places, others)
     return {word for word, (start, _, _) in zip(words, places, strict=True) if start in starts}
 
 

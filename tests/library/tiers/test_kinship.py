@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from innkeeper.library.tiers.family import kin_in
+from innkeeper.library.tiers.kinship import kinship_phrases
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ from innkeeper.library.tiers.family import kin_in
 )
 def test_words_of_family(text: str, phrases: list[str]) -> None:
     """A few phrases tell of a family; an age word alone, or beside a word of love, does not."""
-    assert [text[start:end] for start, end in kin_in(text)] == phrases
+    assert [text[start:end] for start, end in kinship_phrases(text)] == phrases

@@ -1,4 +1,4 @@
-"""Beginnings: words looked for at a known place of a folded text, the longest first, each with what it means."""
+"""PrefixIndex: words looked for at a known place of a folded text, the longest first, each with what it means."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONG: Final = 7
 """Long words and phrases are told apart by so many letters, all others by `_SHORT`: so few lengths are tried."""
 
 
-class Beginnings(Generic[T]):
+class PrefixIndex(Generic[T]):
     """Words looked for at a known place: the longest that begins there, up to a border unless its end is open."""
 
     def __init__(self, *, loose: bool) -> None:
@@ -23,13 +23,13 @@ class Beginnings(Generic[T]):
         self._words: dict[str, tuple[bool, list[T]]] = {}
         self._lengths: dict[str, list[int]] = {}
 
-    def add(self, word: str, what: T, *, is_open: bool) -> None:
+    def add(self, word: str, value: T, *, is_open: bool) -> None:
         """Add a folded word; an open one may go on."""
         word = word.rstrip("*")
         if not word:
             return
         free = is_open or self._loose or UNSPACED.search(word[-1]) is not None
-        self._words.setdefault(word, (free, []))[1].append(what)
+        self._words.setdefault(word, (free, []))[1].append(value)
         lengths = self._lengths.setdefault(word[: _LONG if len(word) >= _LONG else _SHORT], [])
         if len(word) not in lengths:
             lengths.append(len(word))

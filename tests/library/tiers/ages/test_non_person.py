@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from innkeeper.library.tiers.ages.grammar import read_ages
-from innkeeper.library.tiers.ages.things import is_broken, sentence_of, text_between
+from innkeeper.library.tiers.ages.non_person import is_broken, sentence_of, text_between
 from innkeeper.library.tiers.vocabulary import vocabulary_of
 from innkeeper.text.views import views_of
 

@@ -1,4 +1,4 @@
-"""Fondness: words of age by which adults call one another, such as ``nena`` said by a husband to his wife.
+"""Endearments: words of age by which adults call one another, such as ``nena`` said by a husband to his wife.
 
 Such a word says nothing of an age where somebody is called by it, somebody says it, adults are told of near by, and nothing else
 in the text speaks of a minor.
@@ -15,7 +15,7 @@ from innkeeper.library.tiers.languages import languages
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
 
-FOND: Final = "age_fond"
+ENDEARMENT: Final = "age_fond"
 """The category of words of age by which adults call one another; each is one of ``age`` too."""
 
 _NEAR: Final = 120
@@ -27,12 +27,12 @@ _AFTER: Final = re.compile(r"\s*(?:$|[,;:.!?\"”“»」』）)—–，、。�
 _MINOR: Final = frozenset({"age", "age_kin", "age_family", "age_setting", "age_hint"})
 
 
-def without_fondness(text: str, mentions: Sequence[Mention]) -> list[Mention]:
+def without_endearments(text: str, mentions: Sequence[Mention]) -> list[Mention]:
     """The mentions without words of age that only call an adult something."""
-    fond = {(each.start, each.end) for each in mentions if each.category == FOND}
+    fond = {(each.start, each.end) for each in mentions if each.category == ENDEARMENT}
     if not fond:
         return list(mentions)
-    remaining = [each for each in mentions if each.category != FOND]
+    remaining = [each for each in mentions if each.category != ENDEARMENT]
     others = [each for each in remaining if (each.start, each.end) not in fond]
     if any(each.category in _MINOR for each in others):
         return remaining

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.library.tiers.ages.signs import read_signs
+from innkeeper.library.tiers.ages.numeric import read_numeric_ages
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from innkeeper.library.tiers.ages.signs import read_signs
 )
 def test_ages_that_only_signs_tell(text: str, years: int) -> None:
     """Places are those of the text as it was given."""
-    (age,) = read_signs(text)
+    (age,) = read_numeric_ages(text)
     assert (age.low, age.high) == (years, years)
     assert 0 <= age.start < age.end <= len(text)
 
@@ -36,10 +36,10 @@ def test_ages_that_only_signs_tell(text: str, years: int) -> None:
 @pytest.mark.parametrize("text", ["size 14, 15 euros", "in 1915, 16 ships", "chapter (iv)", "M25 motorway", ""])
 def test_signs_of_other_numbers(text: str) -> None:
     """Sizes, years of a century and roads are no ages."""
-    assert [age for age in read_signs(text) if age.minor] == []
+    assert [age for age in read_numeric_ages(text) if age.minor] == []
 
 
 @given(st.text(st.sampled_from("15 yearsoldf(),.½+-岁살lS女"), max_size=40))
 def test_any_signs_are_read(text: str) -> None:
     """Whatever the text: places within it."""
-    assert all(0 <= age.start < age.end <= len(text) for age in read_signs(text))
+    assert all(0 <= age.start < age.end <= len(text) for age in read_numeric_ages(text))

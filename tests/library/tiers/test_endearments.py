@@ -1,12 +1,12 @@
-"""Fondness: a word of age by which one adult calls another says nothing of an age; anywhere else it does."""
+"""Endearments: a word of age by which one adult calls another says nothing of an age; anywhere else it does."""
 
 from __future__ import annotations
 
 import pytest
 
 from innkeeper.library import Ceilings, TextKind, Tier, TierGate, TierPolicy
+from innkeeper.library.tiers.endearments import ENDEARMENT, without_endearments
 from innkeeper.library.tiers.evidence import Mention
-from innkeeper.library.tiers.fondness import FOND, without_fondness
 
 
 def passes(text: str) -> bool:
@@ -38,5 +38,5 @@ def test_who_is_called_what(text: str, passed: bool) -> None:
 def test_without_such_words() -> None:
     """The other mentions are left as they are."""
     age = Mention(0, 4, "age", "age.nena", 0.8)
-    assert without_fondness("nena", [age]) == [age]
-    assert without_fondness("nena", [age, age._replace(category=FOND)]) == [age]
+    assert without_endearments("nena", [age]) == [age]
+    assert without_endearments("nena", [age, age._replace(category=ENDEARMENT)]) == [age]

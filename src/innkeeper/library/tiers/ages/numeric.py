@@ -1,4 +1,4 @@
-"""Signs: ages that no word tells but how they are written: ``Anna (15)``, ``f15``, ``10+5 years old``, ``0x0F``, ``<18``."""
+"""Numeric ages: those told by how they are written, not by words: ``Anna (15)``, ``f15``, ``10+5 years old``, ``<18``."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _limits(text: str) -> Iterator[Age]:
             yield Age(*match.span(), *meaning, "under")
 
 
-def read_signs(text: str) -> Iterator[Age]:
+def read_numeric_ages(text: str) -> Iterator[Age]:
     """The ages that only signs tell, places in the text as given: ``Anna (15)``, ``Anna, 15,``, ``f15``, ``1S years old``."""
     if any(map(text.encode("utf-8", "surrogatepass").lower().__contains__, _SIGNS_IN_WORDS)):
         yield from _sums_in_words(text)

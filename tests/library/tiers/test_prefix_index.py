@@ -1,8 +1,8 @@
-"""Beginnings: the longest word at a place, up to a border."""
+"""PrefixIndex: the longest word at a place, up to a border."""
 
 import pytest
 
-from innkeeper.library.tiers.beginnings import Beginnings
+from innkeeper.library.tiers.prefix_index import PrefixIndex
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from innkeeper.library.tiers.beginnings import Beginnings
 )
 def test_the_longest_word_counts(text: str, place: int, end: int, meaning: list[str]) -> None:
     """One space may stand before it; an open word, and one of a script without spaces, may go on."""
-    words: Beginnings[str] = Beginnings(loose=False)
+    words: PrefixIndex[str] = PrefixIndex(loose=False)
     for word, what in (("years old", "age"), ("years", "time"), ("岁", "unspaced"), ("f", "one")):
         words.add(word, what, is_open=False)
     words.add("летн*", "open", is_open=True)
