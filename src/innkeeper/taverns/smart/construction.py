@@ -85,7 +85,9 @@ def construct_explained(
     """
     rows: list[_Row] = []
     messages = _construct(history, presets_in_chat, world_books, variables, options or SmartOptions(), rows)
-    return Construction(messages, tuple(_verdicts(rows, messages, names)))
+    indices = {id(message["source"]): index for index, message in enumerate(messages)}
+    in_order = sorted(rows, key=lambda row: row.entry.index)
+    return Construction(messages, tuple(_verdict(row, indices, names) for row in in_order))
 
 
 @dataclass(slots=True)
@@ -109,14 +111,8 @@ class _Row:
     made: dict[str, Any] | None = None
 
 
+@allowed()
 def _construct(
-    history: Any, presets: Any, books: Any, variables: Any, options: SmartOptions, rows: list[_Row] | None
-) -> list[dict[str, Any]]:
-    with allowed():
-        return _constructed(history, presets, books, variables, options, rows)
-
-
-def _constructed(
     history: Any, presets: Any, books: Any, variables: Any, options: SmartOptions, rows: list[_Row] | None
 ) -> list[dict[str, Any]]:
     compat = options.compat
@@ -128,7 +124,8 @@ def _constructed(
         text = history_text(items_of(history))
         judge = Conditions([e.item.get("condition") for e in conditional], text, variables, options.macros)
     candidates = list(_candidates(screened, judge, compat, rows))
-    return inserted(messages, sorted_candidates(candidates), compat)
+    # By order, then role, then place (3-smarttavern, *sorting and insertion*).
+    return inserted(messages, sorted(candidates, key=attrgetter("order", "rank", "index")), compat)
 
 
 def _screened(presets: Any, books: Any, compat: Compat, rows: list[_Row] | None) -> Iterator[_PendingEntry]:
@@ -219,12 +216,6 @@ def _follow(row: _Row, candidate: EntryCandidate) -> None:
     candidate.source = source
 
 
-def _verdicts(rows: list[_Row], messages: list[dict[str, Any]], names: Sequence[str]) -> Iterator[Verdict]:
-    indices = {id(message["source"]): index for index, message in enumerate(messages)}
-    for row in sorted(rows, key=lambda row: row.entry.index):
-        yield _verdict(row, indices, names)
-
-
 def _verdict(row: _Row, indices: dict[int, int], names: Sequence[str]) -> Verdict:
     entry, candidate = row.entry, row.candidate
     item = entry.item if isinstance(entry.item, dict) else {}
@@ -293,11 +284,6 @@ def candidate_of(
     if compat.order_zero == "default":
         order = order or _DEFAULT_ORDER
     return EntryCandidate(order, RANK[role], index, depth, role, entry["content"], source)
-
-
-def sorted_candidates(candidates: list[EntryCandidate]) -> list[EntryCandidate]:
-    """By order, then role, then place (3-smarttavern, *sorting and insertion*)."""
-    return sorted(candidates, key=attrgetter("order", "rank", "index"))
 
 
 Screen = Callable[[Any], "ConditionRule | None"]

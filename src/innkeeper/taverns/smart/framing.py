@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from innkeeper.content.json.values import ShapeError, copied, text_of
 from innkeeper.prompt.allowance import allowed, charge
@@ -38,6 +38,7 @@ class _Parts:
     contains: Callable[[str], bool]
 
 
+@allowed()
 def assemble(
     history: Any = None,
     world_books: Any = None,
@@ -59,19 +60,6 @@ def assemble(
         LimitError: data beyond a limit.
         AllowanceError: placeholders that stand for the same again and again make more than one build may.
     """
-    with allowed():
-        return _assembled(history, world_books, presets_relative, presets_doc, character, persona, options)
-
-
-def _assembled(
-    history: Any,
-    world_books: Any,
-    presets_relative: Any,
-    presets_doc: Any,
-    character: Any,
-    persona: Any,
-    options: SmartOptions | None,
-) -> dict[str, Any]:
     compat = options.compat if options is not None else Compat()
     messages = framed_history(history, compat)
     prompts = relative_prompts(presets_relative, presets_doc)
@@ -114,15 +102,13 @@ def _filled(name: str, prompt: dict[str, Any], parts: _Parts) -> Iterator[dict[s
     elif name in LORE_POSITIONS:
         yield from framed_lore(parts.entries, LORE_POSITIONS[name], parts.contains)
     elif name in DESCRIPTIONS:
-        yield from _description(prompt, parts.documents[name], DESCRIPTIONS[name])
+        document = parts.documents[name]
+        text = document.get("description") if isinstance(document, Mapping) else None
+        if has_text(text):
+            source = document_source(dict(document), DESCRIPTIONS[name])
+            yield {"role": _role(prompt), "content": text, "source": source}
     elif has_text(prompt.get("content")):
         yield {"role": _role(prompt), "content": prompt["content"], "source": prompt_source(prompt)}
-
-
-def _description(prompt: dict[str, Any], document: Any, prefix: str) -> Iterator[dict[str, Any]]:
-    text = document.get("description") if isinstance(document, Mapping) else None
-    if has_text(text):
-        yield {"role": _role(prompt), "content": text, "source": document_source(dict(document), prefix)}
 
 
 def _role(prompt: dict[str, Any]) -> str:
@@ -130,12 +116,6 @@ def _role(prompt: dict[str, Any]) -> str:
 
 
 _DEFAULT_ORDER: Final = 100
-
-
-class _Framed(NamedTuple):
-    order: int
-    number: int
-    entry: dict[str, Any]
 
 
 def framed_lore(
@@ -146,18 +126,14 @@ def framed_lore(
     Raises `ShapeError` for an entry that would be placed and whose order is not a number.
     """
     framed = [
-        _Framed(framing_order(entry, f"world_books[{index}]"), index, entry)
+        (framing_order(entry, f"world_books[{index}]"), index, entry)
         for index, entry in enumerate(entries)
         if text_of(entry.get("position"), "world_books") == position and screen_framed(entry, contains) is None
     ]
     return [
-        {"role": "system", "content": each.entry["content"], "source": _source(each, position)}
-        for each in sorted(framed, key=lambda each: each[:2])
+        {"role": "system", "content": entry["content"], "source": framed_entry_source(entry, index, position)}
+        for _, index, entry in sorted(framed, key=lambda row: row[:2])
     ]
-
-
-def _source(each: _Framed, position: str) -> dict[str, Any]:
-    return framed_entry_source(each.entry, each.number, position)
 
 
 def screen_framed(entry: dict[str, Any], contains: Callable[[str], bool]) -> ConditionRule | None:
@@ -220,14 +196,12 @@ def relative_prompts(presets_relative: Any, presets_doc: Any) -> list[dict[str, 
 
     Raises `ShapeError` for a prompt whose order is not a number, though orders do not sort here.
     """
-    return list(_enabled(presets_relative, presets_doc))
-
-
-def _enabled(presets_relative: Any, presets_doc: Any) -> Iterator[dict[str, Any]]:
+    prompts = []
     for index, prompt in enumerate(_listed(presets_relative, presets_doc)):
         if isinstance(prompt, dict) and prompt.get("enabled") is True:
             framing_order(prompt, f"presets_relative[{index}]")
-            yield prompt
+            prompts.append(prompt)
+    return prompts
 
 
 def _listed(presets_relative: Any, presets_doc: Any) -> Any:
@@ -239,6 +213,7 @@ def _listed(presets_relative: Any, presets_doc: Any) -> Any:
     return [item for item in prompts if isinstance(item, dict) and text_of(item.get("position"), "") == "relative"]
 
 
+@allowed()
 def assemble_full(
     presets: Any,
     world_books: Any = None,
@@ -256,20 +231,19 @@ def assemble_full(
     chosen = options or SmartOptions()
     books = wrapped(world_books)
     listed = history.get("messages") if isinstance(history, Mapping) else history
-    with allowed():
-        made = construct(listed, in_chat_prompts(presets), books, variables, options=chosen)
-        return assemble(made["messages"], books, None, presets, character, persona, options=chosen)
+    made = construct(listed, in_chat_prompts(presets), books, variables, options=chosen)
+    return assemble(made["messages"], books, None, presets, character, persona, options=chosen)
 
 
 def in_chat_prompts(presets: Any) -> list[dict[str, Any]]:
     """The prompts of a preset file whose position is ``in-chat`` in any case; `construct` then wants it in lower case."""
     prompts = presets.get("prompts") if isinstance(presets, Mapping) else None
     listed = prompts if isinstance(prompts, (list, tuple)) else ()
-    return [item for item in listed if isinstance(item, dict) and _is_in_chat(item)]
-
-
-def _is_in_chat(prompt: dict[str, Any]) -> bool:
-    return text_of(prompt.get("position"), "presets").lower() == IN_CHAT
+    return [
+        item
+        for item in listed
+        if isinstance(item, dict) and text_of(item.get("position"), "presets").lower() == IN_CHAT
+    ]
 
 
 def wrapped(world_books: Any) -> Any:

@@ -38,6 +38,7 @@ _ANCHORS: Final = frozenset({"user", "assistant"})
 _REFERENCE: Final = re.compile(r"\$(\d+)")
 
 
+@allowed()
 def apply_messages(
     regex_rules: Any,
     placement: Any,
@@ -66,20 +67,10 @@ def apply_messages(
     """
     if not isinstance(messages, list):
         return {"message": []}
-    with allowed():
-        return {"message": _applied(regex_rules, placement, view, messages, variables, options, notes)}
-
-
-def _applied(
-    regex_rules: Any,
-    placement: Any,
-    view: Any,
-    messages: list[Any],
-    variables: Mapping[str, Any] | None,
-    options: SmartOptions | None,
-    notes: list[Note] | None,
-) -> list[dict[str, Any]]:
-    written = [dict(_object(message, index)) for index, message in enumerate(messages)]
+    for index, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise wrong_type(f"messages[{index}]", "an object", message)
+    written = [dict(message) for message in messages]
     run = _RuleRun([] if notes is None else notes)
     depths = _depths(written)
     for rule in _chosen(regex_rules, placement, view, variables, options, run):
@@ -89,9 +80,10 @@ def _applied(
         for index, old, new in zip(indices, contents, run.replaced(rule, contents), strict=True):
             if new != old:
                 written[index]["content"] = new
-    return written
+    return {"message": written}
 
 
+@allowed()
 def apply_text(
     regex_rules: Any,
     placement: Any,
@@ -105,16 +97,9 @@ def apply_text(
     """``{"text": …}``: the text with the rules applied; their depths and targets do not count. See `apply_messages`."""
     written = text_of(text, "text")
     run = _RuleRun([] if notes is None else notes)
-    with allowed():
-        for rule in _chosen(regex_rules, placement, view, variables, options, run):
-            (written,) = run.replaced(rule, [written])
+    for rule in _chosen(regex_rules, placement, view, variables, options, run):
+        (written,) = run.replaced(rule, [written])
     return {"text": written}
-
-
-def _object(message: Any, index: int) -> Mapping[str, Any]:
-    if isinstance(message, Mapping):
-        return message
-    raise wrong_type(f"messages[{index}]", "an object", message)
 
 
 # --- one rule ----------------------------------------------------------------------------------------------------------
@@ -137,12 +122,10 @@ class _Rule:
             return False
         if source and not isinstance(source, Mapping):
             return False
-        return self.targets is None or _is_target(_source_text(message, "type"), self.targets)
-
-
-def _is_target(kind: str, targets: frozenset[str]) -> bool:
-    family = kind.partition(".")[0]
-    return kind in targets or (family in _FAMILIES and family in targets)
+        if self.targets is None:
+            return True
+        kind = _source_text(message, "type")
+        return kind in self.targets or kind.partition(".")[0] in _FAMILIES & self.targets
 
 
 def _source_text(message: Mapping[str, Any], key: str) -> str:
@@ -316,6 +299,7 @@ class _RuleRun:
         )
 
 
+@allowed()
 def postprocess_apply(
     messages: Any,
     regex_rules: Any,
@@ -333,24 +317,10 @@ def postprocess_apply(
     `Compat.chat_python` it does). What is not a message is left out with a note. The arguments are not changed. Raises as
     `apply_messages`.
     """
-    with allowed():
-        return _postprocessed(messages, regex_rules, view, variables, options or SmartOptions(), notes)
-
-
-def _postprocessed(
-    messages: Any,
-    regex_rules: Any,
-    view: Any,
-    variables: Mapping[str, Any] | None,
-    chosen: SmartOptions,
-    notes: list[Note] | None,
-) -> dict[str, Any]:
-    collected = [] if notes is None else notes
+    chosen, collected = options or SmartOptions(), [] if notes is None else notes
     own = _objects(copied(messages, "messages"), collected)
-    before = apply_messages(regex_rules, "before_macro", view, own, variables, options=chosen, notes=collected)[
-        "message"
-    ]
-    expanded, around = _expanded(before, variables, chosen, collected)
+    before = apply_messages(regex_rules, "before_macro", view, own, variables, options=chosen, notes=collected)
+    expanded, around = _expanded(before["message"], variables, chosen, collected)
     after = apply_messages(regex_rules, "after_macro", view, expanded, variables, options=chosen, notes=collected)
     return {"message": after["message"], "variables": around}
 
