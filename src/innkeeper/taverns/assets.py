@@ -144,7 +144,7 @@ class Assets(msgspec.Struct, frozen=True, dict=True):
         """The author's note as it was given."""
         if self.request.authors_note is not None:
             return self.request.authors_note
-        return {field: self.metadata[key] for key, field in _NOTE_KEYS.items() if self.metadata.get(key) is not None}
+        return {field: self.metadata[key] for key, field in NOTE_KEYS.items() if self.metadata.get(key) is not None}
 
     @cached_property
     def templates(self) -> Templates:
@@ -214,7 +214,7 @@ _NOBODY: Final = Persona(name="User")
 _CHAT_TEXTS: Final = ("scenario", "mes_example", "system_prompt")
 """Texts of the card that a chat's metadata may have instead."""
 
-_NOTE_KEYS: Final[Mapping[str, str]] = {
+NOTE_KEYS: Final[Mapping[str, str]] = {
     "note_prompt": "text",
     "note_interval": "interval",
     "note_position": "position",

@@ -269,11 +269,11 @@ def _is_brought(assets: Assets, key: str, value: Any) -> bool:
     if key == "world_info":
         return any(book.explicit_name == value for book in assets.books)
     if key == "script_injects":
-        return any(injection.id.startswith(_SCRIPTED) for injection in assets.request.injections)
+        return any(injection.id.startswith(SCRIPTED) for injection in assets.request.injections)
     return assets.request.user is not None
 
 
-_SCRIPTED: Final = "script_inject_"
+SCRIPTED: Final = "script_inject_"
 """The prefixes of the ids of injections that SillyTavern makes of a chat's ``script_injects``."""
 
 _ELSEWHERE: Final[Mapping[str, str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from innkeeper.content.character import Character
 from innkeeper.content.lorebook import Lorebook
-from innkeeper.taverns.silly.linting import lint_fields
+from innkeeper.taverns.silly.lint import lint_fields
 
 
 def test_each_asset_is_looked_at() -> None:

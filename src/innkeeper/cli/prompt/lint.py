@@ -67,7 +67,7 @@ def _read(files: tuple[str, ...]) -> Iterable[tuple[str, AssetFields]]:
 def linted(files: Iterable[tuple[str, AssetFields]], model: str | None) -> list[tuple[str, Finding]]:
     """Return the findings about files by name; lore is checked with the preset among them, if there is one."""
     from innkeeper.lore.lint import RESTATED
-    from innkeeper.taverns.silly.linting import lint_fields
+    from innkeeper.taverns.silly.lint import lint_fields
 
     read = list(files)
     preset = next((assets.fields["preset"] for _, assets in read if "preset" in assets.fields), None)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from innkeeper.taverns.silly.tavern import to_endpoint as to_endpoint
     from innkeeper.taverns.silly.tavern import to_messages as to_messages
     from innkeeper.taverns.silly.tavern import to_provider as to_provider
-    from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE as TEXT_PIPELINE
+    from innkeeper.taverns.silly.text.fill import TEXT_PIPELINE as TEXT_PIPELINE
 
 _HOMES: Final = {
     "install": ("Install",),
     "scripts.texts": ("ScriptedText", "display_text", "stored_text"),
     "tavern": ("PIPELINE", "TAVERN", "build", "builder", "substitute", "to_endpoint", "to_messages", "to_provider"),
-    "text.pipeline": ("TEXT_PIPELINE",),
+    "text.fill": ("TEXT_PIPELINE",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

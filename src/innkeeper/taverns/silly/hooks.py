@@ -150,7 +150,9 @@ class OpeningStages:
             count = Counting.of(self.state, self.inputs).lore
             self.guidance_tokens = max(count(text) for text in texts) if any(texts) else 0
             if not self.inputs.is_text:
-                self._note_guidance()
+                message = "guidance is sent in text completion alone, as in SillyTavern; its texts take their tokens from lore"
+                data = {"input": "settings.cfg", "tokens": self.guidance_tokens}
+                self.state.note(NoteKind.IGNORED, message, data=data)
 
     def _recall(self) -> None:
         self.sent, self.recall = recall(
@@ -159,10 +161,6 @@ class OpeningStages:
 
     def _fits(self, text: str) -> bool:
         return Counting.of(self.state, self.inputs).text(text) <= self.inputs.context_tokens
-
-    def _note_guidance(self) -> None:
-        message = "guidance is sent in text completion alone, as in SillyTavern; its texts take their tokens from lore"
-        self.state.note(NoteKind.IGNORED, message, data={"input": "settings.cfg", "tokens": self.guidance_tokens})
 
     def _quiet_prompt(self) -> None:
         quiet = self.expand(self.inputs.generation.quiet_prompt)

@@ -123,7 +123,7 @@ def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool 
     groups: dict[tuple[int, str], list[InjectedText]] = {}
     for text in texts:
         groups.setdefault((text.depth, text.role), []).append(text)
-    for depth, role in sorted(groups, key=lambda pair: (pair[0], _rank(pair[1]))):
+    for depth, role in sorted(groups, key=lambda pair: (pair[0], rank_in(ROLE_ORDER, pair[1]))):
         ordered = sorted(groups[depth, role], key=lambda text: text.key)
         pieces = in_lines(*(strip_pieces(text.pieces) for text in ordered))
         if 0 <= depth <= MAX_DEPTH:
@@ -143,13 +143,9 @@ ROLE_ORDER: Final = ("system", "user", "assistant")
 """The order of roles within one depth and order, counted from the end of the chat (`sillytavern.md` 43)."""
 
 
-def _rank(role: str) -> int:
-    return ROLE_ORDER.index(role) if role in ROLE_ORDER else len(ROLE_ORDER)
-
-
-def known_rank(key: str) -> int:
-    """The rank of a key among those that SillyTavern knows; the others follow."""
-    return KNOWN_FIRST.index(key) if key in KNOWN_FIRST else len(KNOWN_FIRST)
+def rank_in(order: tuple[str, ...], name: str) -> int:
+    """The index of a name in an order; those that are not in it follow."""
+    return order.index(name) if name in order else len(order)
 
 
 def _injections(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:

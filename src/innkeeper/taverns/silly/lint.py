@@ -1,5 +1,7 @@
 """Lint for the silly tavern: what of a card, its lore and a preset cannot reach the prompt or is never read.
 
+`lint_fields` has all findings on the assets of a request, before anything is built of them.
+
 Macros are checked without evaluating any: tags that neither macro engine of SillyTavern knows, wrong numbers of
 arguments, braces that are opened and begin no tag.
 """
@@ -17,12 +19,55 @@ from innkeeper.content.entry import LorePosition
 from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.content.preset import Preset
+from innkeeper.content.regex_script import RegexScripts
+from innkeeper.lore import LoreSettings, lint_book
 from innkeeper.macros.engine.macro import Macro
 from innkeeper.macros.engine.syntax import MacroTag, Run, parse
 from innkeeper.macros.silly.legacy import NAMES as LEGACY
 from innkeeper.macros.silly.modern import PACK
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.chat.prompts import DEFAULT_ORDER, MARKERS
+from innkeeper.taverns.silly.scripts.lint import lint_scripts
+
+CONTEXT: Final = 8192
+"""The window of which lore budgets are a share if no preset sets one."""
+
+
+def lint_fields(fields: Mapping[str, Any], preset: Preset | None, model: str | None) -> Iterator[Finding]:
+    """Return the findings on ``fields`` of a request; lore is judged by ``preset`` and counted for ``model``."""
+    character: Character | None = fields.get("character")
+    books: list[Lorebook] = [*fields.get("lorebooks", ())]
+    if character is not None:
+        yield from lint_macros(character)
+        yield from lint_scripts(character.regex_scripts, "data.extensions.regex_scripts")
+        books += [character.book] if character.book else []
+    for book in books:
+        yield from _book_findings(book, preset, model)
+    if "preset" in fields:
+        yield from lint_preset(fields["preset"])
+        yield from lint_scripts(fields["preset"].regex_scripts, "extensions.regex_scripts")
+    # the settings of the files, those of a request among them
+    request = fields.get("request")
+    own = request.settings if request is not None else {}
+    settings = {**own, **(fields.get("settings") or {})}
+    yield from lint_story(settings)
+    yield from lint_scripts(RegexScripts.of(settings.get("regex"), legacy=True), "settings.regex")
+
+
+def _book_findings(book: Lorebook, preset: Preset | None, model: str | None) -> Iterator[Finding]:
+    from innkeeper.tokens import default_counter
+
+    window = (preset.context_window if preset else None) or CONTEXT
+    counter = default_counter()
+    known = {str(finding) for finding in book.findings}
+    budget = LoreSettings().tokens(window)
+    for finding in lint_book(book, budget=budget, count=lambda text: counter.count(text, model)):
+        if str(finding) not in known:
+            yield finding
+    yield from lint_book_macros(book)
+    if preset is not None:
+        yield from lint_slots(book, preset)
+
 
 _SLOTS: Final = {
     LorePosition.BEFORE_CHAR: "worldInfoBefore",

@@ -35,7 +35,7 @@ PIPELINE: Final = Pipeline(
 def _pipeline_for(request: BuildRequest) -> Pipeline:
     if request.dialect != "text":
         return PIPELINE
-    from innkeeper.taverns.silly.text.pipeline import TEXT_PIPELINE
+    from innkeeper.taverns.silly.text.fill import TEXT_PIPELINE
 
     return TEXT_PIPELINE
 

@@ -105,11 +105,11 @@ def _configured(preset: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     chosen = config.get("enabled_fields")
     listed = chosen if isinstance(chosen, (list, tuple)) else list(config)
-    return {name: value for name, value in config.items() if name in listed and _is_setting(value)}
-
-
-def _is_setting(value: Any) -> bool:
-    return isinstance(value, (bool, int, float)) and abs(value) <= MAX_NUMBER
+    return {
+        name: value
+        for name, value in config.items()
+        if name in listed and isinstance(value, (bool, int, float)) and abs(value) <= MAX_NUMBER
+    }
 
 
 def window_of(inputs: SmartInputs) -> int | None:

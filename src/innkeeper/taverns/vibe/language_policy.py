@@ -8,7 +8,7 @@ VibeTavern's own step; the text of the policy is ours. Any language with a valid
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -107,8 +107,9 @@ def _apply(state: State, config: LanguagePolicyConfig) -> None:
             "the language policy is enabled without a target_lang", hint='set target_lang to a tag such as "ja-JP"'
         )
     target = canonical_tag(policy.target_lang or "")
-    if not _is_allowed(target, policy.allowed):
-        known = f"allowed are {', '.join(policy.allowed)}" if policy.allowed is not None else "it is not a BCP 47 tag"
+    allowed = policy.allowed
+    if not (is_language(target) if allowed is None else target in map(canonical_tag, allowed)):
+        known = f"allowed are {', '.join(allowed)}" if allowed is not None else "it is not a BCP 47 tag"
         state.warn(f"the language policy has no effect: {policy.target_lang!r} is not allowed", hint=known)
         return
     text = _text(state, policy, target)
@@ -117,10 +118,6 @@ def _apply(state: State, config: LanguagePolicyConfig) -> None:
     state.result.plan = plan.with_blocks(with_policy(plan.blocks, _block(text, target)))
     state.result.blocks = list(state.result.plan.blocks)
     state.stat("enabled", value=True)
-
-
-def _is_allowed(tag: str, allowed: Iterable[str] | None) -> bool:
-    return is_language(tag) if allowed is None else tag in {canonical_tag(other) for other in allowed}
 
 
 def _text(state: State, policy: _Policy, target: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from innkeeper.taverns.silly.install.books import lorebooks
 from innkeeper.taverns.silly.install.files import UserFolder
+from innkeeper.taverns.silly.install.install import lorebooks
 from innkeeper.taverns.silly.install.names import find_card
 from innkeeper.taverns.silly.install.selected import Selected
 from tests.taverns.silly.install.folders import book, card, folder

@@ -47,7 +47,7 @@ class LintCache:
 
 def _lint(file: WorkingFile, preset: Preset | None, model: str | None) -> list[FindingView]:
     from innkeeper.lore.lint import RESTATED
-    from innkeeper.taverns.silly.linting import lint_fields
+    from innkeeper.taverns.silly.lint import lint_fields
 
     fields = AssetFields()
     try:

@@ -54,7 +54,9 @@ def run(state: State, _config: NoConfig) -> None:
     items = {turn.item.identifier: turn.item for turn in turns}
     unsent = _unsent(state, prompts, items)
     rest = [fixed for fixed in _rest(prompts, items) if fixed.block.slot not in unsent]
-    fixed = [*_first(prompts), *rest, *_beside(scene, state.scratch[INJECTIONS], prompts)]
+    # the parts that get their room before all others
+    first = [_fixed(prompts[name]) for name in FIXED_FIRST if name in prompts and _stands(prompts[name])]
+    fixed = [*first, *rest, *_beside(scene, state.scratch[INJECTIONS], prompts)]
     state.scratch[COMPILED] = Compiled(
         slots=_slots(prompts, items), fixed=tuple(fixed), examples=tuple(_examples(scene, state.scratch[LORE_TEXTS]))
     )
@@ -67,11 +69,6 @@ def _slots(prompts: dict[str, Prompt], ordered: Collection[str]) -> tuple[str, .
     for name in prompts:
         slots += ["bias", name] if name == "personaDescription" and name not in ordered else [name]
     return tuple(slots)
-
-
-def _first(prompts: dict[str, Prompt]) -> list[Fixed]:
-    """The parts that get their room before all others."""
-    return [_fixed(prompts[name]) for name in FIXED_FIRST if name in prompts and _stands(prompts[name])]
 
 
 def _stands(prompt: Prompt) -> bool:

@@ -9,22 +9,32 @@ out; the stepped one keeps a provider's prefix cache warm, since the oldest mess
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from innkeeper.budget.strategies import Strategy
 from innkeeper.budget.units import latest_user, units_of
-from innkeeper.prompt.block import Block
+from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.chat.compilation import Compiled, headed
-from innkeeper.taverns.silly.chat.frame import HistoryFrame, Opened, frame_of, opened_history
-from innkeeper.taverns.silly.chat.history import History, history_of
+from innkeeper.taverns.silly.chat.history import History, again_expanded, history_of
 from innkeeper.taverns.silly.chat.plan_assembly import resolve_greeting
-from innkeeper.taverns.silly.chat.prompts import FIXED_FIRST, pinned_of, prompts_of
-from innkeeper.taverns.silly.chat.room import REPLY_PRIMER, FilledRoom, NoRoomError, Room, is_empty, tool_tokens
+from innkeeper.taverns.silly.chat.prompts import FIXED_FIRST, Pinned, pinned_of, prompts_of
+from innkeeper.taverns.silly.chat.room import (
+    REPLY_PRIMER,
+    FilledRoom,
+    NoRoomError,
+    Room,
+    is_empty,
+    message_block,
+    tool_tokens,
+)
 from innkeeper.taverns.silly.chat.trimming import SillyTrimmingConfig
-from innkeeper.taverns.silly.scene import scene_of
+from innkeeper.taverns.silly.expansion import pieces_of
+from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scratch import COMPILED, FILLED
 
 
@@ -162,6 +172,79 @@ def cut(room: Room, strategy: Strategy, budget: int) -> None:
     room.narrow(budget)
     if room.left < 0:
         raise NoRoomError(max(room.placed(), key=room.tokens), 0)
+
+
+class HistoryFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """What surrounds the history. ``nudge`` stands behind it, ``control`` at the very end.
+
+    ``prefilled`` is the beginning of the reply: it stands at the very end, even without a history.
+    """
+
+    nudge: Block | None = None
+    control: tuple[Block, ...] = ()
+    prefilled: tuple[Block, ...] = ()
+    bias: Block | None = None
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """What frames a history that is sent: ``continued`` stands behind it, before the nudge that asks to go on with it."""
+
+    new_chat: Block
+    continued: tuple[Block, ...] = ()
+    continue_nudge: Block | None = None
+
+
+def frame_of(scene: Scene, pinned: Pinned, history: History) -> HistoryFrame:
+    """What surrounds the history, as its macros have been expanded before."""
+    nudge = bias = None
+    if scene.inputs.group is not None and scene.type != "impersonate" and pinned.group_nudge:
+        nudge = message_block("system", pinned.group_nudge, "group_nudge_prompt", "chatHistory")
+    control = []
+    if scene.type == "impersonate" and pinned.impersonation:
+        control.append(message_block("system", pinned.impersonation, "impersonation_prompt", "control"))
+    if pinned.quiet:
+        control.append(message_block("system", pinned.quiet, "quiet_prompt", "control"))
+    if pinned.bias.strip():
+        origin = Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")
+        bias = message_block("assistant", pinned.bias, "user_prompt_bias", "bias", origin=origin)
+    prefilled = history.continued if scene.inputs.preset.continue_prefill else ()
+    return HistoryFrame(nudge=nudge, control=tuple(control), prefilled=prefilled, bias=bias)
+
+
+def opened_history(scene: Scene, history: History, *, expand: bool = True) -> Opened:
+    """What frames the history, its macros replaced when its turn has come; without ``expand`` as it is written."""
+    preset = scene.inputs.preset
+    text = preset.new_chat_prompt if scene.inputs.group is None else preset.new_group_chat_prompt
+    opened = Opened(new_chat=_preset_block(text, "new_chat_prompt", "chatHistory"))
+    if scene.type == "continue" and not preset.continue_prefill:
+        nudge = _preset_block(preset.continue_nudge_prompt, "continue_nudge_prompt", "continue")
+        opened = msgspec.structs.replace(opened, continued=history.continued, continue_nudge=nudge)
+    if not expand:
+        return opened
+    replaced: dict[str, Any] = {}
+    scene.order.follow(
+        {
+            "new_chat": lambda: replaced.update(new_chat=again_expanded(scene, opened.new_chat)),
+            "continued": lambda: replaced.update(_continued(scene, opened, history.last_text)),
+        }
+    )
+    return msgspec.structs.replace(opened, **replaced)
+
+
+def _preset_block(text: str, source: str, slot: str) -> Block:
+    return message_block("system", pieces_of(text, Origin(OriginAsset.PRESET, source)), source, slot)
+
+
+def _continued(scene: Scene, opened: Opened, last_text: str) -> dict[str, Any]:
+    """The nudge, the message to continue, and the nudge once more, with the message in it as it is written."""
+    if opened.continue_nudge is None:
+        return {}
+    nudge = again_expanded(scene, opened.continue_nudge)
+    continued = tuple(again_expanded(scene, block) for block in opened.continued)
+    text = nudge.content.replace("{{lastChatMessage}}", last_text.strip())
+    if text != nudge.content:
+        nudge = nudge.with_(content=text, pieces=())
+    return {"continued": continued, "continue_nudge": again_expanded(scene, nudge)}
 
 
 MACRO_EXPANSION: Final = Step("macro_expansion", run, NoConfig)

@@ -11,12 +11,14 @@ import msgspec
 
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block
+from innkeeper.prompt.data import thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import decode
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.prompt.run.variables import StagedVariables
+from innkeeper.taverns.assets import NOTE_KEYS
 from innkeeper.taverns.silly.chat.room import is_empty
 from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander
 from innkeeper.taverns.silly.lore import Carry
@@ -24,7 +26,6 @@ from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scratch import ASSEMBLED, FILLED, INJECTIONS
 from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
-from innkeeper.taverns.silly.stored import stored_by
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
 FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
@@ -270,3 +271,64 @@ def resolve_greeting(state: State, scene: Scene) -> None:
         text = scene.scripts.text(text, ScriptPlacement.AI_OUTPUT, ScriptUse.STORED)
     state.result.greeting = scene.expand(text)
     state.result.greeting_index = position
+
+
+def stored_by(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
+    """The changes that SillyTavern would store in the chat's file after a build: `Plan.stored`, which `Chat.with_` writes.
+
+    ``chat_metadata``: keys and values; ``messages``: texts by index; ``message``: the stored form of the user's message.
+
+    ``message_bias`` is the beginning of the reply that it asks for, which is kept in its ``extra.bias``; ``message_hidden`` says
+    that it does nothing else, and is in no prompt. Where nothing is said, ``message`` is what the preset sends in its place.
+
+    What has not changed is left out. A dry run stores nothing but the first message.
+    """
+    metadata = {} if scene.inputs.generation.dry_run else _metadata(state, scene, plan)
+    stored: dict[str, Any] = {"chat_metadata": metadata} if metadata else {}
+    lines, before = scene.all_lines, state.request.history
+    if lines and before and not lines[0].is_new and lines[0].text != before[0].content:
+        stored["messages"] = {"0": lines[0].text}
+    if len(lines) > len(scene.inputs.lines):
+        last = lines[-1]
+        stored["message"] = last.text
+        stored |= {"message_bias": last.bias} if last.bias else {}
+        stored |= {"message_hidden": True} if last.hidden else {}
+    return stored
+
+
+def _metadata(state: State, scene: Scene, plan: Plan) -> dict[str, Any]:
+    """The keys of the chat's metadata that are not as they were."""
+    before = scene.inputs.metadata
+    note = {key: getattr(scene.inputs.note, field) for key, field in NOTE_KEYS.items() if before.get(key) is None}
+    after: dict[str, Any] = note if state.request.authors_note is not None or state.request.settings.get("note") else {}
+    if variables := state.variables.to_dict().get("local"):
+        after["variables"] = variables
+    timed = state.result.carry.get("timed") if isinstance(state.result.carry, Mapping) else None
+    if timed is not None:
+        after["timedWorldInfo"] = {
+            kind: {key: {**effect, "protected": effect.get("protected", False)} for key, effect in effects.items()}
+            for kind, effects in timed.items()
+        }
+    after["lastInContextMessageId"] = max(len(scene.all_lines) - _sent(scene, plan), 0)
+    return {key: value for key, value in after.items() if thaw(before.get(key)) != value}
+
+
+_AGAIN: Final = ("continue", "swipe", "regenerate")
+"""Generations whose last message counts as sent in any case; in a text prompt the one to continue is sent as a line."""
+
+
+def _sent(scene: Scene, plan: Plan) -> int:
+    """The number of messages in the prompt by SillyTavern's count (measured on SillyTavern 1.19).
+
+    In chats that is all that the user or the character says, whatever it comes from; in text prompts the lines of the chat, and
+    what stands behind them as one.
+    """
+    again = int(scene.type in _AGAIN)
+    if not scene.inputs.is_text:
+        return again + sum([block.enabled and block.role in _SPEAKERS for block in plan.blocks])
+    again -= scene.type == "continue"
+    tail = any(block.slot == "chat_history" and block.source == "post_history" for block in plan.enabled_blocks)
+    return again + tail + sum([block.enabled and block.group == "history" for block in plan.blocks])
+
+
+_SPEAKERS: Final = ("user", "assistant")

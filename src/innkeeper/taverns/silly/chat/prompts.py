@@ -25,9 +25,9 @@ from innkeeper.taverns.silly.expansion import Pieces, in_lines, pieces_of, text_
 from innkeeper.taverns.silly.injection import (
     KNOWN_FIRST,
     Placed,
-    known_rank,
     persona_pieces,
     placed_texts,
+    rank_in,
 )
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scratch import LORE_TEXTS, PINNED, TURNS
@@ -43,9 +43,8 @@ DEFAULT_ORDER: Final = (
     "main", "worldInfoBefore", "personaDescription", "charDescription", "charPersonality", "scenario",
     "enhanceDefinitions", "nsfw", "worldInfoAfter", "dialogueExamples", "chatHistory", "jailbreak",
 )  # fmt: skip
-"""The order a preset without one gets."""
+"""The order a preset without one gets, in which ``enhanceDefinitions`` is off."""
 
-_OFF_BY_DEFAULT: Final = frozenset({"enhanceDefinitions"})
 _FORCED_RELATIVE: Final = frozenset({"chatHistory", "dialogueExamples"})
 
 
@@ -65,7 +64,11 @@ def _run_entries(state: State, _config: NoConfig) -> None:
     inputs = scene_of(state).inputs
     preset, type_ = inputs.preset, inputs.type
     order = preset.order_for()
-    named = [(item.identifier, item.enabled) for item in order] if order is not None else _default()
+    named = (
+        [(name, name != "enhanceDefinitions") for name in DEFAULT_ORDER]
+        if order is None
+        else [(item.identifier, item.enabled) for item in order]
+    )
     items = {item.identifier: item for item in reversed(preset.prompts)}
     turns: dict[str, PromptTurn] = {}
     for identifier, enabled in named:
@@ -85,10 +88,6 @@ def _run_entries(state: State, _config: NoConfig) -> None:
 
 _MARKED: Final = frozenset(MARKERS) - {"dialogueExamples", "chatHistory"}
 """Markers that stand for one text."""
-
-
-def _default() -> list[tuple[str, bool]]:
-    return [(identifier, identifier not in _OFF_BY_DEFAULT) for identifier in DEFAULT_ORDER]
 
 
 def _builtin(identifier: str) -> PromptItem | None:
@@ -199,11 +198,9 @@ class _Making:
         )
 
     def _beside_again(self) -> None:
-        for position_now in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
-            injections = sorted(
-                (text for position, text in self.placed if position is position_now), key=lambda text: text.key
-            )
-            self.anchors[position_now] = self.scene.expand.silently("\n".join(text.text.strip() for text in injections))
+        for edge in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
+            injections = sorted((text for position, text in self.placed if position is edge), key=lambda text: text.key)
+            self.anchors[edge] = self.scene.expand.silently("\n".join(text.text.strip() for text in injections))
 
     def _story_again(self) -> None:
         """The story string of text completion is rendered here as well; there is none, but of its fields."""
@@ -284,8 +281,8 @@ class _Making:
     def _beside(self) -> None:
         """What SillyTavern knows by its key, then the persona, then the others; the note even where it goes into the chat."""
         expand, positions = self.scene.expand, (InjectionPosition.BEFORE, InjectionPosition.AFTER)
-        ranked = sorted(self.placed, key=lambda placed: known_rank(placed[1].key))
-        known = sum(known_rank(text.key) < len(KNOWN_FIRST) for _, text in ranked)
+        ranked = sorted(self.placed, key=lambda placed: rank_in(KNOWN_FIRST, placed[1].key))
+        known = sum(text.key in KNOWN_FIRST for _, text in ranked)
         for index, (position, text) in enumerate(ranked):
             if index == known:
                 self._persona()
@@ -293,7 +290,7 @@ class _Making:
                 pieces = expand.pieces(text.pieces)
                 if pieces:
                     self.beside.append((position, msgspec.structs.replace(text, pieces=pieces)))
-            elif known_rank(text.key) < len(KNOWN_FIRST):
+            elif text.key in KNOWN_FIRST:
                 self._again(text.text)
         if known == len(ranked):
             self._persona()

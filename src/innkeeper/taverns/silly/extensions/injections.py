@@ -8,7 +8,8 @@ from typing import Final
 from innkeeper.prompt.run.extensions import Injection, InjectionPosition
 from innkeeper.taverns.silly.settings import ROLES
 
-_POSITIONS: Final = (-1, 0, 1, 2)
+POSITIONS: Final = (-1, 0, 1, 2)
+"""SillyTavern's numbers for positions."""
 
 
 def filled(template: str, field: str, text: str) -> str:
@@ -32,7 +33,7 @@ def injection_of(
     return Injection(
         id=key,
         content=text,
-        position=InjectionPosition.of(position if position in _POSITIONS else 0),
+        position=InjectionPosition.of(position if position in POSITIONS else 0),
         depth=max(depth, 0),
         role=ROLES.get(role, "system"),
         scan=scan,

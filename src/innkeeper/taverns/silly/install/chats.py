@@ -12,8 +12,11 @@ from innkeeper.content.chat_message import ChatMessage
 from innkeeper.prompt.errors import UnknownNameError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest
+from innkeeper.taverns.inputs import SCRIPTED
+from innkeeper.taverns.silly.extensions.injections import POSITIONS
 from innkeeper.taverns.silly.install.files import UserFolder, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import GroupFile, NamedCard
+from innkeeper.taverns.silly.settings import ROLES
 
 CHATS: Final = "chats"
 GROUP_CHATS: Final = "group chats"
@@ -129,11 +132,6 @@ def resolve_greeting(opened: OpenChat, request: BuildRequest) -> tuple[OpenChat,
     return msgspec.structs.replace(opened, chat=chat), request
 
 
-_ROLES: Final = {0: "system", 1: "user", 2: "assistant"}
-_POSITIONS: Final = (-1, 0, 1, 2)
-_KEY: Final = "script_inject_"
-
-
 def script_injections(metadata: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[Note]]:
     """The texts that scripts have put into the chat, as injections. A condition in script cannot be asked: noted, left out."""
     injections: list[dict[str, Any]] = []
@@ -144,18 +142,18 @@ def script_injections(metadata: Mapping[str, Any]) -> tuple[list[dict[str, Any]]
         if text.get("filter"):
             message = "scripts are not run, so nobody can say whether this text belongs here: it is left out"
             notes.append(Note(NoteKind.IGNORED, message, where=where))
-        elif position not in _POSITIONS or not isinstance(text.get("value"), str) or not key:
+        elif position not in POSITIONS or not isinstance(text.get("value"), str) or not key:
             notes.append(Note(NoteKind.IGNORED, "this is not an injection: it is left out", where=where))
         else:
             depth = text.get("depth")
             injections.append(
                 {
-                    "id": f"{_KEY}{key}",
+                    "id": f"{SCRIPTED}{key}",
                     "content": text["value"],
                     "position": position,
                     "depth": depth if isinstance(depth, int) and depth >= 0 else 4,
                     "scan": bool(text.get("scan")),
-                    "role": _ROLES.get(text.get("role") or 0, "system"),
+                    "role": ROLES.get(text.get("role") or 0, "system"),
                 }
             )
     return injections, notes

@@ -2,7 +2,7 @@
 
 The folder is only read. A `InstalledRequest` holds the request for a character or a group and a chat, the chat as a value, and
 notes of what the files hold that is not carried along. Each part of a request has a module of its own here: what is selected,
-the chat, the persona, the lorebooks, the group's members; `data_bank` is the files that extensions search.
+the chat, the persona, the group's members. Lorebooks, and the files that extensions search (`data_bank`), are read here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import msgspec
 from innkeeper.content.errors import LIMITS, Limits
 from innkeeper.prompt.data import EMPTY, deep_merge
 from innkeeper.prompt.determinism import Randomness
-from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.errors import InnkeeperError, InputError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.request import BuildRequest
 from innkeeper.taverns.silly.extensions.note import note_fields
-from innkeeper.taverns.silly.install.books import lorebooks
 from innkeeper.taverns.silly.install.chats import (
     OpenChat,
     chat_names,
@@ -307,3 +306,52 @@ def _text(folder: UserFolder, url: str) -> str | None:
     """The text at an address such as ``/user/files/NAME``; ``None`` without one."""
     data = folder.media(url)
     return None if data is None else data.decode("utf-8-sig", errors="replace")
+
+
+WORLDS: Final = "worlds"
+
+
+def lorebooks(
+    folder: UserFolder, selected: Selected, metadata: Mapping[str, Any], speaker: NamedCard | None, persona: str
+) -> list[dict[str, Any]]:
+    """Each book with its scope, as a request takes it. ``persona`` names the persona's book, or is empty.
+
+    A book that is not there is empty in the original; here it is left out, with a note.
+    """
+    read: dict[str, Any] = {}
+    for _, name in (named := list(_named(selected, metadata, speaker, persona))):
+        if name not in read:
+            read[name] = _book(folder, name)
+    return [{"name": name, "scope": scope, "book": read[name]} for scope, name in named if read[name] is not None]
+
+
+def _named(
+    selected: Selected, metadata: Mapping[str, Any], speaker: NamedCard | None, persona: str
+) -> Iterator[tuple[str, str]]:
+    info = mapping_of(selected.raw, "world_info_settings", "world_info")
+    yield from (("global", name) for name in map(text_of, list_of(info.get("globalSelect"))) if name)
+    for scope, name in (("chat", text_of(metadata.get("world_info"))), ("persona", persona)):
+        if name:
+            yield scope, name
+    if speaker is not None:
+        if speaker.card.world:
+            yield "character", speaker.card.world
+        for record in map(mapping_of, list_of(info.get("charLore"))):
+            if record.get("name") == speaker.stem:
+                extra = map(text_of, list_of(record.get("extraBooks")))
+                yield from (("character_extra", name) for name in extra if name)
+
+
+def _book(folder: UserFolder, name: str) -> Any:
+    from innkeeper.content.lorebook import Lorebook
+
+    file = f"{name}.json"
+    if folder.path(WORLDS, file) is None:
+        folder.note(f"the lorebook {name[:80]!r} is not there: it has no entries", at=WORLDS, kind=NoteKind.WARNING)
+        return None
+    raw = folder.json(WORLDS, file, keys_limit="lore_json_keys")
+    try:
+        return None if raw is None else Lorebook.of(raw)
+    except InputError as error:
+        folder.note(f"the lorebook cannot be read: {error.message}", at=f"{WORLDS}/{file}")
+        return None

@@ -134,7 +134,8 @@ class ScriptRule(msgspec.Struct, frozen=True):
 
 def rule_of(script: RegexScript, source: str, expander: ScriptExpander) -> ScriptRule:
     """A script made ready."""
-    find = read_find(expander.pattern(script)) or Find("") if _is_fixed_pattern(script, expander) else None
+    is_fixed = script.pattern_macros is PatternMacros.NONE or expander.is_fixed(script.find)
+    find = read_find(expander.pattern(script)) or Find("") if is_fixed else None
     trim = (
         tuple([cut for text in script.trim if (cut := expander.text(text))])
         if all(map(expander.is_fixed, script.trim))
@@ -146,7 +147,3 @@ def rule_of(script: RegexScript, source: str, expander: ScriptExpander) -> Scrip
     texts = [part for part in template if isinstance(part, str)]
     constant = "".join(texts) if len(texts) == len(template) and all(map(is_plain, texts)) else None
     return ScriptRule(script, source, template, find, trim, needs, fold, constant)
-
-
-def _is_fixed_pattern(script: RegexScript, expander: ScriptExpander) -> bool:
-    return script.pattern_macros is PatternMacros.NONE or expander.is_fixed(script.find)

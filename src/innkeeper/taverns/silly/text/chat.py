@@ -387,19 +387,15 @@ TEXT_ASSEMBLY: Final = Step("plan_assembly", _run_plan_assembly, NoConfig)
 
 def stop_strings(scene: Scene, text: TextSettings) -> tuple[str, ...]:
     """All of them, empty ones left out, each once."""
+    instruct = instruct_of(scene)
     matching = [
-        *_line(scene),
+        *(["\n"] if scene.inputs.power.single_line else ()),
         *_names(scene, text),
-        *_sequences(scene),
+        *(instruct.stops() if instruct is not None else ()),
         *_separators(scene, text),
         *custom_stop_strings(scene, scene.expand),
     ]
     return tuple(dict.fromkeys(stop for stop in matching if stop))
-
-
-def _line(scene: Scene) -> Iterator[str]:
-    if scene.inputs.power.single_line:
-        yield "\n"
 
 
 def _names(scene: Scene, text: TextSettings) -> Iterator[str]:
@@ -413,11 +409,6 @@ def _names(scene: Scene, text: TextSettings) -> Iterator[str]:
         names.append(char)
     names += [name for name in (group.names if group else ()) if name != char]
     yield from (f"\n{name}:" for name in names)
-
-
-def _sequences(scene: Scene) -> list[str]:
-    instruct = instruct_of(scene)
-    return instruct.stops() if instruct is not None else []
 
 
 def _separators(scene: Scene, text: TextSettings) -> Iterator[str]:

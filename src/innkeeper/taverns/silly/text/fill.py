@@ -1,4 +1,4 @@
-"""Step ``trimming`` of text prompts: choose what fits, write the blocks, make the plan.
+"""Step ``trimming`` of text prompts: choose what fits, write the blocks, make the plan. And all steps of text completion.
 
 The blocks, joined, are the prompt. Like the original it fills rather than trims (`sillytavern.md` 69): texts at
 depths first, then lines from the newest on, then examples unless they are pinned. All is counted in tokens of text,
@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from innkeeper.budget.settings import TRIMMED
+from innkeeper.prompt import Pipeline
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.note import NoteKind
@@ -28,10 +29,13 @@ from innkeeper.taverns.silly.chat.trimming import (
     refuse_or_warn,
     report_trimming,
 )
+from innkeeper.taverns.silly.hooks import HOOKS
+from innkeeper.taverns.silly.injection import TEXT_INJECTION
+from innkeeper.taverns.silly.lore import LORE
 from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.scratch import TEXT_COMPILED, TEXT_LINES, TEXT_REPLY
-from innkeeper.taverns.silly.text.chat import Guided, TextAssembly, TextHistory, TextLine
-from innkeeper.taverns.silly.text.story import TextCompiled
+from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY, Guided, TextAssembly, TextHistory, TextLine
+from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES, TextCompiled
 
 
 class TextFill(msgspec.Struct, frozen=True, kw_only=True):
@@ -321,3 +325,17 @@ def _cleaned(blocks: Iterable[Block], *, collapse: bool) -> list[Block]:
 
 
 TEXT_TRIMMING: Final = Step("trimming", run, SillyTrimmingConfig)
+
+
+TEXT_PIPELINE: Final = Pipeline(
+    HOOKS,
+    LORE,
+    TEXT_ENTRIES,
+    STORY_FIELDS,
+    TEXT_INJECTION,
+    TEXT_COMPILATION,
+    TEXT_HISTORY,
+    TEXT_ASSEMBLY,
+    TEXT_TRIMMING,
+)
+"""The nine steps for text completion (dialect ``text``)."""

@@ -384,7 +384,7 @@ class InstructMode(msgspec.Struct, frozen=True):
             ]
             stops += [_NAME.sub(NOBODY, sequence) for sequence in (form.system_sequence, form.last_system_sequence)]
         lines = dict.fromkeys(line for sequence in stops for line in sequence.split("\n") if line.strip())
-        return [self._macros(self.joint + line) for line in lines]
+        return [self.expand(self.joint + line) if form.macro else self.joint + line for line in lines]
 
     def _named(self, role: str, name: str, *, guest: bool) -> bool:
         names = self.template.names_behavior
@@ -417,9 +417,6 @@ class InstructMode(msgspec.Struct, frozen=True):
             return sequence
         named = _NAME.sub(lambda _: name, sequence)
         return self.expand(named) if self.expands else named
-
-    def _macros(self, text: str) -> str:
-        return self.expand(text) if self.template.macro else text
 
 
 def instruct_of(scene: Scene) -> InstructMode | None:
