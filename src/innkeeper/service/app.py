@@ -63,7 +63,7 @@ def serve(
         ConfigError: settings that do not go together, or an address that is taken.
         UnavailableError: the extra ``serve`` is not installed.
     """
-    uvicorn = library("uvicorn")
+    library("uvicorn")
     library("websockets")
     app = create_app(settings, operations, grpc_ready=grpc_ready, models=models, inspector=inspector)
     door = listen(settings)
@@ -72,10 +72,7 @@ def serve(
     server_log = logging.getLogger("uvicorn.error")
     server_log.setLevel(logging.ERROR)
     server_log.addFilter(_is_no_end_of_a_call)
-    server = uvicorn.Server(server_config(uvicorn, app, settings))
-    if threading.current_thread() is threading.main_thread():
-        # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
-        signal.signal(signal.SIGTERM, lambda *_: _stop(server, app))
+    server = server_of(app, settings, lambda: setattr(app.state.readiness, "stopping", True))
     app.state.pool.prepare()
     from innkeeper.service.doors import warm
 
@@ -105,11 +102,6 @@ def _allow_files(count: int) -> None:
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def _stop(server: Any, app: Starlette) -> None:
-    app.state.readiness.stopping = True
-    server.should_exit = True
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -149,29 +141,41 @@ def _no_door(settings: Settings, error: Exception) -> ConfigError:
     )
 
 
-def server_config(uvicorn: Any, app: Any, settings: Settings) -> Any:
-    """How the server runs an application: the limits of its connections, and no words about them."""
+def server_of(app: Any, settings: Settings, stopping: Callable[[], object] = lambda: None) -> Any:
+    """The server of an application, with limits on its connections. SIGTERM ends it, after ``stopping`` was called."""
     from innkeeper.service.protocol import ConnectionLimits, protocols
 
+    uvicorn = library("uvicorn")
     http, sockets = protocols(
         ConnectionLimits(settings.header_seconds, settings.body_seconds, MAX_CONNECTIONS, REST_SECONDS)
     )
-    return uvicorn.Config(
-        app,
-        http=http,
-        ws=sockets,
-        ws_max_size=min(MAX_SOCKET_MESSAGE, settings.max_body),
-        ws_per_message_deflate=False,  # a few bytes would become many, on the event loop
-        h11_max_incomplete_event_size=MAX_HEADERS,
-        backlog=MAX_CONNECTIONS,
-        timeout_keep_alive=REST_SECONDS,
-        timeout_graceful_shutdown=settings.stop_seconds,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="on",
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=http,
+            ws=sockets,
+            ws_max_size=min(MAX_SOCKET_MESSAGE, settings.max_body),
+            ws_per_message_deflate=False,  # a few bytes would become many, on the event loop
+            h11_max_incomplete_event_size=MAX_HEADERS,
+            backlog=MAX_CONNECTIONS,
+            timeout_keep_alive=REST_SECONDS,
+            timeout_graceful_shutdown=settings.stop_seconds,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="on",
+        )
     )
+
+    def stop(*_: object) -> None:
+        stopping()
+        server.should_exit = True
+
+    if threading.current_thread() is threading.main_thread():
+        # The server takes the signal, finishes, and raises it again, which is to end this process in the ordinary way.
+        signal.signal(signal.SIGTERM, stop)
+    return server
 
 
 def create_app(

@@ -69,3 +69,10 @@ async def unless_gone(receive: Receive, work: Awaitable[_T], stop: Stop | None =
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def repeat(seconds: float, work: Callable[[], Awaitable[object]]) -> None:
+    """Do ``work`` every so many seconds, until this is cancelled."""
+    while True:
+        await asyncio.sleep(seconds)
+        await work()

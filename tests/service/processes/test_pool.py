@@ -230,7 +230,7 @@ def test_fork_server_gone() -> None:
 def test_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no process can be started, each call is told so; none waits for ever."""
 
-    def fails(self: ForkServer) -> None:
+    async def fails(self: ForkServer) -> None:
         raise OSError
 
     async def test(pool: Pool) -> None:
@@ -238,7 +238,7 @@ def test_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
         done = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(error) for error in done] == [WorkerLostError] * 3
 
-    monkeypatch.setattr(ForkServer, "fork", fails)
+    monkeypatch.setattr(ForkServer, "start", fails)
     run(test)
 
 

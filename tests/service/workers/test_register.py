@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,17 @@ from innkeeper.service.http import routes
 from innkeeper.service.paths import WORKERS
 from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
-from innkeeper.service.workers.register import WorkerRegister
+from innkeeper.service.shared_library import SharedLibrary
+from innkeeper.service.workers.surface import worker_registry
 
 
-def asked(register: WorkerRegister, settings: Settings) -> TestClient:
+def asked(library: SharedLibrary, settings: Settings) -> TestClient:
     """A client of a register behind the guard."""
     gate = Gate(calls=settings.max_calls, volume=settings.max_bodies, keys=settings.keys)
     guard = Middleware(Guard, settings=settings, gate=gate)
-    app = Starlette(routes=routes(WORKERS, Resources(workers=register.workers)), middleware=[guard])
+    app = Starlette(
+        routes=routes(WORKERS, Resources(workers=partial(worker_registry, settings, library))), middleware=[guard]
+    )
     return TestClient(app, "http://127.0.0.1", headers={"x-api-key": "k"})
 
 
@@ -36,8 +40,8 @@ class Registered:
 
     def __init__(self, path: Path, **options: Any) -> None:
         settings = Settings(database=str(path), keys=Keys("k"), **options).checked()
-        self.register = WorkerRegister(settings)
-        self.client = asked(self.register, settings)
+        self.library = SharedLibrary(settings, watch=False)
+        self.client = asked(self.library, settings)
         self.db = Database.open(path)
         self.store = WorkerStore(self.db)
 
@@ -58,7 +62,7 @@ def here(tmp_path: Path) -> Any:
     """A register with a database of its own."""
     made = Registered(tmp_path / "library.db")
     yield made
-    made.register.close()
+    made.library.close()
     made.db.close()
 
 
@@ -135,7 +139,7 @@ def test_operator_allows(tmp_path: Path) -> None:
     made = Registered(tmp_path / "library.db", allow_hosts=("localhost:7861",))
     assert made.enrol("http://localhost:7861", hosts=())[0] == 200
     assert made.enrol("http://localhost:7862", hosts=())[0] == 403
-    made.register.close()
+    made.library.close()
     made.db.close()
 
 
@@ -156,6 +160,6 @@ def test_what_is_wrong(here: Registered) -> None:
 def test_no_database() -> None:
     """A service without a database has no workers, and says how it would have."""
     settings = Settings().checked()
-    reply = asked(WorkerRegister(settings), settings).get("/v1/workers")
+    reply = asked(SharedLibrary(settings), settings).get("/v1/workers")
     assert reply.status_code == 503
     assert "--database" in reply.json()["error"]["message"]

@@ -45,7 +45,7 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
             _show(address)
 
     talk = _talk()
-    serve_inspector(open_session(files, talk), ready, port=port, talk=talk, library_room=LibraryAccess())
+    serve_inspector(open_session(files, talk), ready, port=port, talk=talk, library_access=LibraryAccess())
 
 
 def _show(address: str) -> None:

@@ -81,7 +81,7 @@ def worker(  # noqa: PLR0913 - one argument an option
     from innkeeper.jobs.worker.media_engine import MediaEngine
     from innkeeper.service.guard.grants import read_keys
     from innkeeper.service.settings import Settings
-    from innkeeper.service.workers.serve import serve_worker
+    from innkeeper.service.workers.app import serve_worker
 
     user = UserSettings.read()
     local = LocalModels(bare=True)

@@ -142,11 +142,12 @@ def _worker(body: Mapping[str, Any], url: str | None) -> dict[str, Any]:
     from innkeeper.library.db.connection import find_target
     from innkeeper.operations.workers import active_worker
     from innkeeper.service.settings import Settings
-    from innkeeper.service.workers.register import WorkerRegister
+    from innkeeper.service.shared_library import SharedLibrary
+    from innkeeper.service.workers.surface import worker_registry
 
-    target = find_target(url)
-    register = WorkerRegister(Settings(database=url or str(target.path)))
+    settings = Settings(database=url or str(find_target(url).path))
+    shared = SharedLibrary(settings, watch=False)
     try:
-        return dict(active_worker(register.workers().store, body["worker_type"]))
+        return dict(active_worker(worker_registry(settings, shared).store, body["worker_type"]))
     finally:
-        register.close()
+        shared.close()

@@ -19,7 +19,6 @@ import struct
 import subprocess
 import sys
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.processes import child
@@ -62,10 +61,6 @@ class ForkServer:
         loop.remove_reader(self.control)
 
     async def start(self) -> socket.socket:
-        """As `fork`."""
-        return self.fork()
-
-    def fork(self) -> socket.socket:
         """The server's end of a new worker's socket. Raises `OSError` where the fork server is gone."""
         mine, theirs = socket.socketpair()
         with theirs:
@@ -99,11 +94,13 @@ class ForkServer:
 
 def main() -> None:
     """The process itself; its argument is the descriptor of its socket."""
+    from innkeeper.service.processes.worker import load_gateway
+
     control = socket.socket(fileno=int(sys.argv[1]))
     child.ignore_stops()
     size = _ORDER.unpack(control.recv(_ORDER.size, socket.MSG_WAITALL))[0]
     setup = control.recv(size, socket.MSG_WAITALL)
-    gateway = _gateway(*pickle.loads(setup))  # noqa: S301 - from the process that started this one
+    gateway = load_gateway(*pickle.loads(setup))  # noqa: S301 - from the process that started this one
     children: set[int] = set()
     signal.signal(signal.SIGCHLD, lambda *_: _report(control, children))
     gc.collect()
@@ -124,13 +121,6 @@ def _kill(pid: int) -> None:
     """End a worker, unless it has just ended by itself."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def _gateway(settings: Settings, operations: str) -> Any:
-    from innkeeper.service.gateway.gateway import Gateway
-
-    module, _, name = operations.partition(":")
-    return Gateway(settings, getattr(import_module(module), name))
 
 
 def _report(control: socket.socket, children: set[int]) -> None:

@@ -16,7 +16,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from itertools import count
 from typing import Final
 
@@ -53,14 +52,13 @@ class Spawner:
 
     async def start(self) -> socket.socket:
         """The server's end of a new worker's socket. Raises `OSError` where none can be started."""
-        token, number = random_bytes(_TOKEN_BYTES), next(self._numbers)
+        token, number, loop = random_bytes(_TOKEN_BYTES), next(self._numbers), asyncio.get_running_loop()
         with socket.create_server((_LOOPBACK, 0)) as listener:
             listener.settimeout(0)
             process = self._process(pickle.dumps((*self._setup, listener.getsockname()[1], token, number)))
             self._processes[number] = process
-            ended = asyncio.get_running_loop().create_future()
-            wait = (number, process, asyncio.get_running_loop(), ended)
-            threading.Thread(target=self._wait, args=wait, daemon=True).start()
+            ended = loop.create_future()
+            threading.Thread(target=self._wait, args=(number, process, loop, ended), daemon=True).start()
             accepting = asyncio.ensure_future(_accepted(listener, token))
             try:
                 await asyncio.wait({accepting, ended}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -115,7 +113,7 @@ async def _accepted(listener: socket.socket, token: bytes) -> socket.socket:
     while True:
         connection, _ = await asyncio.get_running_loop().sock_accept(listener)
         try:
-            if hmac.compare_digest(await _shown(connection, len(token)), token):
+            if hmac.compare_digest(await _prefix(connection, len(token)), token):
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return connection
         except BaseException:
@@ -130,16 +128,14 @@ def _close(accepted: asyncio.Future[socket.socket]) -> None:
         accepted.result().close()
 
 
-async def _shown(connection: socket.socket, size: int) -> bytes:
+async def _prefix(connection: socket.socket, size: int) -> bytes:
     """What a connection begins with: as many bytes, or fewer where no more come in time."""
-    shown = b""
+    data, loop = b"", asyncio.get_running_loop()
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(_TOKEN_SECONDS):
-            while len(shown) < size and (
-                part := await asyncio.get_running_loop().sock_recv(connection, size - len(shown))
-            ):
-                shown += part
-    return shown
+            while len(data) < size and (part := await loop.sock_recv(connection, size - len(data))):
+                data += part
+    return data
 
 
 def main() -> None:
@@ -150,11 +146,9 @@ def main() -> None:
 
 
 def _run(settings: Settings, operations: str, port: int, token: bytes, number: int) -> None:
-    from innkeeper.service.gateway.gateway import Gateway
-    from innkeeper.service.processes.worker import work
+    from innkeeper.service.processes.worker import load_gateway, work
 
-    module, _, table = operations.partition(":")
-    gateway = Gateway(settings, getattr(import_module(module), table))
+    gateway = load_gateway(settings, operations)
     child.confine(settings.worker_memory)
     with socket.create_connection((_LOOPBACK, port), START_SECONDS) as connection:
         connection.settimeout(None)

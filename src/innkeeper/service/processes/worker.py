@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from importlib import import_module
 from itertools import count
 from time import monotonic
 from typing import Final
@@ -19,9 +20,16 @@ from innkeeper.prompt.once import unpack
 from innkeeper.service.errors import WORKER_CALLS, WORKER_GROWTH, WORKER_SECONDS, memory_error
 from innkeeper.service.exchange import HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask, error_reply
 from innkeeper.service.gateway.gateway import Gateway
+from innkeeper.service.settings import Settings
 
 _GARBAGE: Final = 10_000
 """How many objects a worker makes before Python looks for those that nobody uses: as many as one or two builds make."""
+
+
+def load_gateway(settings: Settings, operations: str) -> Gateway:
+    """Return the gateway over a table of operations, written ``module:name``."""
+    module, _, name = operations.partition(":")
+    return Gateway(settings, getattr(import_module(module), name))
 
 
 def work(connection: socket.socket, gateway: Gateway, number: int | None = None) -> None:

@@ -20,6 +20,7 @@ from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import BEAT_SECONDS, call_key, digest
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.once import decode
+from innkeeper.service.cancelling import repeat
 from innkeeper.service.client import exchange, key_headers
 
 LOG: Final = logging.getLogger("innkeeper.worker")
@@ -106,7 +107,7 @@ class WorkerAgent:
     async def around(self) -> AsyncIterator[None]:
         """Renew the lease now and then every few seconds; at the end say that the worker is dead."""
         await self.beat()
-        beating = asyncio.ensure_future(self._beat_on())
+        beating = asyncio.ensure_future(repeat(self._seconds, self.beat))
         try:
             yield
         finally:
@@ -122,11 +123,6 @@ class WorkerAgent:
         if status == _REFUSED or state in {WorkerState.DRAINING, WorkerState.QUARANTINED}:
             LOG.warning("the worker drains: %s", state or "its token is not taken any more")
             self._engine.drain()
-
-    async def _beat_on(self) -> None:
-        while True:
-            await asyncio.sleep(self._seconds)
-            await self.beat()
 
     async def _send(self, state: WorkerState) -> tuple[int, Any]:
         report = self._engine.report()

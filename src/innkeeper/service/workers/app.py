@@ -29,12 +29,15 @@ from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.jobs.worker.media_protocol import MediaWork, read_work
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.answers import json_response, with_errors
+from innkeeper.service.app import address, library, listen, server_of
 from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.error_facts import facts_of, openai_error
 from innkeeper.service.guard.application import guarded_application
+from innkeeper.service.guard.grants import Keys
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
+from innkeeper.service.workers.agent import Membership, WorkerAgent
 
 TYPE: Final = "pure_inference_engine"
 
@@ -81,6 +84,40 @@ def worker_app(engine: WorkerEngine | MediaEngine, settings: Settings, around: _
     shown = {"/health": pages.health, "/worker/info": pages.info}
     table = [Page("POST", *item) for item in answered.items()] + [Page("GET", *item) for item in shown.items()]
     return guarded_application(PageTable(table).routes(), settings, gate, lifespan=lifespan)
+
+
+def serve_worker(
+    engine: WorkerEngine | MediaEngine,
+    settings: Settings,
+    ready: Callable[[str], None],
+    join: Callable[[str], Membership] | None = None,
+) -> None:
+    """Execute requests until told to stop (SIGTERM, Ctrl-C); those under way are finished first.
+
+    Args:
+        engine: what executes.
+        settings: its address, keys and limits. Who has joined a service takes calls with the key of its membership alone.
+        ready: called once with the address, when the socket takes connections.
+        join: makes of the address a membership, where the worker is to belong to a service.
+
+    Raises:
+        ConfigError: an address that is taken, or that others can reach while no key is set.
+        UnavailableError: the service does not take the worker, or the extra ``serve`` is not installed.
+    """
+    library("uvicorn")
+    listener = listen(settings)
+    at = address(settings, listener)
+    try:
+        membership = None if join is None else join(at)
+        own = settings if membership is None else msgspec.structs.replace(settings, keys=Keys(membership.call_key))
+        around = None if membership is None else WorkerAgent(engine, membership).around
+        app = worker_app(engine, own.checked(), around)
+    except BaseException:
+        listener.close()
+        raise
+    server = server_of(app, own, engine.drain)
+    ready(at)
+    server.run(sockets=[listener])
 
 
 def _error(error: InnkeeperError) -> dict[str, Any]:

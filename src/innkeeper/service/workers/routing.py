@@ -27,6 +27,7 @@ from innkeeper.inference.routing.router import Router
 from innkeeper.library.catalogue.deployments import model_deployments, read_policies, worker_deployments
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import Secret, fresh_seed
+from innkeeper.service.cancelling import repeat
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
 
@@ -59,10 +60,10 @@ class LibraryRouting:
         self._settings = settings
         self._hosts: dict[str, tuple[str, ...]] = {}
         self._own = SharedLibrary(settings) if library is None else None
-        self._library = library or self._own or SharedLibrary(settings)
+        self.library = library or self._own or SharedLibrary(settings)
         self._opening = asyncio.Lock()
         self._following: asyncio.Future[None] | None = None
-        self._known: Catalogue | None = None
+        self._catalogue: Catalogue | None = None
         self._models: list[Deployment] = []
         self._routed: tuple[list[Deployment], tuple[RoutePolicy, ...]] | None = None
         self._routes = RouteModels(Routes(), self._secret, local=local, egress=self._egress)
@@ -87,7 +88,7 @@ class LibraryRouting:
             async with self._opening:
                 if self._following is None:
                     await self.refresh()
-                    self._following = asyncio.ensure_future(self._follow())
+                    self._following = asyncio.ensure_future(repeat(REFRESH_SECONDS, self.refresh))
 
     async def refresh(self) -> None:
         """Read what there is now. A database that fails leaves what is known: leases run out by themselves."""
@@ -120,21 +121,16 @@ class LibraryRouting:
         if self._own is not None:
             self._own.close()
 
-    async def _follow(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_SECONDS)
-            await self.refresh()
-
     def _read(self) -> None:
         from innkeeper.library.models.stores import RoutePolicyStore
 
-        library = self._library.get()
+        library = self.library.get()
         workers = self._workers().alive()
         self._hosts = {row.id: row.hosts for row in workers}
         policies = read_policies(RoutePolicyStore(library.db).list())
         catalogue, now = library.catalogue, monotonic()
-        if catalogue is not self._known:
-            self._known, self._models = catalogue, model_deployments(catalogue)
+        if catalogue is not self._catalogue:
+            self._catalogue, self._models = catalogue, model_deployments(catalogue)
         current = (with_embedded([*self._models, *worker_deployments(catalogue, workers, now)]), policies)
         if workers or current != self._routed:
             self._routed = current
@@ -143,16 +139,16 @@ class LibraryRouting:
     def _workers(self) -> WorkerStore:
         from innkeeper.library.workers.store import WorkerStore
 
-        return WorkerStore(self._library.get().db)
+        return WorkerStore(self.library.get().db)
 
-    def _quarantine(self, one: Deployment) -> None:
+    def _quarantine(self, deployment: Deployment) -> None:
         """Put a worker into quarantine for all services of this database; the answer that led to it waits for nothing."""
         from innkeeper.library.workers.states import WorkerState
 
         def move() -> None:
             with suppress(InnkeeperError):
                 self._workers().move(
-                    one.worker, WorkerState.QUARANTINED, reason="executed other messages", who="router"
+                    deployment.worker, WorkerState.QUARANTINED, reason="executed other messages", who="router"
                 )
 
         asyncio.get_running_loop().run_in_executor(None, move)
@@ -162,7 +158,7 @@ class LibraryRouting:
         try:
             if name.startswith(_WORKER):
                 return Secret(self._workers().call_key(name.removeprefix(_WORKER)))
-            return self._library.get().vault.reveal(name, who="router", why="route")
+            return self.library.get().vault.reveal(name, who="router", why="route")
         except InnkeeperError:
             return None
 

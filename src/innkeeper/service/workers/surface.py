@@ -1,21 +1,34 @@
-"""Workers in a service: the register at which they enrol, and the router that sends requests to them."""
+"""Workers in a service: where they enrol, and the router that sends requests to them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from importlib.util import find_spec
 
 from starlette.routing import BaseRoute
 
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import AnyOf, Models
+from innkeeper.operations.workers import WorkerRegistry
+from innkeeper.prompt.errors import UnavailableError
 from innkeeper.service.http import routes
 from innkeeper.service.paths import WORKERS
 from innkeeper.service.scope import Resources
 from innkeeper.service.settings import Settings
 from innkeeper.service.shared_library import SharedLibrary
-from innkeeper.service.workers.register import WorkerRegister
 from innkeeper.service.workers.routing import LibraryRouting
+
+
+def worker_registry(settings: Settings, library: SharedLibrary) -> WorkerRegistry:
+    """The workers of the database that the settings name. Raises `UnavailableError` where they name none."""
+    if find_spec("sqlalchemy") is None or settings.database is None:
+        hint = "start the service with --database"
+        raise UnavailableError("workers are kept in a library's database, and this service has none", hint=hint)
+    from innkeeper.library.workers.store import WorkerStore
+
+    return WorkerRegistry(WorkerStore(library.get().db), settings.egress.allowed)
 
 
 class WorkerSurface:
@@ -37,11 +50,11 @@ class WorkerSurface:
     ) -> None:
         self.routing = LibraryRouting(settings, local, library)
         self.models: Models = models if settings.database is None else AnyOf(models, self.routing)
-        self._register = WorkerRegister(settings)
+        self._settings = settings
 
     def routes(self) -> list[BaseRoute]:
         """The routes."""
-        return routes(WORKERS, Resources(workers=self._register.workers))
+        return routes(WORKERS, Resources(workers=partial(worker_registry, self._settings, self.routing.library)))
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
@@ -50,5 +63,4 @@ class WorkerSurface:
             async with self.routing.followed():
                 yield
         finally:
-            self._register.close()
             await self.routing.close()
