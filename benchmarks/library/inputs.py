@@ -12,7 +12,7 @@ from innkeeper.library.catalogue.resolver import ResolveRequest
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked
 from innkeeper.library.db.tables import template_labels, template_versions, templates
-from innkeeper.library.templates.rows import label_values, version_values
+from innkeeper.library.templates.rows import label_row, version_values
 from innkeeper.library.templates.template import (
     PRODUCTION,
     Labelled,
@@ -95,7 +95,7 @@ def filled(db: Database, size: int) -> None:
             batch = rows[start : start + BATCH]
             connection.execute(insert(templates), [_template(row) for row in batch])
             connection.execute(insert(template_versions), [version_values(row) for row in batch])
-            held = [label_values(row, PRODUCTION, who="", at=row.created_at) for row in batch]
+            held = [label_row(row, PRODUCTION, at=row.created_at).to_dict() for row in batch]
             connection.execute(insert(template_labels), held)
 
 

@@ -42,8 +42,8 @@ class Authoring:
 
     def validate(self, version: TemplateVersion, label: str = PRODUCTION) -> tuple[TemplateProblem, ...]:
         """Everything that is wrong with a version, were it to hold a label; errors stop a publication."""
-        given = {**self._check_inputs(version, label), "holders": self.store.holders(version, label)}
-        return (*problems_of(version, **given), *self._judged(version))
+        inputs = {**self._check_inputs(version, label), "holders": self.store.holders(version, label)}
+        return (*problems_of(version, **inputs), *self._judged(version))
 
     # --------------------------------------------------------------------------------------------------------- changing
 
@@ -101,8 +101,8 @@ class Authoring:
 
         def check(target: TemplateVersion) -> None:
             self._admit(target, who)
-            given = {"lookup": lookup, "window": windows(target.key.reader), "counter": self._library.counter}
-            require_publishable(target, **given)
+            inputs = {"lookup": lookup, "window": windows(target.key.reader), "counter": self._library.counter}
+            require_publishable(target, **inputs)
 
         done = import_library(self._library.db, parsed, who=who, dry_run=dry_run, progress=progress, validate=check)
         if not dry_run:
@@ -149,10 +149,12 @@ class Authoring:
             return None
 
     def _judged(self, version: TemplateVersion) -> tuple[TemplateProblem, ...]:
-        found = self._library.rules.gate.check_saved(_texts_of(version), version.key.content_mode).decision
-        if found.decision is not Decision.BLOCK:
+        decision = self._library.rules.gate.check_saved(_texts_of(version), version.key.content_mode).decision
+        if decision.decision is not Decision.BLOCK:
             return ()
-        error = TierBlockedError(found.decision.value, found.effective.value, found.categories, found.reasons)
+        error = TierBlockedError(
+            decision.decision.value, decision.effective.value, decision.categories, decision.reasons
+        )
         return (TemplateProblem("tier", error.message, hint=error.hint),)
 
     def _admit(self, version: TemplateVersion, who: str) -> None:

@@ -255,8 +255,8 @@ def need_texts(owner: Any, needed: Iterable[str], optional: Iterable[str]) -> No
 
 def need(name: str, value: Any, kinds: type | tuple[type, ...], what: str) -> None:
     """A field is of one of these kinds; a truth value is no number. Raises `FieldError`."""
-    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+    accepted = kinds if isinstance(kinds, tuple) else (kinds,)
+    if not isinstance(value, accepted) or (isinstance(value, bool) and bool not in accepted):
         _refuse(name, what, value)
 
 

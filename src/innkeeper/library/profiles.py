@@ -94,11 +94,11 @@ def folder_profile(folder: Path, *, name: str | None = None, tenant: str = "", o
 
     Raises as `open_profile`.
     """
-    place = FolderFiles(folder)
-    document = place.read(PROFILE_FILE, limit="MAX_DOCUMENT", allowed=MAX_DOCUMENT)
+    source = FolderFiles(folder)
+    document = source.read(PROFILE_FILE, limit="MAX_DOCUMENT", allowed=MAX_DOCUMENT)
     profile = parse_profile(document, name=name or folder.resolve().name, asset=str(folder / PROFILE_FILE))
     open_profile(folder)
-    read = {"/".join(checked_parts(one)): place.read(one) for one in profile.files}
+    read = {"/".join(checked_parts(one)): source.read(one) for one in profile.files}
     return StoredProfile(name=profile.name, document=document, files=read, tenant=tenant, owner=owner)
 
 
@@ -135,8 +135,10 @@ class StoredProfiles:
             if row is None:
                 known = connection.execute(select(rows.c.name).order_by(rows.c.name)).scalars().all()
                 raise UnknownNameError("stored profile", name, known)
-            found = connection.execute(select(files.c.name, files.c.content).where(files.c.profile == name)).all()
-        read = {one.name: bytes(one.content) for one in found}
+            stored_files = connection.execute(
+                select(files.c.name, files.c.content).where(files.c.profile == name)
+            ).all()
+        read = {one.name: bytes(one.content) for one in stored_files}
         return StoredProfile(
             name=row.name, document=row.document.encode(), files=read, tenant=row.tenant, owner=row.owner
         )

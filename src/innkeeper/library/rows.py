@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -262,6 +262,34 @@ class RoutePolicyRow(StoredRow, frozen=True, kw_only=True):
     is_active: bool = True
     created_at: str = ""
     updated_at: str = ""
+
+
+class LabelRow(StoredRow, frozen=True, kw_only=True):
+    """A row of ``template_labels``: a version that holds a label, with its key, so that an index can refuse a second of it.
+
+    Empty is any: no index sees NULL. ``partial_name`` is the name of a partial, since partials may share a key.
+    """
+
+    template_id: str
+    label: str
+    version: int
+    use_case: str
+    target_model: str = ""
+    enhancer_model: str = ""
+    job_type: str = ""
+    content_mode: str
+    partial_name: str = ""
+    moved_at: str = ""
+    moved_by: str = ""
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """The columns that no two rows have alike."""
+        return tuple([getattr(self, name) for name in ANSWER])
+
+
+ANSWER: Final = ("label", "use_case", "target_model", "content_mode", "job_type", "enhancer_model", "partial_name")
+"""What is unique among the rows that hold labels."""
 
 
 class SettingRow(StoredRow, frozen=True, kw_only=True):

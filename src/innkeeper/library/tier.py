@@ -107,13 +107,13 @@ def effective_tier(
     return base if detection is None else _with_detection(base, policy, detection)
 
 
-def _with_detection(base: TierDecision, policy: TierPolicy, found: ScanFindings) -> TierDecision:
+def _with_detection(base: TierDecision, policy: TierPolicy, findings: ScanFindings) -> TierDecision:
     """The decision with what was found: the verdict for the tier, or lowered to ``sfw`` and its verdict there."""
-    verdict = policy.judge(found, base.effective)
+    verdict = policy.judge(findings, base.effective)
     effective, reasons = base.effective, (*base.reasons, *verdict.reasons)
     if verdict.decision is Decision.LOWER:
         effective = Tier.SFW
-        below = policy.judge(found, effective)
+        below = policy.judge(findings, effective)
         reasons += tuple(reason for reason in below.reasons if reason not in reasons)
         verdict = below if below.decision in _GRAVE else verdict
     return msgspec.structs.replace(
@@ -122,9 +122,9 @@ def _with_detection(base: TierDecision, policy: TierPolicy, found: ScanFindings)
         reasons=reasons,
         decision=base.decision if verdict.decision is Decision.ALLOW else verdict.decision,
         categories=verdict.categories,
-        spans=found.spans,
-        detector_version=found.detector_version,
-        lexicon_version=found.lexicon_version,
+        spans=findings.spans,
+        detector_version=findings.detector_version,
+        lexicon_version=findings.lexicon_version,
     )
 
 
@@ -204,18 +204,18 @@ class ScanFindings(msgspec.Struct, frozen=True):
 def combined(findings: Iterable[tuple[str, ScanFindings]]) -> ScanFindings:
     """The findings of several texts of one request, by name, as one: what none of them says alone, they may say together."""
     named = list(findings)
-    spans = tuple(msgspec.structs.replace(span, source=name) for name, found in named for span in found.spans)
+    spans = tuple(msgspec.structs.replace(span, source=name) for name, finding in named for span in finding.spans)
     return ScanFindings(
-        scores=FrozenDict(_together(found for _, found in named)),
+        scores=FrozenDict(_together(finding for _, finding in named)),
         spans=spans,
-        detector_version=_all_of(found.detector_version for _, found in named),
-        lexicon_version=_all_of(found.lexicon_version for _, found in named),
-        text_sha256=",".join(found.text_sha256 for _, found in named),
-        failed=_all_of(found.failed for _, found in named),
-        whole=all(found.whole for _, found in named),
+        detector_version=_all_of(finding.detector_version for _, finding in named),
+        lexicon_version=_all_of(finding.lexicon_version for _, finding in named),
+        text_sha256=",".join(finding.text_sha256 for _, finding in named),
+        failed=_all_of(finding.failed for _, finding in named),
+        whole=all(finding.whole for _, finding in named),
         relations=_between(named),
-        ages=FrozenDict({age: _NOWHERE for _, found in named for age in _ages(found)}),
-        contexts=FrozenDict({context: _NOWHERE for _, found in named for context in _contexts(found)}),
+        ages=FrozenDict({age: _NOWHERE for _, finding in named for age in _ages(finding)}),
+        contexts=FrozenDict({context: _NOWHERE for _, finding in named for context in _contexts(finding)}),
     )
 
 
@@ -227,33 +227,33 @@ _CONTEXT_SCORE: Final = 0.4
 _AGE_KINDS: Final = {"age": "minor", "age_family": "family", "age_setting": "setting"}
 
 
-def _ages(found: ScanFindings) -> Mapping[str, Extent]:
+def _ages(finding: ScanFindings) -> Mapping[str, Extent]:
     """The kinds of age in a text; where only scores are known, they are all over it."""
-    if found.relations is not None:
-        return found.ages
-    whole = Extent(0, found.length)
-    return {kind: whole for name, kind in _AGE_KINDS.items() if found.score(name) >= _CONTEXT_SCORE}
+    if finding.relations is not None:
+        return finding.ages
+    whole = Extent(0, finding.length)
+    return {kind: whole for name, kind in _AGE_KINDS.items() if finding.score(name) >= _CONTEXT_SCORE}
 
 
-def _contexts(found: ScanFindings) -> Mapping[str, Extent]:
-    if found.relations is not None:
-        return found.contexts
-    whole = Extent(0, found.length)
-    return {f"{name}:depicted": whole for name in ("sexual", "romantic") if found.score(name) >= _CONTEXT_SCORE}
+def _contexts(finding: ScanFindings) -> Mapping[str, Extent]:
+    if finding.relations is not None:
+        return finding.contexts
+    whole = Extent(0, finding.length)
+    return {f"{name}:depicted": whole for name in ("sexual", "romantic") if finding.score(name) >= _CONTEXT_SCORE}
 
 
-def relations(found: ScanFindings) -> tuple[Relation, ...]:
+def relations(finding: ScanFindings) -> tuple[Relation, ...]:
     """How ages and contexts lie to one another in a text; where only scores are known, they are beside one another."""
-    if found.relations is not None:
-        return found.relations
-    return tuple(Relation.of(age, context, 0) for age in _ages(found) for context in _contexts(found))
+    if finding.relations is not None:
+        return finding.relations
+    return tuple(Relation.of(age, context, 0) for age in _ages(finding) for context in _contexts(finding))
 
 
 def _between(named: list[tuple[str, ScanFindings]]) -> tuple[Relation, ...]:
     """The relations within each text and between texts, the nearest of each."""
     least: dict[tuple[str, str], int] = {}
-    for _, found in named:
-        for age, name, state, distance in relations(found):
+    for _, finding in named:
+        for age, name, state, distance in relations(finding):
             key = (age, f"{name}:{state}")
             least[key] = min(distance, least.get(key, distance))
     for number, (name, one) in enumerate(named):
@@ -277,9 +277,9 @@ def _together(findings: Iterable[ScanFindings]) -> dict[str, float]:
     left: dict[str, float] = {}
     most: dict[str, float] = {}
     entries: set[tuple[str, str, float]] = set()
-    for found in findings:
-        entries.update((span.category, span.entry, span.weight) for span in found.spans)
-        for category, score in found.scores.items():
+    for finding in findings:
+        entries.update((span.category, span.entry, span.weight) for span in finding.spans)
+        for category, score in finding.scores.items():
             most[category] = max(score, most.get(category, 0.0))
     for category, _, weight in sorted(entries):
         left[category] = left.get(category, 1.0) * (1 - weight)

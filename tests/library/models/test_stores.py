@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from innkeeper.library.catalogue.catalogue import Catalogue
-from innkeeper.library.catalogue.database_source import KEPT, DatabaseSnapshots
+from innkeeper.library.catalogue.database_source import SNAPSHOTS, DatabaseSnapshots
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.owner import Owner
@@ -177,10 +177,10 @@ def test_snapshots_are_few(db: Database) -> None:
     store = DatabaseSnapshots(db)
     with pytest.raises(FormatError, match="no snapshot"):
         store.load()
-    for number in range(KEPT + 3):
+    for number in range(SNAPSHOTS + 3):
         store.store(Catalogue.build(revision=number))
-    assert store.load().revision == KEPT + 2
-    assert query(db, "SELECT count(*) FROM prompt_cache_snapshot").rows == ((KEPT,),)
+    assert store.load().revision == SNAPSHOTS + 2
+    assert query(db, "SELECT count(*) FROM prompt_cache_snapshot").rows == ((SNAPSHOTS,),)
 
 
 @dataclass(frozen=True)

@@ -130,4 +130,4 @@ def test_bounds_hold(puts: list[tuple[str, str]]) -> None:
         cache.put(msgspec.structs.replace(KEY, scene_hash=name), _text(text))
         figures = cache.figures()
         assert figures.entries <= 3
-        assert figures.chars == sum(len(kept.rendered.text) for kept in cache._kept.values()) <= 30
+        assert figures.chars == sum(len(kept.rendered.text) for kept in cache._entries_by_key.values()) <= 30

@@ -11,7 +11,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.tables import template_labels, template_versions
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.templates.rows import (
-    label_values,
+    label_row,
     live_labels,
     point_query,
     select_versions,
@@ -84,11 +84,10 @@ def test_what_a_database_cannot_hold_is_refused() -> None:
 
 def test_a_label_repeats_the_key() -> None:
     """The row of a label has the key of its version, empty texts for what it leaves open, and a partial's name."""
-    row = label_values(FULL, PRODUCTION, who="ann", at="now")
-    assert (row["target_model"], row["enhancer_model"], row["content_mode"]) == ("sdxl", "e", "nsfw")
-    assert row["partial_name"] == ""
-    open_row = label_values(made("p", use_case=PARTIAL), PRODUCTION, who="", at="")
-    assert (open_row["target_model"], open_row["job_type"], open_row["partial_name"]) == ("", "", "p")
+    row = label_row(FULL, PRODUCTION, who="ann", at="now")
+    assert (row.target_model, row.enhancer_model, row.content_mode, row.partial_name) == ("sdxl", "e", "nsfw", "")
+    open_row = label_row(made("p", use_case=PARTIAL), PRODUCTION)
+    assert (open_row.target_model, open_row.job_type, open_row.partial_name) == ("", "", "p")
 
 
 def test_every_query_gives_rows_of_versions(db: Database) -> None:

@@ -307,13 +307,13 @@ def test_only_what_is_new_is_read(db: Database, monkeypatch: pytest.MonkeyPatch)
     assert store.labelled_after(before) == before
     store.publish(draft("b", "Other {{subject}}.", job_type="b"))
     read: list[str] = []
-    real = rows._version
+    opened = rows.VersionRow.opened
 
-    def noted(row: Any) -> Any:
-        read.append(row["name"])
-        return real(row)
+    def noted(row: rows.VersionRow) -> Any:
+        read.append(row.name)
+        return opened(row)
 
-    monkeypatch.setattr(rows, "_version", noted)
+    monkeypatch.setattr(rows.VersionRow, "opened", noted)
     after = store.labelled_after(before)
     assert read == ["b"]
     assert {row.version.ref for row in after} == {("a", 1), ("b", 2), ("c", 1)}

@@ -45,7 +45,7 @@ def test_templates_have_their_versions_and_labels(db: Database) -> None:
     assert (header.name, header.labels) == ("header", {"production": 1})
     assert [version.version for version in template.versions] == [1, 2]
     assert (template.labels, template.description) == ({"production": 1, "staging": 2}, "Rewrites.")
-    assert template.versions[1].partials == [("header", 1)]
+    assert template.versions[1].partials == (("header", 1),)
 
 
 def test_every_version_of_a_document_is_told(db: Database) -> None:

@@ -159,7 +159,7 @@ def test_a_version_comes_back(form: str) -> None:
 @given(text=WORDS, name=WORDS)
 def test_any_text_comes_back(text: str, name: str) -> None:
     """Whatever a text holds, both forms give it back."""
-    file = DraftFile(use_case="chat", system_prompt=text, variables=[Variable(name="a", description=name)])
+    file = DraftFile(use_case="chat", system_prompt=text, variables=(Variable(name="a", description=name),))
     for form in ("yaml", "json"):
         assert parse_draft(draft_text(file, form), asset="x") == file
 

@@ -81,7 +81,7 @@ def _drafted(name: str | None, path: Path | None, options: dict[str, Any]) -> Dr
     if text is not None or text_from is not None:
         fields["system_prompt"] = text if text is not None else read_text(text_from)
     if options["variables"]:
-        fields["variables"] = [_variable(word) for word in options["variables"]]
+        fields["variables"] = tuple(map(_variable, options["variables"]))
     if name:
         fields["name"] = name
     if path is not None:

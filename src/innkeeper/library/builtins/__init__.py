@@ -64,8 +64,8 @@ def _read(row: dict[str, Any]) -> tuple[TemplateVersion, tuple[str, ...]]:
     """One row: its text is written line by line, its identity follows from its name."""
     facts = {name: value for name, value in row.items() if name not in {"labels", "description", "key"}}
     text, metadata = "\n".join(row["system_prompt"]), {"description": row["description"], **row.get("metadata", {})}
-    given = {"template_id": f"builtin:{row['name']}", "version": 1, "author": "Innkeeper", "note": "Built in."}
+    identity = {"template_id": f"builtin:{row['name']}", "version": 1, "author": "Innkeeper", "note": "Built in."}
     version = read_version(
-        {**given, **facts, "key": row["key"], "system_prompt": text, "metadata": metadata}, asset=_FILE
+        {**identity, **facts, "key": row["key"], "system_prompt": text, "metadata": metadata}, asset=_FILE
     )
     return sealed(version), tuple(row["labels"])

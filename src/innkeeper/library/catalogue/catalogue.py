@@ -61,12 +61,12 @@ class Bucket:
 
 
 def _pick(jobs: _Jobs, job_type: str | None) -> TemplateVersion | None:
-    found = jobs.get(job_type)
-    if found is None and job_type is not None:
-        found = jobs.get(None)
-    elif found is None:  # none was asked for, and none is for any: the first in order
-        found = next(iter(jobs.values()))
-    return found
+    version = jobs.get(job_type)
+    if version is None and job_type is not None:
+        version = jobs.get(None)
+    elif version is None:  # none was asked for, and none is for any: the first in order
+        version = next(iter(jobs.values()))
+    return version
 
 
 _PRIORITY: Final = 100
@@ -139,20 +139,20 @@ class Catalogue:
             if _allowed(row.version, ceiling)
         }
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
-        kept = tuple(held[place] for place in sorted(held))
-        parts = tuple(others[place] for place in sorted(others))
+        allowed = tuple(held[key] for key in sorted(held))
+        parts = tuple(others[key] for key in sorted(others))
         rows: dict[str, Any] = {
             name: tuple(read_row(row, _KINDS[name]) for row in table if row.get("content_mode", Tier.SFW) in _TIERS)
             for name, table in tables.items()
         }
         return cls(
-            labelled=kept,
+            labelled=allowed,
             pinned=parts,
             ceiling=ceiling,
             **rows,
             **facts,
-            _buckets=_bucketed(kept),
-            _versions={version.ref: version for version in (*parts, *(row.version for row in kept))},
+            _buckets=_bucketed(allowed),
+            _versions={version.ref: version for version in (*parts, *(row.version for row in allowed))},
             _families={model.model_key: model.model_family for model in rows.get("models", ()) if model.model_family},
         )
 
@@ -166,8 +166,8 @@ class Catalogue:
 
     def held(self, name: str, label: str) -> TemplateVersion | None:
         """The version of a template that holds a label."""
-        found = (row.version for row in self.labelled if row.label == label and row.version.name == name)
-        return next(found, None)
+        versions = (row.version for row in self.labelled if row.label == label and row.version.name == name)
+        return next(versions, None)
 
     def family_of(self, model: str | None) -> str | None:
         """The family of a model of the table ``models``."""

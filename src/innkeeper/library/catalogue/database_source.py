@@ -23,7 +23,6 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import by_priority, checked, first_row
 from innkeeper.library.db.schema import CHANNEL
 from innkeeper.library.db.tables import api_models, api_providers, negative_prompts, prompt_cache_snapshot
-from innkeeper.library.templates.partials import parts_of
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError
@@ -85,11 +84,11 @@ class DatabaseSource:
 
     def _families(self, keys: Iterable[str | None]) -> tuple[dict[str, Any], ...]:
         """The families of models: three columns, since all of them take a millisecond longer the first time."""
-        wanted = sorted({key for key in keys if key})
-        if not wanted:
+        known_keys = sorted({key for key in keys if key})
+        if not known_keys:
             return ()
         table = api_models.c
-        query = select(table.model_key, table.model_family, table.is_active).where(table.model_key.in_(wanted))
+        query = select(table.model_key, table.model_family, table.is_active).where(table.model_key.in_(known_keys))
         with self.db.reading() as connection:
             return tuple(dict(row) for row in connection.execute(query.order_by(table.model_key)).mappings())
 
@@ -97,10 +96,10 @@ class DatabaseSource:
         self, rows: Iterable[Labelled], tables: dict[str, Any], revision: int, retired: tuple[str, ...]
     ) -> Catalogue:
         labelled = tuple(rows)
-        wanted: set[PartRef] = {ref for row in labelled for ref in parts_of(row.version)}
+        refs: set[PartRef] = {ref for row in labelled for ref in row.version.pins}
         return Catalogue.build(
             labelled,
-            pinned=self._templates.pinned(wanted) if wanted else (),
+            pinned=self._templates.pinned(refs) if refs else (),
             ceiling=self.ceiling,
             tables={name: map(_without_dates, table) for name, table in tables.items()},
             revision=revision,
@@ -117,7 +116,7 @@ def _without_dates(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in {"created_at", "updated_at"}}
 
 
-KEPT = 5
+SNAPSHOTS = 5
 """How many snapshots are kept."""
 
 
@@ -160,7 +159,7 @@ class DatabaseSnapshots:
         row = {"payload": made.payload.decode(), **facts, "created_at": self.db.now()}
         with self.db.transaction() as connection:
             connection.execute(insert(table), checked(table, row))
-            newest = select(table.c.id).order_by(table.c.id.desc()).limit(KEPT)
+            newest = select(table.c.id).order_by(table.c.id.desc()).limit(SNAPSHOTS)
             connection.execute(delete(table).where(table.c.id.not_in(newest)))
 
 

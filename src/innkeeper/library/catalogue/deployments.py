@@ -109,12 +109,12 @@ def _options(defaults: FrozenDict) -> FrozenDict:
 def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: float) -> Iterator[Deployment]:
     """A worker's models. What the catalogue says of a model counts; of one that it does not know, what the worker says."""
     capabilities = worker.capabilities
-    for told in capabilities.get("models") or ():
-        key = str(told.get("key") or "")
+    for entry in capabilities.get("models") or ():
+        key = str(entry.get("key") or "")
         row = models.get(key) or CatalogueModel(model_key=key)
-        own = {*map(str, row.tasks or told.get("tasks") or ())}
+        own = {*map(str, row.tasks or entry.get("tasks") or ())}
         tasks = own or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
-        window = row.context_window or _count(told.get("context_window"))
+        window = row.context_window or _count(entry.get("context_window"))
         name = f"worker:{worker.id}/{key}"
         yield Deployment(
             name=name,
@@ -132,7 +132,7 @@ def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: flo
             tasks=frozenset(tasks),
             priority=worker.priority,
             tier=_tier(row.tier_ceiling, worker.tier_ceiling),
-            abilities=_abilities(row.capabilities or told.get("abilities") or EMPTY),
+            abilities=_abilities(row.capabilities or entry.get("abilities") or EMPTY),
             context_window=window,
             price=Price.read(row.pricing) or Price(),
             slots=max(1, worker.slots),
@@ -150,10 +150,10 @@ def _tier(*ceilings: Any) -> Tier:
     return Tier.lowest(*(Tier.of(ceiling) for ceiling in ceilings if ceiling is not None))
 
 
-def _abilities(told: Any) -> frozenset[str]:
-    if isinstance(told, Mapping):
-        return frozenset(str(name).removeprefix("supports_") for name, value in told.items() if value is True)
-    return frozenset(map(str, told)) if isinstance(told, (list, tuple)) else frozenset()
+def _abilities(abilities: Any) -> frozenset[str]:
+    if isinstance(abilities, Mapping):
+        return frozenset(str(name).removeprefix("supports_") for name, value in abilities.items() if value is True)
+    return frozenset(map(str, abilities)) if isinstance(abilities, (list, tuple)) else frozenset()
 
 
 def _count(value: Any) -> int | None:

@@ -44,9 +44,9 @@ class LibraryDatabase:
     """
 
     def __init__(
-        self, opener: Callable[[], Database], given: dict[str, Any], clock: Callable[[], float] = time.monotonic
+        self, opener: Callable[[], Database], overrides: dict[str, Any], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._opener, self._given, self._clock = opener, given, clock
+        self._opener, self._overrides, self._clock = opener, overrides, clock
         self._db: Database | None = None
         self._rules: OperatorRules | None = None
         self._lock = threading.Lock()
@@ -77,13 +77,13 @@ class LibraryDatabase:
         """The rules without a new look at the database: the last that were read, else what is given, else the defaults."""
         if self._rules is not None:
             return self._rules
-        gate = TierGate.of(self._given.get("policy"), self._given.get("detector"))
+        gate = TierGate.of(self._overrides.get("policy"), self._overrides.get("detector"))
         return OperatorRules(gate, problems=("rules_unread",))
 
     def read_rules(self) -> OperatorRules:
         """Read the rules anew. Raises `DatabaseError`; the last ones count on then."""
-        self._rules = found = rules_of(self.db, before=self._rules, **self._given)
-        return found
+        self._rules = rules = rules_of(self.db, before=self._rules, **self._overrides)
+        return rules
 
     def load(self) -> Catalogue:
         """Everything that the rules allow. Raises `DatabaseError`."""
@@ -98,9 +98,9 @@ class LibraryDatabase:
         source = DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling)
         return self._read(source.update(before) if before.ceiling is source.ceiling else source.load())
 
-    def _read(self, found: Catalogue) -> Catalogue:
+    def _read(self, catalogue: Catalogue) -> Catalogue:
         self.loaded_at = self._clock()
-        return found
+        return catalogue
 
     def point(self, request: ResolveRequest) -> Catalogue:
         """The rows that can answer one request. Raises `DatabaseError`."""
@@ -166,22 +166,22 @@ class CacheView:
     def show(self) -> dict[str, Any]:
         """What is in memory and in the snapshot, how often memory answered, by which rules; JSON-ready."""
         library = self._library
-        found = library.catalogue
+        catalogue = library.catalogue
         labels: dict[str, int] = {}
-        for row in found.labelled:
+        for row in catalogue.labelled:
             labels[row.label] = labels.get(row.label, 0) + 1
         tally, texts, rules = library.sources.tally, library.texts.figures(), library.rules
         unkept = library.sources.unkept
         return {
-            "revision": found.revision,
-            "source": found.source.value,
-            "degraded": list(found.degraded),
-            "templates": len(found),
+            "revision": catalogue.revision,
+            "source": catalogue.source.value,
+            "degraded": list(catalogue.degraded),
+            "templates": len(catalogue),
             "labels": dict(sorted(labels.items())),
-            "negatives": len(found.negatives),
-            "models": len(found.models),
-            "providers": len(found.providers),
-            "ceiling": found.ceiling.value,
+            "negatives": len(catalogue.negatives),
+            "models": len(catalogue.models),
+            "providers": len(catalogue.providers),
+            "ceiling": catalogue.ceiling.value,
             "age_s": library.cache_age(),
             "resolutions": tally.total,
             "hit_rate": round(tally.hit_rate, 6),
@@ -196,10 +196,10 @@ class CacheView:
         """The snapshot in its file, verified."""
         path = self._library.snapshot
         try:
-            kept = SnapshotFile(path, ceiling=Tier.NSFW).load()
+            catalogue = SnapshotFile(path, ceiling=Tier.NSFW).load()
         except FormatError as error:
             return SnapshotFacts(str(path), error.message)
-        return SnapshotFacts(str(path), "", kept.revision, len(kept), snapshot_of(kept).content_sha256)
+        return SnapshotFacts(str(path), "", catalogue.revision, len(catalogue), snapshot_of(catalogue).content_sha256)
 
     def rebuild(self) -> dict[str, Any]:
         """Read everything from the database, verify it, and keep it as the snapshot, in its file and in the database.

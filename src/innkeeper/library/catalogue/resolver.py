@@ -109,7 +109,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
             TemplateNotFoundError: nothing answers the request.
         """
         if self.level is MatchLevel.UNAVAILABLE or (strict and self.degraded):
-            raise _not_found(self)
+            raise _missing(self)
         return self.template
 
 
@@ -117,7 +117,7 @@ ENHANCEMENT: Final = "enhancement"
 """The use case that can do without a template: its text then stays as it is."""
 
 _LEVELS: Final = (MatchLevel.EXACT, MatchLevel.ANY_ENHANCER, MatchLevel.FAMILY, MatchLevel.UNIVERSAL)
-_FOUND: Final = {
+_MATCHED: Final = {
     MatchLevel.EXACT: "a template for this target and this enhancer",
     MatchLevel.ANY_ENHANCER: "a template for this target with another enhancer, or any",
     MatchLevel.FAMILY: "a template for the family of the target",
@@ -162,12 +162,12 @@ class _Asked(msgspec.Struct, frozen=True):
         return TemplateKey(
             use_case=self.request.use_case,
             content_mode=tier,
-            target_model=self.wanted(level),
+            target_model=self.target_on(level),
             enhancer_model=None if level is MatchLevel.ANY_ENHANCER else self.enhancer,
             job_type=self.request.job_type,
         )
 
-    def wanted(self, level: MatchLevel) -> str | None:
+    def target_on(self, level: MatchLevel) -> str | None:
         """The target that a level looks for."""
         if level is MatchLevel.UNIVERSAL:
             return None
@@ -177,11 +177,11 @@ class _Asked(msgspec.Struct, frozen=True):
         """The best template of a bucket on a level."""
         job = self.request.job_type
         if level is not MatchLevel.ANY_ENHANCER:
-            found = bucket.pick(self.enhancer, job)
-            if found is None and self.enhancer_family is not None:
-                found = bucket.pick(self.enhancer_family, job)
-            if found is not None or level is MatchLevel.EXACT:
-                return found
+            version = bucket.pick(self.enhancer, job)
+            if version is None and self.enhancer_family is not None:
+                version = bucket.pick(self.enhancer_family, job)
+            if version is not None or level is MatchLevel.EXACT:
+                return version
         return bucket.pick(None, job) or bucket.pick_other(job)
 
 
@@ -213,16 +213,16 @@ def _search(
     """The four levels of one tier. ``under`` is the level that repeats them, if one does."""
     buckets = catalogue.candidates(asked.request.label, asked.request.use_case, tier)
     for level in _LEVELS:
-        target = asked.wanted(level)
+        target = asked.target_on(level)
         if target is None and level is not MatchLevel.UNIVERSAL:
             reason = _NO_FAMILY if level is MatchLevel.FAMILY and asked.target is not None else _NO_TARGET
             trace.append(_step(level, under, None, LevelOutcome.SKIPPED, reason))
             continue
         bucket = buckets.get(target)
-        found = None if bucket is None else asked.pick(level, bucket)
-        if found is not None:
-            trace.append(_step(level, under, asked.key(level, tier), LevelOutcome.FOUND, _FOUND[level]))
-            return found, level
+        version = None if bucket is None else asked.pick(level, bucket)
+        if version is not None:
+            trace.append(_step(level, under, asked.key(level, tier), LevelOutcome.FOUND, _MATCHED[level]))
+            return version, level
         trace.append(_step(level, under, asked.key(level, tier), LevelOutcome.NOTHING, _NOTHING[level]))
     return None
 
@@ -317,7 +317,7 @@ def _no_passing(request: ResolveRequest) -> str:
     return f"a request for the label {request.label} is answered by that label or not at all"
 
 
-def _not_found(resolution: Resolution) -> TemplateNotFoundError:
+def _missing(resolution: Resolution) -> TemplateNotFoundError:
     request = resolution.request
     what = f"{request.use_case} ({request.content_mode.value})"
     facts: dict[str, Any] = {

@@ -43,7 +43,7 @@ class UpdatedSource(CatalogueSource, Protocol):
         ...
 
 
-class KeptSource(CatalogueSource, Protocol):
+class SnapshotStore(CatalogueSource, Protocol):
     """A source that can be written: `SnapshotFile` is one."""
 
     def store(self, catalogue: Catalogue) -> None:
@@ -115,7 +115,7 @@ class Sources:
     def __init__(
         self,
         database: CatalogueSource | None,
-        snapshot: KeptSource | None = None,
+        snapshot: SnapshotStore | None = None,
         *,
         builtins: Catalogue | None = None,
         timing: Timing = Timing(),  # noqa: B008 - frozen
@@ -140,7 +140,7 @@ class Sources:
         self._fetching = False
         self._to_keep: Catalogue | None = None
         self._keeping = False
-        self._kept_all = threading.Condition(self._lock)
+        self._all_stored = threading.Condition(self._lock)
 
     # -------------------------------------------------------------------------------------------------------- answering
 
@@ -159,12 +159,12 @@ class Sources:
             return memory
         if self._database is not None and (self._failures == 0 or self._clock() >= self._due):
             try:
-                found = self._database.point(request)
+                catalogue = self._database.point(request)
             except InnkeeperError:
                 return self.current()
-            if found.labelled:
+            if catalogue.labelled:
                 self._revalidate()
-                return _replaced(found, source=AnswerSource.DATABASE)
+                return _replaced(catalogue, source=AnswerSource.DATABASE)
         return self.current()
 
     def current(self) -> Catalogue:
@@ -195,7 +195,7 @@ class Sources:
     def settle(self, seconds: float = _SETTLING) -> bool:
         """Wait until the snapshot is kept. Tells whether it is."""
         with self._lock:
-            return self._kept_all.wait_for(lambda: not self._keeping, seconds)
+            return self._all_stored.wait_for(lambda: not self._keeping, seconds)
 
     def _refresh(self, *, whole: bool = True) -> Catalogue:
         before = self._invalidated
@@ -238,8 +238,8 @@ class Sources:
         else:
             fresh = database.load()
         if not fresh.labelled:
-            kept = self._last_snapshot()
-            lost = kept is not None and kept.revision > fresh.revision
+            snapshot = self._last_snapshot()
+            lost = snapshot is not None and snapshot.revision > fresh.revision
             return self._stand_in(_LOST) if lost else _replaced(fresh, degraded=(_EMPTY,))
         return _replaced(fresh, source=AnswerSource.MEMORY)
 
@@ -263,9 +263,9 @@ class Sources:
         memory = self._memory
         if memory is not None and memory.labelled and memory.source is AnswerSource.MEMORY and reason != _LOST:
             return _replaced(memory, degraded=(reason, _STALE))
-        kept = self._last_snapshot()
-        if kept is not None:
-            return _replaced(kept, degraded=(reason, AnswerSource.SNAPSHOT.value))
+        snapshot = self._last_snapshot()
+        if snapshot is not None:
+            return _replaced(snapshot, degraded=(reason, AnswerSource.SNAPSHOT.value))
         return Catalogue(source=AnswerSource.BUILTIN, degraded=(reason,))
 
     def _last_snapshot(self) -> Catalogue | None:
@@ -273,10 +273,10 @@ class Sources:
         if self._snapshot is None:
             return None
         try:
-            kept = self._snapshot.load()
+            snapshot = self._snapshot.load()
         except InnkeeperError:
             return None
-        return _replaced(kept, source=AnswerSource.SNAPSHOT) if kept.labelled else None
+        return _replaced(snapshot, source=AnswerSource.SNAPSHOT) if snapshot.labelled else None
 
     def _keep_soon(self, fresh: Catalogue) -> None:
         """Keep a catalogue as the snapshot: after those who wait for it have it, and not every one of many."""
@@ -298,7 +298,7 @@ class Sources:
                 fresh, self._to_keep = self._to_keep, None
                 if fresh is None or self._snapshot is None:
                     self._keeping = False
-                    self._kept_all.notify_all()
+                    self._all_stored.notify_all()
                     return
             try:
                 self._snapshot.store(_replaced(fresh, source=AnswerSource.DATABASE))

@@ -89,20 +89,20 @@ def verify(path: str | os.PathLike[str]) -> Backup:
     Raises:
         FormatError: it is none, is damaged, or its checksum is not the one beside it.
     """
-    found, place = Path(path), Where(asset=os.fspath(path))
-    if not found.is_file():
+    backup_path, where = Path(path), Where(asset=os.fspath(path))
+    if not backup_path.is_file():
         raise FormatError(
-            "there is no such file", where=place, hint="name the file that `innkeeper library db backup` wrote"
+            "there is no such file", where=where, hint="name the file that `innkeeper library db backup` wrote"
         )
-    with translated(str(found)), found.open("rb") as file:
+    with translated(str(backup_path)), backup_path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head == _MAGIC:
-        _compare(found)
-        _check_file(found)
+        _compare(backup_path)
+        _check_file(backup_path)
     else:
-        check_dump(found)
+        check_dump(backup_path)
     kind = "sqlite" if head == _MAGIC else "dump"
-    return Backup(str(found), kind, _digest(found), found.stat().st_size)
+    return Backup(str(backup_path), kind, _digest(backup_path), backup_path.stat().st_size)
 
 
 def restore(
@@ -124,32 +124,32 @@ def restore(
         FormatError: the backup is not whole. Nothing was changed.
         AlreadyExistsError: the library holds something and ``force`` is off.
     """
-    found, target = verify(path), find_target(url)
+    backup, target = verify(path), find_target(url)
     if not force and _holds_something(target.url if target.path is None else target.path):
         raise AlreadyExistsError(f"the library {target.place} holds something", hint="say force to replace it")
     if target.path is None:
         with Database.open(url) as db:
-            _load_into(db, found, progress)
-        return found
+            _load_into(db, backup, progress)
+        return backup
     with draft_beside(target.path) as draft:
-        if found.kind == "sqlite":
-            _copy(Path(found.path), draft)
+        if backup.kind == "sqlite":
+            _copy(Path(backup.path), draft)
         else:
             with Database.open(draft) as fresh:
-                load_rows(fresh, Path(found.path), progress)
+                load_rows(fresh, Path(backup.path), progress)
         _replace(draft, target.path)
     with Database.open(target.path) as db:  # an older backup is upgraded
         db.revision()
-    return found
+    return backup
 
 
-def _load_into(db: Database, found: Backup, progress: Progress) -> None:
-    if found.kind == "dump":
-        load_rows(db, Path(found.path), progress)
+def _load_into(db: Database, backup: Backup, progress: Progress) -> None:
+    if backup.kind == "dump":
+        load_rows(db, Path(backup.path), progress)
         return
-    with draft_beside(Path(found.path)) as draft:
+    with draft_beside(Path(backup.path)) as draft:
         copied = draft.with_suffix(".dump")
-        _copy(Path(found.path), draft)
+        _copy(Path(backup.path), draft)
         try:
             with Database.open(draft) as source, copied.open("wb") as file:
                 write_dump(source, file)
@@ -180,12 +180,12 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 def _check_file(path: Path) -> None:
     try:
         with closing(_open(path, "ro")) as copy:
-            found = copy.execute("PRAGMA integrity_check").fetchone()[0]
+            verdict = copy.execute("PRAGMA integrity_check").fetchone()[0]
             revision = copy.execute("SELECT version_num FROM alembic_version").fetchone()[0]
     except sqlite3.Error as error:
         raise damaged(path, f"the backup is damaged: {error}") from error
-    if found != "ok" or revision not in schema.REVISIONS:
-        what = "damaged" if found != "ok" else f"of the schema {revision!r}, which is not known here"
+    if verdict != "ok" or revision not in schema.REVISIONS:
+        what = "damaged" if verdict != "ok" else f"of the schema {revision!r}, which is not known here"
         raise damaged(path, f"the backup is {what}")
 
 
@@ -220,16 +220,16 @@ def _replace(draft: Path, target: Path) -> None:
 
 def _is_sound(path: Path) -> bool:
     try:
-        with translated(str(path)), closing(_open(path, "rw")) as found:
-            return bool(found.execute("PRAGMA quick_check").fetchone()[0] == "ok")
+        with translated(str(path)), closing(_open(path, "rw")) as connection:
+            return bool(connection.execute("PRAGMA quick_check").fetchone()[0] == "ok")
     except DatabaseCorruptError:
         return False
 
 
 def _revision(path: Path) -> int:
     try:
-        with closing(_open(path, "rwc")) as found:
-            return int(found.execute("SELECT revision FROM revisions").fetchone()[0])
+        with closing(_open(path, "rwc")) as connection:
+            return int(connection.execute("SELECT revision FROM revisions").fetchone()[0])
     except sqlite3.OperationalError:
         return 0
 
@@ -348,8 +348,8 @@ def damaged(path: Path, message: str, line: int | None = None) -> FormatError:
 def _last(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         *_, line = file
-    found: dict[str, Any] = parse_json(line, asset=str(path))
-    return found
+    last: dict[str, Any] = parse_json(line, asset=str(path))
+    return last
 
 
 def load_rows(db: Database, path: Path, progress: Progress = lambda _: None) -> int:

@@ -152,9 +152,9 @@ def integer(name: str, default: int, kind: Any = Integer) -> Column[Any]:
     return Column(name, kind, nullable=False, default=default, server_default=str(default))
 
 
-def decimal(name: str, digits: int, places: int) -> Column[Any]:
+def decimal(name: str, digits: int, decimals: int) -> Column[Any]:
     """A number with so many digits, ``places`` of them behind the point; it may be NULL."""
-    return Column(name, Numeric(digits, places, asdecimal=False))
+    return Column(name, Numeric(digits, decimals, asdecimal=False))
 
 
 def tier(name: str, *, default: str | None = "sfw") -> tuple[Column[Any], CheckConstraint]:

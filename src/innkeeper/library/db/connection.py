@@ -70,20 +70,20 @@ def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str,
     Raises:
         ConfigError: a URL of another kind of database, or one that cannot be read.
     """
-    given = os.fspath(url) if url is not None else environ.get(URL_VARIABLE) or ""
-    if "://" not in given:
-        path = Path(given).expanduser() if given else home(environ) / FILE_NAME
+    named = os.fspath(url) if url is not None else environ.get(URL_VARIABLE) or ""
+    if "://" not in named:
+        path = Path(named).expanduser() if named else home(environ) / FILE_NAME
         return DatabaseTarget(url=f"sqlite:///{path}", place=str(path), path=path)
     from sqlalchemy import exc, make_url
 
     try:
-        parsed = make_url(given)
+        parsed = make_url(named)
         parsed = parsed.set(drivername=_SCHEMES.get(parsed.drivername, parsed.drivername))
         backend = parsed.get_backend_name()
     except (exc.ArgumentError, ValueError) as error:
         raise ConfigError("the database URL cannot be read", hint=_HINT) from error
     if backend == "sqlite" and parsed.database and parsed.database != ":memory:":
-        return DatabaseTarget(url=given, place=parsed.database, path=Path(parsed.database))
+        return DatabaseTarget(url=named, place=parsed.database, path=Path(parsed.database))
     if backend == "postgresql":
         socket = _with_socket(parsed)
         return DatabaseTarget(
@@ -156,8 +156,8 @@ _ENDING: Final = "57P0"
 def _note_end(context: Any) -> None:
     """Give up a connection that the server has ended, also where the driver lets the socket's own error through."""
     error = context.original_exception
-    said = (*error.args, None)[0]
-    code = said.get("C") if isinstance(said, dict) else getattr(error, "sqlstate", None)
+    facts = (*error.args, None)[0]
+    code = facts.get("C") if isinstance(facts, dict) else getattr(error, "sqlstate", None)
     if isinstance(error, OSError) or str(code).startswith(_ENDING):
         context.is_disconnect = True
 
@@ -301,9 +301,9 @@ def translated(place: str) -> Iterator[None]:
 def translate(error: BaseException, place: str) -> InnkeeperError:
     """The error of this package for one of a driver's. The text of the statement and its values stay out of it."""
     cause = getattr(error, "orig", None) or error
-    found = _from_sqlite(cause) if isinstance(cause, sqlite3.Error) else _from_server(cause)
-    found.where = Where(asset=place)
-    return found
+    translated_error = _from_sqlite(cause) if isinstance(cause, sqlite3.Error) else _from_server(cause)
+    translated_error.where = Where(asset=place)
+    return translated_error
 
 
 def _from_sqlite(error: sqlite3.Error) -> InnkeeperError:

@@ -189,8 +189,8 @@ class Database:
     def revision(self) -> int:
         """The number that grows with every change of what requests are answered from."""
         with self.reading() as connection:
-            found: int = connection.exec_driver_sql("SELECT revision FROM revisions").scalar_one()
-        return found
+            number: int = connection.exec_driver_sql("SELECT revision FROM revisions").scalar_one()
+        return number
 
     def now(self) -> str:
         """The moment for a new row, as it is stored."""
@@ -215,14 +215,15 @@ class Database:
     def _prepare(self, *, create: bool, upgrade: bool) -> None:
         """See that the schema is the one that this Innkeeper works with."""
         with self.reading() as connection:
-            found = schema.present(connection)
-        if found == schema.HEAD:
+            revision = schema.present(connection)
+        if revision == schema.HEAD:
             return
-        if found is None and not create:
+        if revision is None and not create:
             raise DatabaseMissingError("there is no library in this database", where=Where(asset=self.place))
-        if found is not None and not upgrade:
+        if revision is not None and not upgrade:
             raise SchemaError(
-                f"the schema of the database is revision {found!r}, not {schema.HEAD!r}", where=Where(asset=self.place)
+                f"the schema of the database is revision {revision!r}, not {schema.HEAD!r}",
+                where=Where(asset=self.place),
             )
         self.upgrade()
 
@@ -307,8 +308,8 @@ def status_of(db: Database) -> Status:
     from innkeeper.library.db.scene_tables import metadata
 
     with db.snapshot() as connection:
-        found = schema.present(connection)
-        if found is None:
+        revision = schema.present(connection)
+        if revision is None:
             raise DatabaseMissingError("there is no library in this database", where=Where(asset=db.place))
         there = set(inspect(connection).get_table_names())
         names = sorted(metadata.tables.keys() & there)
@@ -316,4 +317,4 @@ def status_of(db: Database) -> Status:
             name: connection.execute(select(func.count()).select_from(metadata.tables[name])).scalar_one()
             for name in names
         }
-    return Status(db.place, db.dialect, found, schema.HEAD, db.revision(), rows)
+    return Status(db.place, db.dialect, revision, schema.HEAD, db.revision(), rows)

@@ -48,13 +48,13 @@ FORMER: Final = tuple(revision for revision in _ADDED if revision < FIRST)
 """The revisions before the first, oldest first."""
 
 
-def bring_to_first(connection: Connection, found: str) -> None:
+def bring_to_first(connection: Connection, revision_before: str) -> None:
     """Add what a database of the former revision ``found`` has not, in the transaction of ``connection``; the stamp stays."""
     from innkeeper.library.db.scene_tables import metadata
 
     made: set[str] = set()
     for revision, (tables, columns) in _ADDED.items():
-        if revision <= found:
+        if revision <= revision_before:
             continue
         for name in tables:
             metadata.tables[name].create(connection, checkfirst=False)

@@ -152,8 +152,8 @@ def _in_postgresql(db: Database, statement: str, limit: int, seconds: float) -> 
         connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
         raw: Any = connection.connection.driver_connection
         if hasattr(raw, _ALONE):
-            found = getattr(raw, _ALONE)(statement)
-            return _result([column["name"] for column in found.columns or ()], found.rows or (), limit)
+            answer = getattr(raw, _ALONE)(statement)
+            return _result([column["name"] for column in answer.columns or ()], answer.rows or (), limit)
         result = connection.exec_driver_sql(statement)
         return _result(list(result.keys()), result.fetchmany(limit + 1), limit)
 
@@ -203,22 +203,22 @@ class SqlPiece(NamedTuple):
 def pieces(text: str) -> Iterator[SqlPiece]:
     """The stretches of a text in order; together they are the text. Raises `UsageError` for a quote left open."""
     position = 0
-    while (found := _PIECE.search(text, position)) is not None:
-        if found.start() > position:
-            yield SqlPiece("code", text[position : found.start()])
-        if found.lastgroup == "loose":
+    while (match := _PIECE.search(text, position)) is not None:
+        if match.start() > position:
+            yield SqlPiece("code", text[position : match.start()])
+        if match.lastgroup == "loose":
             raise _refusal("a quote is left open in the statement")
-        end = _comment_end(text, found.start()) if found["opened"] else found.end()
-        yield SqlPiece(_kind(found), text[found.start() : end])
+        end = _comment_end(text, match.start()) if match["opened"] else match.end()
+        yield SqlPiece(_kind(match), text[match.start() : end])
         position = end
     if position < len(text):
         yield SqlPiece("code", text[position:])
 
 
-def _kind(found: re.Match[str]) -> str:
-    if found["comment"] or found["opened"]:
+def _kind(match: re.Match[str]) -> str:
+    if match["comment"] or match["opened"]:
         return "comment"
-    return "name" if found["name"] else "string"
+    return "name" if match["name"] else "string"
 
 
 def _comment_end(text: str, start: int) -> int:

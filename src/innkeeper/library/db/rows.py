@@ -125,9 +125,9 @@ def checked(table: Table, values: Mapping[str, Any], *, whole: bool = True) -> d
 
 def _check_missing(table: Table, values: Mapping[str, Any]) -> None:
     for column in table.c:
-        given = values.get(column.name) is not None
+        has_value = values.get(column.name) is not None
         fills_itself = column.server_default is not None or column.autoincrement is True
-        if not (given or column.nullable or (fills_itself and column.name not in values)):
+        if not (has_value or column.nullable or (fills_itself and column.name not in values)):
             raise _refused(table.name, column.name, "is needed")
 
 
@@ -147,8 +147,8 @@ def _value(table: str, column: Column[Any], value: Any) -> Any:
 
 def _check_shape(column: Column[Any], value: Any) -> None:
     """A JSON column that is an object or a list unless something is given takes nothing else: whoever reads it counts on that."""
-    given = str(getattr(getattr(column.server_default, "arg", None), "text", ""))
-    kinds, name = _SHAPES.get(given, ((), "")) if isinstance(column.type, types.JSON) else ((), "")
+    default = str(getattr(getattr(column.server_default, "arg", None), "text", ""))
+    kinds, name = _SHAPES.get(default, ((), "")) if isinstance(column.type, types.JSON) else ((), "")
     if kinds and not isinstance(value, kinds):
         raise FieldError(f"must be {name}, not {type(value).__name__}")
 

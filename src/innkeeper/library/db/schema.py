@@ -65,15 +65,15 @@ def present(connection: Connection) -> str | None:
     if not stamped:
         _require_empty(connection)
         return None
-    found: str | None = connection.exec_driver_sql(f"SELECT version_num FROM {_STAMP}").scalar()
-    if found in REVISIONS and not ours:
+    stamp: str | None = connection.exec_driver_sql(f"SELECT version_num FROM {_STAMP}").scalar()
+    if stamp in REVISIONS and not ours:
         _require_empty(connection)
-    if found is not None and found not in REVISIONS:
+    if stamp is not None and stamp not in REVISIONS:
         raise SchemaError(
-            f"the schema of the database is revision {found!r}, and this Innkeeper knows up to {HEAD!r}",
+            f"the schema of the database is revision {stamp!r}, and this Innkeeper knows up to {HEAD!r}",
             hint="upgrade Innkeeper; a database is not taken back to an earlier schema",
         )
-    return found
+    return stamp
 
 
 def _require_empty(connection: Connection) -> None:
@@ -106,12 +106,12 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 
 def upgrade(connection: Connection, to: str = HEAD) -> None:
     """Bring a database from whatever revision it is of to ``to``, in the transaction of ``connection``. Threads take turns."""
-    found = present(connection)
-    if found in FORMER:
-        bring_to_first(connection, found)
+    revision = present(connection)
+    if revision in FORMER:
+        bring_to_first(connection, revision)
         connection.exec_driver_sql(f"UPDATE {_STAMP} SET version_num = '{FIRST}'")
-        found = FIRST
-    if found == to:
+        revision = FIRST
+    if revision == to:
         return
     from alembic.config import Config
     from alembic.runtime.environment import EnvironmentContext

@@ -6,7 +6,7 @@ table that the requirement document knows, ``prompt_templates``, is a view over 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import (
     CheckConstraint,
@@ -40,7 +40,7 @@ from innkeeper.library.db.columns import (
     text_column,
     tier,
 )
-from innkeeper.library.rows import DocumentRow, RoutePolicyRow, SettingRow, StoredTool
+from innkeeper.library.rows import ANSWER, DocumentRow, LabelRow, RoutePolicyRow, SettingRow, StoredTool
 
 metadata: Final = MetaData(
     naming_convention={
@@ -51,11 +51,6 @@ metadata: Final = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
-
-
-def _key(name: str) -> Column[Any]:
-    """A part of a selection key under a label: empty stands for any, so that the unique index sees it."""
-    return Column(name, String, nullable=False, default="", server_default="")
 
 
 # --------------------------------------------------------------------------------------------------------------- templates
@@ -97,35 +92,22 @@ template_versions: Final = Table(
     text_column("content_sha256"),  # empty in versions that SQL made: the reader computes it
 )
 
-template_labels: Final = Table(
-    "template_labels",
+template_labels: Final = table_of(
     metadata,
+    "template_labels",
+    LabelRow,
     Column("template_id", String, primary_key=True),
     Column("label", String, primary_key=True),
-    Column("version", Integer, nullable=False),
-    Column("use_case", String, nullable=False),
-    _key("target_model"),
-    _key("enhancer_model"),
-    _key("job_type"),
-    Column("content_mode", String, nullable=False),
-    _key("partial_name"),  # the name, for a partial: partials are found by it and may share a key
-    created("moved_at"),
-    text_column("moved_by", ""),
+    *(
+        Column(name, String, nullable=False, default="", server_default="")
+        for name in ("target_model", "enhancer_model", "job_type", "partial_name")
+    ),
     ForeignKeyConstraint(
         ["template_id", "version"],
         ["template_versions.template_id", "template_versions.version"],
         name="version_exists",
     ),
-    UniqueConstraint(
-        "label",
-        "use_case",
-        "target_model",
-        "content_mode",
-        "job_type",
-        "enhancer_model",
-        "partial_name",
-        name="one_answer",
-    ),
+    UniqueConstraint(*ANSWER, name="one_answer"),
 )
 
 label_events: Final = Table(

@@ -54,10 +54,10 @@ class ConversationStates:
         with self.db.reading() as connection:
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
-                found = {row.chat: row.state for row in connection.execute(_KNOWN, {"of": scope, "keys": some})}
-                key = next((key for key in some if key in found), None)
+                states = {row.chat: row.state for row in connection.execute(_KNOWN, {"of": scope, "keys": some})}
+                key = next((key for key in some if key in states), None)
                 if key is not None:
-                    return str(found[key]).encode()
+                    return str(states[key]).encode()
         return None
 
     def last(self, scope: str) -> StoredState | None:

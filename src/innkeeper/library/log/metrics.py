@@ -19,7 +19,7 @@ import msgspec
 PERCENTILES: Final = (50, 90, 95, 99)
 """Those that are shown."""
 
-EDGES: Final = tuple(round(10 ** (place / 10), 6) for place in range(-30, 71))
+EDGES: Final = tuple(round(10 ** (step / 10), 6) for step in range(-30, 71))
 """Upper edges of buckets: ten a decade, from 0.001 to 10,000,000."""
 
 MOST_SERIES: Final = 2_000
@@ -121,7 +121,7 @@ class Metrics:
         """A counter: the sum of all series that have these labels."""
         required = {(key, str(value)) for key, value in labels.items()}
         with self._lock:
-            return sum(count for place, count in self._counters.get(name, {}).items() if required <= set(place))
+            return sum(count for labels_of, count in self._counters.get(name, {}).items() if required <= set(labels_of))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready and in a fixed order."""

@@ -38,8 +38,8 @@ class StoredResponses:
         """A response; None where this owner has none of that id."""
         query = select(rows.c.content).where(rows.c.owner == owner, rows.c.id == response_id)
         with self.db.reading() as connection:
-            found: str | None = connection.execute(query).scalar_one_or_none()
-        return found
+            content: str | None = connection.execute(query).scalar_one_or_none()
+        return content
 
     def delete(self, owner: str, response_id: str) -> bool:
         """Forget a response; whether there was one."""

@@ -22,18 +22,18 @@ Span = tuple[int, int]
 def _pairs(text: str) -> Iterator[tuple[str, Span]]:
     """Brackets with their partners, and references, as each ends; what has no partner, a smile say, is ordinary text."""
     waiting: dict[str, list[int]] = {"(": [], "[": [], "{": []}
-    for found in _SIGN.finditer(text):
-        sign, start = found[0], found.start()
+    for match in _SIGN.finditer(text):
+        sign, start = match[0], match.start()
         if sign in waiting:
             waiting[sign].append(start)
         elif sign[0] == "<":
-            yield "<", found.span()
+            yield "<", match.span()
         elif sign in _OPENS and waiting[_OPENS[sign]]:
             opened = waiting[_OPENS[sign]].pop()
             for others in waiting.values():  # what was opened inside and not closed closes nothing further
                 while others and others[-1] > opened:
                     others.pop()
-            yield _OPENS[sign], (opened, found.end())
+            yield _OPENS[sign], (opened, match.end())
 
 
 def groups(text: str) -> tuple[Span, ...]:
@@ -42,25 +42,25 @@ def groups(text: str) -> tuple[Span, ...]:
     >>> groups("a (long, golden:1.2) b")
     ((2, 20),)
     """
-    found: list[Span] = []
+    outermost: list[Span] = []
     for _, (start, end) in _pairs(text):
-        while found and found[-1][0] > start:
-            found.pop()
-        found.append((start, end))
-    return tuple(found)
+        while outermost and outermost[-1][0] > start:
+            outermost.pop()
+        outermost.append((start, end))
+    return tuple(outermost)
 
 
-def outside(places: Iterable[int], spans: tuple[Span, ...]) -> list[int]:
+def outside(positions: Iterable[int], spans: tuple[Span, ...]) -> list[int]:
     """Those of some ascending places that are inside of no group."""
     if not spans:
-        return list(places)
-    kept, at = [], 0
-    for place in places:
-        while at < len(spans) and spans[at][1] <= place:
+        return list(positions)
+    left, at = [], 0
+    for position in positions:
+        while at < len(spans) and spans[at][1] <= position:
             at += 1
-        if at == len(spans) or place <= spans[at][0]:
-            kept.append(place)
-    return kept
+        if at == len(spans) or position <= spans[at][0]:
+            left.append(position)
+    return left
 
 
 def unweighted(text: str) -> str:
@@ -78,8 +78,8 @@ def unweighted(text: str) -> str:
             gone.append((start, end))
         elif weight is not None:
             gone += [(start, start + 1), (end - 1 - len(weight[0]), end)]
-    kept, at = [], 0
+    left, at = [], 0
     for start, end in sorted(gone):
-        kept.append(text[at:start])
+        left.append(text[at:start])
         at = max(at, end)
-    return "".join([*kept, text[at:]])
+    return "".join([*left, text[at:]])

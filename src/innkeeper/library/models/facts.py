@@ -154,57 +154,57 @@ def join_negatives(
         return NegativePrompt(skipped="no_negative_input")
     used, rows_tier = _chosen(list(rows), family, Tier.of(tier), mode)
     fragments = (part for row in used for part in _split(row.negative_prompt, row.id, row.priority))
-    wanted = [*fragments, *_split(user_text, "", 0)]
-    if not wanted:
+    fragments_all = [*fragments, *_split(user_text, "", 0)]
+    if not fragments_all:
         return NegativePrompt(skipped="no_rows", tier=rows_tier)
     sizes = measure or spec.measure()
-    kept: list[NegativeFragment] = []
+    chosen: list[NegativeFragment] = []
     dropped: list[DroppedFragment] = []
-    for fragment in wanted:
-        reason = _refused(fragment, kept, mode, sizes, spec.limit_usable - spec.reserve)
+    for fragment in fragments_all:
+        reason = _refused(fragment, chosen, mode, sizes, spec.limit_usable - spec.reserve)
         if reason is None:
-            kept.append(fragment)
+            chosen.append(fragment)
         else:
             dropped.append(DroppedFragment(fragment, reason))
-    text = _joined(kept)
-    return NegativePrompt(text, tuple(kept), tuple(dropped), sizes.count(text), rows_tier)
+    text = _joined(chosen)
+    return NegativePrompt(text, tuple(chosen), tuple(dropped), sizes.count(text), rows_tier)
 
 
 def _chosen(
     rows: list[CatalogueNegative], family: str, tier: Tier, mode: str
 ) -> tuple[list[CatalogueNegative], Tier | None]:
     """The rows of the tier, else those of the general tier, else none."""
-    for wanted in dict.fromkeys((tier, Tier.SFW)):
-        found = [
+    for candidate in dict.fromkeys((tier, Tier.SFW)):
+        matches = [
             row
             for row in rows
-            if row.is_active and (row.model_type, row.generation_mode, row.content_mode) == (family, mode, wanted)
+            if row.is_active and (row.model_type, row.generation_mode, row.content_mode) == (family, mode, candidate)
         ]
-        if found:
-            return sorted(found, key=lambda row: (row.priority, row.id)), wanted
+        if matches:
+            return sorted(matches, key=lambda row: (row.priority, row.id)), candidate
     return [], None
 
 
 def _split(text: str, row: str, priority: int) -> Iterator[NegativeFragment]:
     """The parts of a text between commas that are in no brackets, which weigh what is in them."""
     depth, start = 0, 0
-    for place, sign in enumerate(f"{text},"):
+    for position, sign in enumerate(f"{text},"):
         depth = max(0, depth + (sign in "([{") - (sign in ")]}"))
-        if sign == "," and (depth == 0 or place == len(text)):
-            if part := " ".join(text[start:place].split()):
+        if sign == "," and (depth == 0 or position == len(text)):
+            if part := " ".join(text[start:position].split()):
                 yield NegativeFragment(part, row, priority)
-            start = place + 1
+            start = position + 1
 
 
 def _refused(
-    fragment: NegativeFragment, kept: list[NegativeFragment], mode: str, sizes: Measure, room: int
+    fragment: NegativeFragment, chosen: list[NegativeFragment], mode: str, sizes: Measure, room: int
 ) -> Reason | None:
     """Why a fragment cannot be added, or None where it can."""
-    if any(fragment.text.casefold() == other.text.casefold() for other in kept):
+    if any(fragment.text.casefold() == other.text.casefold() for other in chosen):
         return "duplicate"
-    if mode == "i2i" and len(kept) >= I2I_FRAGMENTS:
+    if mode == "i2i" and len(chosen) >= I2I_FRAGMENTS:
         return "i2i_limit"
-    return "budget" if sizes.most(_joined([*kept, fragment])) > room else None
+    return "budget" if sizes.most(_joined([*chosen, fragment])) > room else None
 
 
 def _joined(fragments: Iterable[NegativeFragment]) -> str:
@@ -263,7 +263,7 @@ def facts_of(
     )
 
 
-def ceilings_of(catalogue: Catalogue, given: Ceilings, keys: Iterable[str | None]) -> Ceilings:
+def ceilings_of(catalogue: Catalogue, ceilings: Ceilings, keys: Iterable[str | None]) -> Ceilings:
     """The ceilings with those of models and their providers, as their rows have them; of a family, those of all its models.
 
     A model that a catalogue with models does not know is for the general tier: a name nobody has entered gets around no ceiling.
@@ -273,8 +273,8 @@ def ceilings_of(catalogue: Catalogue, given: Ceilings, keys: Iterable[str | None
     unknown = bool(catalogue.models) and not all(named)
     owners = {row.provider_id for row in models}
     providers = [row for row in catalogue.providers if row.id in owners]
-    least = Tier.SFW if unknown else given.model
-    return msgspec.structs.replace(given, model=_least(least, models), provider=_least(given.provider, providers))
+    least = Tier.SFW if unknown else ceilings.model
+    return msgspec.structs.replace(ceilings, model=_least(least, models), provider=_least(ceilings.provider, providers))
 
 
 def _models(catalogue: Catalogue, key: str) -> list[CatalogueModel]:
@@ -300,8 +300,8 @@ def _row(catalogue: Catalogue, key: str | None) -> CatalogueModel | None:
     return None if key is None else next((row for row in catalogue.models if row.model_key == key), None)
 
 
-def _least(given: Tier | None, rows: Iterable[CatalogueModel | CatalogueProvider]) -> Tier | None:
-    tiers = [tier for tier in (given, *(row.tier_ceiling for row in rows)) if tier is not None]
+def _least(ceiling: Tier | None, rows: Iterable[CatalogueModel | CatalogueProvider]) -> Tier | None:
+    tiers = [tier for tier in (ceiling, *(row.tier_ceiling for row in rows)) if tier is not None]
     return Tier.lowest(*tiers) if tiers else None
 
 

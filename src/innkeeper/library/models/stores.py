@@ -140,11 +140,11 @@ class RowStore(Generic[R]):
     def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
         from innkeeper.library.db.connection import translate
 
-        found = translate(error, self.db.place) if hasattr(error, "orig") else error
-        if isinstance(found, AlreadyExistsError):
+        translated = translate(error, self.db.place) if hasattr(error, "orig") else error
+        if isinstance(translated, AlreadyExistsError):
             message = f"{self.table.name} has a row like {row[self.key]!r} already"
             return AlreadyExistsError(message, where=Where(asset=self.table.name))
-        return found
+        return translated
 
     def _stamp(self, *, new: bool = False) -> dict[str, str]:
         now = self.db.now()
@@ -157,10 +157,10 @@ class RowStore(Generic[R]):
         return first_row(connection.execute(select(self.table).where(self.table.c[self.key] == key)), self.row)
 
     def _get(self, connection: Connection, key: Any) -> R:
-        found = self._find(connection, key)
-        if found is None:
+        row = self._find(connection, key)
+        if row is None:
             raise NotFoundError(f"{self.table.name} has no row {key!r}", where=Where(asset=self.table.name))
-        return found
+        return row
 
     def _record(self, connection: Connection, action: str, change: tuple[R | None, R | None], who: str) -> None:
         before, after = (None if row is None else row.to_dict() for row in change)
@@ -253,10 +253,10 @@ class ModelStore(RowStore[CatalogueModel]):
 
     def named(self, keys: Iterable[str | None]) -> tuple[CatalogueModel, ...]:
         """The models with these keys; those that there are not are left out."""
-        wanted = sorted({key for key in keys if key})
-        if not wanted:
+        known_keys = sorted({key for key in keys if key})
+        if not known_keys:
             return ()
-        query = select(api_models).where(api_models.c.model_key.in_(wanted)).order_by(api_models.c.model_key)
+        query = select(api_models).where(api_models.c.model_key.in_(known_keys)).order_by(api_models.c.model_key)
         with self.db.reading() as connection:
             return typed_rows(connection.execute(query), CatalogueModel)
 
@@ -363,5 +363,5 @@ class SettingsStore(RowStore[SettingRow]):
     def value(self, key: str, default: Any = None) -> Any:
         """The value of a key, or ``default`` where it is not set."""
         with self.db.reading() as connection:
-            found = self._find(connection, key)
-        return default if found is None else found.value
+            row = self._find(connection, key)
+        return default if row is None else row.value

@@ -110,10 +110,10 @@ def fit_text(text: str, budget: Budget, measure: Measure, overflow: str) -> Fitt
     """
     if budget.fits(text, measure):
         return Fitted(text, measure.count(text))
-    kept = "" if overflow == "error" else cut_text(text, lambda part: budget.fits(part, measure))
-    if not kept:
+    start = "" if overflow == "error" else cut_text(text, lambda part: budget.fits(part, measure))
+    if not start:
         raise OverBudgetError(measure.most(text), budget.target, budget.unit)
-    return Fitted(kept, measure.count(kept), text[len(kept) :])
+    return Fitted(start, measure.count(start), text[len(start) :])
 
 
 _SENTENCE_END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*(?=\s|$)|[。！？]+[」』）]*|\n+")
@@ -131,9 +131,9 @@ def cut_text(text: str, fits: Callable[[str], bool]) -> str:
     word = _longest(text, _ends(text, spans, _WORD_END), fits)
     for ends in (_SENTENCE_END, _CLAUSE_END):
         positions = _ends(text, spans, ends)
-        kept = _longest(text, positions[: bisect_right(positions, len(word))], fits)
-        if len(kept) >= _WORTH * len(word) and kept.strip():
-            return kept.rstrip()
+        start = _longest(text, positions[: bisect_right(positions, len(word))], fits)
+        if len(start) >= _WORTH * len(word) and start.strip():
+            return start.rstrip()
     return word.rstrip(" ,;:\t\n")
 
 
@@ -150,5 +150,5 @@ def least_text(text: str, size: Callable[[str], int], least: int) -> str:
 
 def _longest(text: str, ends: Sequence[int], fits: Callable[[str], bool]) -> str:
     """The longest beginning up to one of ``ends`` that fits, where longer ones are larger; what it gives always fits."""
-    kept = bisect_right(ends, False, key=lambda end: not fits(text[:end]))  # noqa: FBT003 - a search among truth values
-    return text[: ends[kept - 1]] if kept else ""
+    count = bisect_right(ends, False, key=lambda end: not fits(text[:end]))  # noqa: FBT003 - a search among truth values
+    return text[: ends[count - 1]] if count else ""

@@ -197,12 +197,12 @@ def template_values(
     ``character`` speaks, ``persona`` is the one the human plays, ``scene`` is where they are.
     """
     rows = {"character": _columns(character), "persona": _columns(persona), "scene": scene or EMPTY}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, (source, read) in _TABLE.items():
         value = read(rows[source]) if rows[source] or name in _ALWAYS else None
         if value is not None:
-            found[name] = value
-    return {**found, **{name: value for name, value in more.items() if value is not None}}
+            values[name] = value
+    return {**values, **{name: value for name, value in more.items() if value is not None}}
 
 
 def _columns(person: Person | None) -> Row:
@@ -242,8 +242,8 @@ def _trait(label: str, *columns: str) -> Callable[[Row], str | None]:
 
 
 def _labelled(row: Row) -> dict[str, str]:
-    found = ((label.strip().lower(), text.strip()) for label, text in _LABELLED.findall(_text(row.get("traits")) or ""))
-    return {label: text for label, text in found if label in _TRAIT_LABELS and text}
+    lines = ((label.strip().lower(), text.strip()) for label, text in _LABELLED.findall(_text(row.get("traits")) or ""))
+    return {label: text for label, text in lines if label in _TRAIT_LABELS and text}
 
 
 def _personality(row: Row) -> str | None:
@@ -257,25 +257,25 @@ def _free_traits(row: Row) -> str | None:
 
 
 def _is_labelled(line: str) -> bool:
-    found = _LABELLED.match(line)
-    return found is not None and found[1].strip().lower() in _TRAIT_LABELS
+    match = _LABELLED.match(line)
+    return match is not None and match[1].strip().lower() in _TRAIT_LABELS
 
 
 def _background(row: Row) -> str | None:
-    found = _BACKGROUND.search(_text(row.get("description")) or "")
-    return _column("backstory")(row) or (found[1].strip() if found else None)
+    match = _BACKGROUND.search(_text(row.get("description")) or "")
+    return _column("backstory")(row) or (match[1].strip() if match else None)
 
 
 def _examples(row: Row) -> str | None:
     """Voice examples, one a line, numbered and quoted."""
-    given = row.get("voice_examples")
-    lines: Iterable[Any] = given if isinstance(given, (list, tuple)) else (given or "").split("\n")
-    kept = [str(line).strip().strip('"') for line in lines if str(line).strip()]
-    return "\n".join(f'{number}. "{line}"' for number, line in enumerate(kept, 1)) or None
+    examples = row.get("voice_examples")
+    lines: Iterable[Any] = examples if isinstance(examples, (list, tuple)) else (examples or "").split("\n")
+    quotes = [str(line).strip().strip('"') for line in lines if str(line).strip()]
+    return "\n".join(f'{number}. "{line}"' for number, line in enumerate(quotes, 1)) or None
 
 
-def _pronoun(place: int) -> Callable[[Row], str | None]:
-    return lambda row: pronouns_of(row.get("gender"))[place]
+def _pronoun(index: int) -> Callable[[Row], str | None]:
+    return lambda row: pronouns_of(row.get("gender"))[index]
 
 
 _TABLE: Final[Mapping[str, tuple[str, Callable[[Row], str | None]]]] = {

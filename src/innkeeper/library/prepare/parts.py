@@ -62,14 +62,14 @@ def variable_values(version: TemplateVersion, parts: Iterable[PromptPart]) -> di
 
 def shortened(part: PromptPart, room: int, count: Callable[[str], int]) -> tuple[PromptPart, int]:
     """As many of a part's first lines as there is room for, in tokens; and the tokens of those that went."""
-    lines, used, kept = part.text.split("\n"), 0, 0
+    lines, used, fitting = part.text.split("\n"), 0, 0
     for line in lines:
         used += count(line) + 1
         if used > room:
             break
-        kept += 1
-    gone = sum(count(line) for line in lines[kept:])
-    return (part, 0) if not gone else (PromptPart(part.kind, "\n".join(lines[:kept])), gone)
+        fitting += 1
+    gone = sum(count(line) for line in lines[fitting:])
+    return (part, 0) if not gone else (PromptPart(part.kind, "\n".join(lines[:fitting])), gone)
 
 
 def set_off(part: PromptPart) -> str:

@@ -64,25 +64,25 @@ _UNBOUNDED: Final = 2**31 - 1
 """The room of a target of which nobody knows a limit, in tokens: nothing is shortened for it."""
 
 
-def values_for(version: TemplateVersion, given: Mapping[str, Any], operator: Mapping[str, Any]) -> dict[str, Any]:
+def values_for(version: TemplateVersion, values: Mapping[str, Any], operator: Mapping[str, Any]) -> dict[str, Any]:
     """The values for a template: those of the operator for variables that are the operator's, the caller's for all others."""
     own = {variable.name for variable in version.variables if variable.source == OPERATOR}
-    return {name: value for name, value in given.items() if name not in own} | {
+    return {name: value for name, value in values.items() if name not in own} | {
         name: operator[name] for name in sorted(own) if name in operator
     }
 
 
 def rendered_version(
-    library: Library, version: TemplateVersion, source: AnswerSource, given: Mapping[str, Any], tier: Tier
+    library: Library, version: TemplateVersion, source: AnswerSource, values: Mapping[str, Any], tier: Tier
 ) -> tuple[RenderedTemplate, bool]:
     """A version with values, from the cache of texts where it is there; and whether it was."""
-    values = values_for(version, given, library.rules.operator_values)
+    values = values_for(version, values, library.rules.operator_values)
     moment = library.outside.now() if version.syntax == "liquid" else None
     lookup = _lookup(library, source)
     key = key_of(PROGRAMS.get(version, lookup), values, tier, moment)
-    kept = None if key is None else library.texts.get(key)
-    if kept is not None:
-        return kept, True
+    cached = None if key is None else library.texts.get(key)
+    if cached is not None:
+        return cached, True
     made = render(version, values, lookup=lookup, counter=library.counter, clock=moment, ranges=True)
     if key is not None:
         library.texts.put(key, made)
@@ -174,10 +174,10 @@ class Preparation:
         window = self._reader().window
         if part.kind in LEAVING or window is None:
             return part
-        kept, gone = shortened(part, window // MEMORY_SHARE, lambda text: self.library.counter.count(text, None))
+        part_left, gone = shortened(part, window // MEMORY_SHARE, lambda text: self.library.counter.count(text, None))
         if gone:
             self.left_out = (*self.left_out, Evicted(0, part.kind, gone))
-        return kept
+        return part_left
 
     def _reader(self) -> ModelFacts:
         """The model that gets the messages."""

@@ -125,7 +125,7 @@ _OPTIONAL: Final = (
 
 def texts_of(request: PrepareRequest) -> dict[str, str]:
     """Every text of a request that people wrote, by where it enters."""
-    found = {
+    texts = {
         TextKind.USER_TEXT.value: request.text,
         f"{TextKind.USER_TEXT}:negative": request.negative,
         TextKind.HISTORY.value: "\n".join(
@@ -136,7 +136,7 @@ def texts_of(request: PrepareRequest) -> dict[str, str]:
         **{f"{TextKind.USER_TEXT}:{name}": text for name, text in request.overlays.items()},
         **part_texts(request.parts),
     }
-    return {name: text for name, text in (*found.items(), *_value_texts(request.values)) if text}
+    return {name: text for name, text in (*texts.items(), *_value_texts(request.values)) if text}
 
 
 def _value_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -196,8 +196,8 @@ class RenderedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts."""
-        found = {**msgspec.to_builtins(self.rendered), **_common(self), "tier": tier_facts(self.tier)}
-        return found if self.resolution is None else {**found, "resolution": resolution_facts(self.resolution)}
+        facts = {**msgspec.to_builtins(self.rendered), **_common(self), "tier": tier_facts(self.tier)}
+        return facts if self.resolution is None else {**facts, "resolution": resolution_facts(self.resolution)}
 
 
 class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,7 +238,7 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     def evicted(self) -> tuple[Evicted, ...]:
         """Which messages and parts were left out, by their places: 0 is the system prompt with its parts, then the history."""
         report = self.plan.trim_report
-        return self.left_out if report is None else (*self.left_out, *evicted_of(report, _place))
+        return self.left_out if report is None else (*self.left_out, *evicted_of(report, _position))
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -282,7 +282,7 @@ class PreparedPrompt(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def _place(block: str) -> int:
+def _position(block: str) -> int:
     """The place of a block: 0 for the system prompt and its parts, then the messages."""
     return 1 + int(block.removeprefix(HISTORY_ID)) if block.startswith(HISTORY_ID) else 0
 
@@ -312,8 +312,8 @@ def require_complete(answer: Resolved | RenderedAnswer | PreparedPrompt) -> None
 
 def tier_facts(tier: TierDecision) -> dict[str, Any]:
     """A tier decision, JSON-ready; it never holds a text."""
-    found: dict[str, Any] = msgspec.to_builtins(tier)
-    return {**found, "passed": tier.passed}
+    facts: dict[str, Any] = msgspec.to_builtins(tier)
+    return {**facts, "passed": tier.passed}
 
 
 def resolution_facts(resolution: Resolution) -> dict[str, Any]:

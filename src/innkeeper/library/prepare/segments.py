@@ -42,7 +42,7 @@ DROP_ORDER: Final = (
 )
 """Which roles go first. Identity and action are in none: they are never dropped, whatever a segment says."""
 
-_KEPT: Final = frozenset({Role.IDENTITY, Role.ACTION})
+_NEVER_DROPPED: Final = frozenset({Role.IDENTITY, Role.ACTION})
 
 
 class Segment(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -60,7 +60,7 @@ class Segment(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def may_go(self) -> bool:
         """Whether it may be dropped or shortened to make room."""
-        return self.droppable and self.role not in _KEPT
+        return self.droppable and self.role not in _NEVER_DROPPED
 
 
 _TAILED: Final = frozenset({Role.SETTING, Role.CLOTHING})
@@ -186,14 +186,14 @@ class _Shrinking:
         saved = sum(self.size(index) - size for index, size in smaller.items())
         return self._total - saved > self.budget.target
 
-    def take(self, index: int, kept: str, reason: str) -> None:
+    def take(self, index: int, start: str, reason: str) -> None:
         """Keep only the beginning of a segment's text and list the rest."""
-        gone = self.texts[index][len(kept) :].strip()
+        gone = self.texts[index][len(start) :].strip()
         before = self.size(index) if self._total is not None else 0
-        self.texts[index] = kept
+        self.texts[index] = start
         self._sizes.pop(index, None)
         if self._total is not None:
-            self._total += (self.size(index) if kept else 1) - before
+            self._total += (self.size(index) if start else 1) - before
         self.dropped.append(Dropped(index, self.segments[index].role, gone, reason, self.measure.count(gone)))
 
     def fitting(self, index: int) -> str:
@@ -246,10 +246,10 @@ def _keep_tail(work: _Shrinking, index: int) -> bool:
     segment = work.segments[index]
     if work.hopeless({index: segment.min}):
         return False
-    kept = work.fitting(index)
-    if kept == work.texts[index] or not kept or work.measure.count(kept) < segment.min:
+    start = work.fitting(index)
+    if start == work.texts[index] or not start or work.measure.count(start) < segment.min:
         return False
-    work.take(index, kept, "tail")
+    work.take(index, start, "tail")
     return True
 
 
@@ -269,8 +269,8 @@ def _cut_rest(work: _Shrinking) -> None:
     ]
     count = work.needed(shorter)
     for number, (index, least) in enumerate(shorter[:count], start=1):
-        kept = work.fitting(index) if number == count else ""
-        enough = kept and work.measure.count(kept) >= work.segments[index].min
-        chosen = kept if enough else least
+        start = work.fitting(index) if number == count else ""
+        enough = start and work.measure.count(start) >= work.segments[index].min
+        chosen = start if enough else least
         if len(chosen) < len(work.texts[index]):
             work.take(index, chosen, "cut")

@@ -86,15 +86,15 @@ class LLMFactory:
         """
         if config is None:
             raise ConfigError("there is no tool to run: its configuration is missing")
-        name, wanted = config.provider.strip().lower(), model or config.model
-        if not wanted:
+        name, model_name = config.provider.strip().lower(), model or config.model
+        if not model_name:
             hint = f"`innkeeper library tool set {config.name} --model NAME`"
             raise ConfigError(f"the tool {config.name!r} names no model for its provider {name!r}", hint=hint)
         if not name:
             hint = f"`innkeeper library tool set {config.name} --setting provider='\"openai\"'`"
             raise ConfigError(f"the tool {config.name!r} names no provider", hint=hint)
         if name == LOCAL:
-            return self._local(wanted)
+            return self._local(model_name)
         if name not in self._providers:
             raise UnknownNameError("provider", config.provider, [*self._providers, LOCAL])
         shown = {"name": config.name} if self._named else {}
@@ -109,7 +109,7 @@ class LLMFactory:
         return LLM(
             adapter=self._adapters[provider.adapter],
             dialect=provider.dialect,
-            model=wanted,
+            model=model_name,
             base_url=config.base_url or provider.base_url,
             key=secret or Secret(""),
             options={**self._options, **shown, **guarded},

@@ -77,13 +77,13 @@ def messages_of_input(value: Any) -> tuple[Message, ...]:
 
 def _joined(items: list[Any] | tuple[Any, ...]) -> Iterator[Message]:
     blocks: list[tuple[int, Any]] = []
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if _is_message(item):
             yield from _user(blocks)
             blocks = []
-            yield _message(item, f"input[{place}]")
+            yield _message(item, f"input[{index}]")
         else:
-            blocks.append((place, item))
+            blocks.append((index, item))
     yield from _user(blocks)
 
 
@@ -91,9 +91,9 @@ def _user(blocks: list[tuple[int, Any]]) -> Iterator[Message]:
     """The one user message of blocks that stand together: their texts, a line each, and their media."""
     if not blocks:
         return
-    media = [(place, block) for place, block in blocks if _is_media(block)]
+    media = [(index, block) for index, block in blocks if _is_media(block)]
     texts = [_words(block) for _, block in blocks if not _is_media(block)]
-    parts = [_message({"role": "user", "content": [block]}, f"input[{place}]") for place, block in media]
+    parts = [_message({"role": "user", "content": [block]}, f"input[{index}]") for index, block in media]
     attachments = tuple([attachment for part in parts for attachment in part.attachments])
     yield Message("user", "\n".join(texts).strip(), attachments=attachments)
 
@@ -146,7 +146,7 @@ def tools_of(value: Any, path: str = "tools") -> tuple[Tool, ...]:
         return ()
     if not isinstance(value, (list, tuple)):
         raise _error(path, "tools must be a list of function definitions")
-    return tuple([_tool(item, f"{path}[{place}]") for place, item in enumerate(value)])
+    return tuple([_tool(item, f"{path}[{index}]") for index, item in enumerate(value)])
 
 
 def _tool(item: Any, path: str) -> Tool:

@@ -58,10 +58,10 @@ class ToolConfig(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: a setting of the wrong type, named with its path.
         """
-        given = {**settings, **{column: value for column, value in columns.items() if value is not None}}
-        known = {field: _read(name, field, given.pop(field)) for field in _KINDS if given.get(field) is not None}
-        given = {field: value for field, value in given.items() if field not in _KINDS}
-        return cls(name=name, **known, settings=FrozenDict({field: freeze(value) for field, value in given.items()}))
+        fields = {**settings, **{column: value for column, value in columns.items() if value is not None}}
+        known = {field: _read(name, field, fields.pop(field)) for field in _KINDS if fields.get(field) is not None}
+        fields = {field: value for field, value in fields.items() if field not in _KINDS}
+        return cls(name=name, **known, settings=FrozenDict({field: freeze(value) for field, value in fields.items()}))
 
     @classmethod
     def of_row(cls, row: StoredTool) -> ToolConfig:
@@ -86,7 +86,7 @@ _KINDS: Final[Mapping[str, tuple[type, str]]] = {
 
 def _read(tool: str, field: str, value: Any) -> Any:
     """A setting as its type has it: a whole float is an int, nothing else is made of something else."""
-    kind, wanted = _KINDS[field]
+    kind, expected = _KINDS[field]
     if kind is tuple and isinstance(value, (list, tuple)) and all(isinstance(one, Mapping) for one in value):
         return tuple([freeze(one) for one in value])
     if isinstance(value, (int, float)) and not isinstance(value, bool) and kind in {int, float}:
@@ -94,7 +94,7 @@ def _read(tool: str, field: str, value: Any) -> Any:
             return kind(value)
     elif isinstance(value, kind) and not isinstance(value, tuple):
         return value
-    message = f"the setting {field} of the tool {tool!r} is {wanted}, not {type(value).__name__}"
+    message = f"the setting {field} of the tool {tool!r} is {expected}, not {type(value).__name__}"
     raise ConfigError(message, where=Where(asset="tools", path=f"{tool}.settings.{field}"))
 
 

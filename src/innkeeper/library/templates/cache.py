@@ -80,7 +80,7 @@ class CacheFigures(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CacheEntry:
     rendered: RenderedTemplate
     until: float
 
@@ -104,14 +104,14 @@ class RenderedCache:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._entries, self._chars, self._seconds, self._clock = entries, chars, seconds, clock
-        self._kept: OrderedDict[RenderedKey, _Kept] = OrderedDict()
+        self._entries_by_key: OrderedDict[RenderedKey, _CacheEntry] = OrderedDict()
         self._size = self._hits = self._misses = 0
         self._lock = threading.Lock()
 
     def get(self, key: RenderedKey) -> RenderedTemplate | None:
         """The text under a key, None where there is none or it is too old."""
         with self._lock:
-            cached = self._kept.get(key)
+            cached = self._entries_by_key.get(key)
             if cached is not None and cached.until <= self._clock():
                 self._drop(key)
                 cached = None
@@ -119,20 +119,20 @@ class RenderedCache:
                 self._misses += 1
                 return None
             self._hits += 1
-            self._kept.move_to_end(key)
+            self._entries_by_key.move_to_end(key)
             return cached.rendered
 
     def put(self, key: RenderedKey, rendered: RenderedTemplate) -> None:
         """Keep a text."""
         with self._lock:
-            if key in self._kept:
+            if key in self._entries_by_key:
                 self._drop(key)
             if len(rendered.text) > self._chars or self._entries < 1:
                 return
-            self._kept[key] = _Kept(rendered, self._clock() + self._seconds)
+            self._entries_by_key[key] = _CacheEntry(rendered, self._clock() + self._seconds)
             self._size += len(rendered.text)
-            while len(self._kept) > self._entries or self._size > self._chars:
-                self._drop(next(iter(self._kept)))
+            while len(self._entries_by_key) > self._entries or self._size > self._chars:
+                self._drop(next(iter(self._entries_by_key)))
 
     def forget(
         self, *, template_version_id: str | None = None, character: str | None = None, persona: str | None = None
@@ -142,7 +142,7 @@ class RenderedCache:
         Returns how many there were.
         """
         with self._lock:
-            doomed = [key for key in self._kept if _made_from(key, template_version_id, character, persona)]
+            doomed = [key for key in self._entries_by_key if _made_from(key, template_version_id, character, persona)]
             for key in doomed:
                 self._drop(key)
             return len(doomed)
@@ -150,10 +150,10 @@ class RenderedCache:
     def figures(self) -> CacheFigures:
         """The cache in numbers."""
         with self._lock:
-            return CacheFigures(len(self._kept), self._size, self._hits, self._misses)
+            return CacheFigures(len(self._entries_by_key), self._size, self._hits, self._misses)
 
     def _drop(self, key: RenderedKey) -> None:
-        self._size -= len(self._kept.pop(key).rendered.text)
+        self._size -= len(self._entries_by_key.pop(key).rendered.text)
 
 
 def _made_from(key: RenderedKey, template: str | None, character: str | None, persona: str | None) -> bool:

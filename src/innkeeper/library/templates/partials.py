@@ -152,9 +152,9 @@ def _unknown(message: str, hint: str, where: Where | None = None) -> InvalidTemp
     return InvalidTemplateError(message, where=where, hint=hint, code="unknown_partial")
 
 
-def _within(what: str, limit: str, allowed: int, found: int) -> None:
-    if found > allowed:
-        raise MacroLimitError(what, limit=limit, allowed=allowed, found=found)
+def _within(what: str, limit: str, allowed: int, size: int) -> None:
+    if size > allowed:
+        raise MacroLimitError(what, limit=limit, allowed=allowed, found=size)
 
 
 # --------------------------------------------------------------------------------------------------------------- mustache
@@ -269,11 +269,6 @@ def included(version: TemplateVersion) -> frozenset[str]:
     return frozenset(names)
 
 
-def parts_of(version: TemplateVersion) -> tuple[PartRef, ...]:
-    """What a version names itself: its partials and the one it extends."""
-    return version.partials if version.extends is None else (*version.partials, version.extends)
-
-
 def impact(name: str, versions: Iterable[TemplateVersion], number: int | None = None) -> tuple[TemplateVersion, ...]:
     """The versions that take in a template (one version of it, where ``number`` is given), themselves or by others.
 
@@ -282,7 +277,7 @@ def impact(name: str, versions: Iterable[TemplateVersion], number: int | None = 
     known = {version.ref: version for version in versions}
     users: dict[PartRef, list[PartRef]] = {}
     for version in known.values():
-        for ref in parts_of(version):
+        for ref in version.pins:
             users.setdefault(ref, []).append(version.ref)
     references: set[PartRef] = set()
     waiting = [ref for ref in users if ref[0] == name and number in (None, ref[1])]

@@ -207,11 +207,11 @@ def _narrator(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
 
 def _speaker(text: str, cast: Cast, most: int) -> Iterator[TextEdit]:
     """The first blocks, as many as ``most``, get the speaker's label where they have none."""
-    for number, found in enumerate(_BLOCK.finditer(text, 0, len(text.rstrip()))):
+    for number, match in enumerate(_BLOCK.finditer(text, 0, len(text.rstrip()))):
         if number >= most or not cast.character.strip():
             return
-        if not _LABEL.match(text, found.end()):
-            yield TextEdit(found.end(), found.end(), f"**{cast.character.strip()}:** ")
+        if not _LABEL.match(text, match.end()):
+            yield TextEdit(match.end(), match.end(), f"**{cast.character.strip()}:** ")
 
 
 def _emoji(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:

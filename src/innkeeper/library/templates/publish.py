@@ -102,12 +102,12 @@ def problems_of(
     return tuple(sorted(problems, key=lambda problem: (problem.severity, problem.code, problem.message)))
 
 
-def require_publishable(version: TemplateVersion, **given: object) -> tuple[TemplateProblem, ...]:
+def require_publishable(version: TemplateVersion, **inputs: object) -> tuple[TemplateProblem, ...]:
     """The warnings of a version. The arguments are those of `problems_of`.
 
     Raises `InvalidTemplateError` with all problems where one of them is an error.
     """
-    problems = problems_of(version, **given)  # type: ignore[arg-type]  # handed on as they came
+    problems = problems_of(version, **inputs)  # type: ignore[arg-type]  # handed on as they came
     errors = [problem for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
@@ -117,9 +117,9 @@ def require_publishable(version: TemplateVersion, **given: object) -> tuple[Temp
     return problems
 
 
-def validator(**given: object) -> Callable[[TemplateVersion], object]:
+def validator(**inputs: object) -> Callable[[TemplateVersion], object]:
     """`require_publishable` with its arguments, as `TemplateStore.move_label` takes it."""
-    return lambda version: require_publishable(version, **given)
+    return lambda version: require_publishable(version, **inputs)
 
 
 def _problem_of(error: InnkeeperError) -> TemplateProblem:
@@ -179,7 +179,7 @@ def _usage(version: TemplateVersion, program: Composed) -> Iterator[TemplateProb
     """Undeclared and unused variables and partials."""
     declared = {variable.name for variable in program.variables}
     used = _used(program)
-    positions = _places(version) if used.keys() - declared else {}
+    positions = _first_uses(version) if used.keys() - declared else {}
     for name in used:
         if name not in declared:
             where = where_in(version.system_prompt, positions[name], version.name) if name in positions else None
@@ -204,7 +204,7 @@ def _used(program: Composed) -> dict[str, None]:
     return dict.fromkeys(path.partition(".")[0] for path in variables_used(program.liquid))
 
 
-def _places(version: TemplateVersion) -> dict[str, int]:
+def _first_uses(version: TemplateVersion) -> dict[str, int]:
     """Where each name is used first in a version's own text."""
     positions: dict[str, int] = {}
     if version.syntax == "mustache":

@@ -26,7 +26,7 @@ from innkeeper.prompt.run.state import TokenCounter
 RENDERER_VERSION: Final = 1
 """Counted up when the same template and values give another text; part of the key of cached texts."""
 
-_KEPT: Final = 512
+_PROGRAMS: Final = 512
 
 
 class Range(NamedTuple):
@@ -55,13 +55,13 @@ class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
 class Programs:
     """Composed templates, kept by content, within `BoundedCache`'s bounds. Safe to share between threads."""
 
-    def __init__(self, entries: int = _KEPT) -> None:
-        self._kept: BoundedCache[tuple[str, str], Composed] = BoundedCache(items=entries)
+    def __init__(self, entries: int = _PROGRAMS) -> None:
+        self._programs: BoundedCache[tuple[str, str], Composed] = BoundedCache(items=entries)
 
     def get(self, version: TemplateVersion, lookup: Lookup) -> Composed:
         """The composed template. One that is kept counts only if version and parts are still what they were."""
         key = (version.version_id, version.content_sha256)
-        cached = self._kept.get(key)
+        cached = self._programs.get(key)
         if (
             cached is not None
             and _same(cached.version, version)
@@ -69,7 +69,7 @@ class Programs:
         ):
             return cached
         made = compose(version, lookup)
-        return self._kept.put(key, made, sum(len(part.system_prompt) for part in (made.version, *made.parts)))
+        return self._programs.put(key, made, sum(len(part.system_prompt) for part in (made.version, *made.parts)))
 
 
 def _same(one: TemplateVersion | None, other: TemplateVersion) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from sqlalchemy import Select, TextualSelect, select, text
@@ -11,23 +11,42 @@ from sqlalchemy import Select, TextualSelect, select, text
 from innkeeper.library.db.rows import checked
 from innkeeper.library.db.tables import template_labels, template_versions, templates
 from innkeeper.library.errors import DatabaseCorruptError
-from innkeeper.library.templates.template import PARTIAL, PartRef, TemplateKey, TemplateVersion, Variable, sealed
+from innkeeper.library.rows import LabelRow
+from innkeeper.library.templates.template import (
+    PARTIAL,
+    FlatTemplate,
+    Labelled,
+    TemplateKey,
+    TemplateVersion,
+    flat_fields,
+    sealed,
+)
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.once import convert
 
-_KEY: Final = ("target_model", "enhancer_model", "job_type", "use_case", "content_mode")
-_PLAIN: Final = (
-    "provider",
-    "system_prompt",
-    "syntax",
-    "token_limit",
-    "max_output_tokens",
-    "note",
-    "author",
-    "created_at",
-)
+
+class VersionRow(FlatTemplate, frozen=True, kw_only=True):
+    """A row of ``template_versions``, with the name of its template."""
+
+    template_id: str
+    name: str
+    version: int
+    author: str = ""
+    created_at: str
+    content_sha256: str | None = None
+
+    def opened(self) -> TemplateVersion:
+        """The version with the hash of its content."""
+        key = TemplateKey(
+            use_case=self.use_case,
+            content_mode=Tier(self.content_mode),
+            target_model=self.target_model,
+            enhancer_model=self.enhancer_model,
+            job_type=self.job_type,
+        )
+        own = {name: getattr(self, name) for name in ("template_id", "name", "version", "author", "created_at")}
+        return sealed(TemplateVersion(**self.content(key), **own))
 
 
 def select_versions(*more: Any) -> Select[Any]:
@@ -38,37 +57,28 @@ def select_versions(*more: Any) -> Select[Any]:
 
 def version_values(version: TemplateVersion) -> dict[str, Any]:
     """The row of a version. Raises `FieldError` for what a database cannot hold."""
-    values = {name: getattr(version, name) for name in _PLAIN}
-    values |= {name: getattr(version.key, name) for name in _KEY}
-    values |= {
-        "template_id": version.template_id,
-        "version": version.version,
-        "content_mode": version.key.content_mode.value,
-        "variables": msgspec.to_builtins(version.variables),
-        "partials": [list(part) for part in version.partials],
-        "extends": None if version.extends is None else list(version.extends),
-        "metadata": version.metadata,
-        "content_sha256": version.content_sha256,
+    own = {
+        name: getattr(version, name) for name in ("template_id", "version", "author", "created_at", "content_sha256")
     }
-    return checked(template_versions, values)
+    return checked(template_versions, {**msgspec.to_builtins(flat_fields(version)), **own})
 
 
-def label_values(version: TemplateVersion, label: str, *, who: str, at: str) -> dict[str, Any]:
-    """The row by which a version holds a label; it repeats the key, so that an index can refuse a second of the same."""
+def label_row(version: TemplateVersion, label: str, *, who: str = "", at: str = "") -> LabelRow:
+    """The row by which a version holds a label."""
     key = version.key
-    return {
-        "template_id": version.template_id,
-        "label": label,
-        "version": version.version,
-        "use_case": key.use_case,
-        "target_model": key.target_model or "",
-        "enhancer_model": key.enhancer_model or "",
-        "job_type": key.job_type or "",
-        "content_mode": key.content_mode.value,
-        "partial_name": version.name if key.use_case == PARTIAL else "",
-        "moved_at": at,
-        "moved_by": who,
-    }
+    return LabelRow(
+        template_id=version.template_id,
+        label=label,
+        version=version.version,
+        use_case=key.use_case,
+        target_model=key.target_model or "",
+        enhancer_model=key.enhancer_model or "",
+        job_type=key.job_type or "",
+        content_mode=key.content_mode.value,
+        partial_name=version.name if key.use_case == PARTIAL else "",
+        moved_at=at,
+        moved_by=who,
+    )
 
 
 def version_of(row: Mapping[Any, Any]) -> TemplateVersion:
@@ -79,33 +89,18 @@ def version_of(row: Mapping[Any, Any]) -> TemplateVersion:
     """
     where = Where(asset="template_versions", path=f"{row['name']}@{row['version']}")
     try:
-        version = sealed(_version(row))
-    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        stored = convert({name: row[name] for name in VersionRow.__struct_fields__}, VersionRow)
+    except msgspec.ValidationError as error:
         raise DatabaseCorruptError(f"a template version cannot be read: {error}", where=where) from error
-    if row["content_sha256"] not in {None, version.content_sha256}:
+    version = stored.opened()
+    if stored.content_sha256 not in {None, version.content_sha256}:
         raise DatabaseCorruptError("a template version is not what its checksum says", where=where)
     return version
 
 
-def _version(value: Any) -> TemplateVersion:
-    values = {name: value[name] for name in _PLAIN}
-    return TemplateVersion(
-        template_id=value["template_id"],
-        name=value["name"],
-        version=value["version"],
-        key=_key(value),
-        variables=convert(value["variables"], tuple[Variable, ...]),
-        partials=convert(value["partials"], tuple[PartRef, ...]),
-        extends=convert(value["extends"], PartRef | None),
-        metadata=freeze(value["metadata"]),
-        **values,
-    )
-
-
-def _key(value: Any) -> TemplateKey:
-    parts = {name: value[name] for name in _KEY}
-    parts["content_mode"] = Tier(parts["content_mode"])
-    return TemplateKey(**parts)
+def labelled_of(row: Mapping[Any, Any]) -> Labelled:
+    """The version in a row of `live_labels` or `point_query`, with its label."""
+    return Labelled(row["label"], version_of(row))
 
 
 def live_labels(*conditions: Any) -> Select[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -13,8 +13,10 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, record, upsert
 from innkeeper.library.db.tables import label_events, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, FieldError, NotFoundError
+from innkeeper.library.rows import ANSWER, LabelRow
 from innkeeper.library.templates.rows import (
-    label_values,
+    label_row,
+    labelled_of,
     live_labels,
     point_query,
     select_versions,
@@ -32,6 +34,7 @@ from innkeeper.library.templates.template import (
 from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
     from sqlalchemy.engine import Connection
 
     from innkeeper.library.catalogue.resolver import ResolveRequest
@@ -147,8 +150,8 @@ class TemplateStore:
                 validate(target)
             self.db.wait_for_publishers(connection)
             before = self._free_label(connection, target, label)
-            values = label_values(target, label, who=who, at=self.db.now())
-            upsert(connection, template_labels, checked(template_labels, values))
+            row = label_row(target, label, who=who, at=self.db.now())
+            upsert(connection, template_labels, checked(template_labels, row.to_dict()))
             return self._remember(connection, target, label, (before, version), (who, why))
 
     def remove_label(self, name: str, label: str, *, who: str = "", why: str = "") -> LabelEvent:
@@ -245,11 +248,11 @@ class TemplateStore:
 
     def holders(self, version: TemplateVersion, label: str) -> tuple[Labelled, ...]:
         """The versions of other templates that hold a label with the key of this one: one at most, but for partials."""
-        values = label_values(version, label, who="", at="")
-        same = [template_labels.c[name] == values[name] for name in ANSWER]
-        query = live_labels(template_labels.c.template_id != version.template_id, *same)
+        query = live_labels(
+            template_labels.c.template_id != version.template_id, _same_answer(label_row(version, label))
+        )
         with self.db.reading() as connection:
-            return tuple(map(_labelled_of, connection.execute(query).mappings()))
+            return tuple(map(labelled_of, connection.execute(query).mappings()))
 
     def _labels_of(self, connection: Connection, ids: Sequence[str] | None) -> dict[str, dict[str, int]]:
         """The labels of templates and the versions that hold them; of all, where none are named."""
@@ -283,7 +286,7 @@ class TemplateStore:
     def all_labelled(self) -> tuple[Labelled, ...]:
         """Every version that holds a label, once for each label."""
         with self.db.reading() as connection:
-            return tuple(map(_labelled_of, connection.execute(live_labels()).mappings()))
+            return tuple(map(labelled_of, connection.execute(live_labels()).mappings()))
 
     def labelled_after(self, known: Iterable[Labelled]) -> tuple[Labelled, ...]:
         """As `all_labelled`, but of versions that are known already no more than a line is read: they never change.
@@ -306,7 +309,7 @@ class TemplateStore:
                 here = tuple_(template_labels.c.template_id, template_labels.c.label).in_(
                     missing[start : start + _BATCH]
                 )
-                rows += map(_labelled_of, connection.execute(live_labels(here)).mappings())
+                rows += map(labelled_of, connection.execute(live_labels(here)).mappings())
         return tuple(rows)
 
     def rows_for(self, request: ResolveRequest, *, families: Iterable[str | None] = ()) -> tuple[Labelled, ...]:
@@ -314,12 +317,12 @@ class TemplateStore:
 
         ``families`` are those of the target, where the caller knows them; the request's own is looked for anyway.
         """
-        given = (request.target_model, request.target_family, *families)
-        targets = sorted({"", *(target or "" for target in given)})
+        targets_known = (request.target_model, request.target_family, *families)
+        targets = sorted({"", *(target or "" for target in targets_known)})
         values = {f"target{number}": target for number, target in enumerate(targets)}
         values |= {"label": request.label, "use_case": request.use_case}
         with self.db.reading() as connection:
-            return tuple(map(_labelled_of, connection.execute(point_query(len(targets)), values).mappings()))
+            return tuple(map(labelled_of, connection.execute(point_query(len(targets)), values).mappings()))
 
     def pinned(self, refs: Iterable[PartRef]) -> tuple[TemplateVersion, ...]:
         """The versions that these names and numbers pin, and those that they pin themselves; what is missing is left out."""
@@ -336,7 +339,7 @@ class TemplateStore:
                 ]
                 fresh = [version for version in map(version_of, rows) if version.ref in missing]
                 versions |= {version.ref: version for version in fresh}
-                missing = {ref for version in fresh for ref in pins(version)} - versions.keys()
+                missing = {ref for version in fresh for ref in version.pins} - versions.keys()
         return tuple(versions[ref] for ref in sorted(versions))
 
     # ---------------------------------------------------------------------------------------------------------- helpers
@@ -363,11 +366,10 @@ class TemplateStore:
 
         Raises `AlreadyExistsError` saying which template is in the way; the unique index would only say that there is one.
         """
-        values = label_values(target, label, who="", at="")
-        same = [template_labels.c[name] == values[name] for name in ANSWER]
+        same = _same_answer(label_row(target, label))
         others = template_labels.c.template_id != target.template_id
         joined = template_labels.join(templates, templates.c.id == template_labels.c.template_id)
-        other_name = select(templates.c.name).select_from(joined).where(others, *same).limit(1)
+        other_name = select(templates.c.name).select_from(joined).where(others, same).limit(1)
         here = (template_labels.c.template_id == target.template_id) & (template_labels.c.label == label)
         held = select(template_labels.c.version).where(here)
         before, other = connection.execute(select(held.scalar_subquery(), other_name.scalar_subquery())).one()
@@ -402,8 +404,9 @@ _HEADS: Final = text(
 """What tells a labelled version from another."""
 
 
-ANSWER: Final = ("label", "use_case", "target_model", "enhancer_model", "job_type", "content_mode", "partial_name")
-"""What is unique among the rows that hold labels."""
+def _same_answer(row: LabelRow) -> ColumnElement[bool]:
+    """The condition that a row answers what another does."""
+    return tuple_(*(template_labels.c[name] for name in ANSWER)) == row.answer
 
 
 def check_name(name: str) -> None:
@@ -421,11 +424,6 @@ def check_label(label: str) -> None:
     if not _LABEL.fullmatch(label):
         hint = "small letters, digits, dots, dashes and underscores, up to 64"
         raise UsageError(f"{label[:_NAME_LENGTH]!r} cannot be a label", hint=hint)
-
-
-def pins(version: TemplateVersion) -> tuple[PartRef, ...]:
-    """What a version includes and extends."""
-    return (*version.partials, *(() if version.extends is None else (version.extends,)))
 
 
 _TOO_HIGH: Final = 2**31
@@ -476,7 +474,3 @@ def _conditions(where: dict[str, str | None]) -> list[Any]:
         texts = (templates.c.name, templates.c.description, template_versions.c.system_prompt)
         conditions.append(or_(*(text.icontains(search, autoescape=True) for text in texts)))
     return conditions
-
-
-def _labelled_of(row: Mapping[Any, Any]) -> Labelled:
-    return Labelled(row["label"], version_of(row))

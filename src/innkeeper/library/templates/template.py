@@ -176,6 +176,11 @@ class TemplateContent(msgspec.Struct, frozen=True, kw_only=True):
     """Why this version was made."""
     author: str = ""
 
+    @property
+    def pins(self) -> tuple[PartRef, ...]:
+        """The templates that it names: its partials and the one that it extends."""
+        return self.partials if self.extends is None else (*self.partials, self.extends)
+
 
 class TemplateVersion(TemplateContent, frozen=True, kw_only=True):
     """One version of a template. It never changes."""
@@ -236,20 +241,59 @@ class TemplateDraft(TemplateContent, frozen=True, kw_only=True):
     @classmethod
     def of(cls, version: TemplateVersion, *, description: str = "") -> TemplateDraft:
         """The draft that gives a version's content again."""
-        return cls(**_written(version), description=description)
+        return cls(**_content(version), description=description)
 
     def numbered(self, template_id: str, version: int, created_at: str) -> TemplateVersion:
         """The version that it becomes, with its hash."""
         return sealed(
-            TemplateVersion(template_id=template_id, version=version, created_at=created_at, **_written(self))
+            TemplateVersion(template_id=template_id, version=version, created_at=created_at, **_content(self))
         )
 
 
-def _written(content: TemplateContent) -> dict[str, Any]:
+def _content(content: TemplateContent) -> dict[str, Any]:
     return {name: getattr(content, name) for name in TemplateContent.__struct_fields__}
 
 
-_PLACE: Final = re.compile(r"(.*) - at `\$?\.?(.*)`", re.DOTALL)
+class FlatTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a template as rows and files hold it: the parts of its key beside the other fields."""
+
+    use_case: str
+    content_mode: Literal["sfw", "nsfw"] = "sfw"
+    target_model: str | None = None
+    enhancer_model: str | None = None
+    job_type: str | None = None
+    provider: str | None = None
+    system_prompt: str
+    syntax: Syntax = "mustache"
+    variables: tuple[Variable, ...] = ()
+    token_limit: int = 512
+    max_output_tokens: int | None = None
+    partials: tuple[PartRef, ...] = ()
+    extends: PartRef | None = None
+    metadata: dict[str, Any] = {}
+    note: str = ""
+
+    @property
+    def key(self) -> TemplateKey:
+        """The selection key; blanks are None."""
+        return TemplateKey.of(self.use_case, self.content_mode, self.target_model, self.enhancer_model, self.job_type)
+
+    def content(self, key: TemplateKey | None = None) -> dict[str, Any]:
+        """The fields of a `TemplateContent`, but for its name and author. ``key`` is taken instead of its own."""
+        fields = {name: getattr(self, name) for name in _BESIDE_KEY}
+        return {**fields, "key": key or self.key, "metadata": freeze(self.metadata)}
+
+
+_BESIDE_KEY: Final = tuple(name for name in FlatTemplate.__struct_fields__ if name in TemplateContent.__struct_fields__)
+
+
+def flat_fields(content: TemplateContent) -> dict[str, Any]:
+    """The fields of a `FlatTemplate`."""
+    key = msgspec.structs.asdict(content.key)
+    return {name: getattr(content, name) for name in _BESIDE_KEY} | key | {"content_mode": key["content_mode"].value}
+
+
+_AT: Final = re.compile(r"(.*) - at `\$?\.?(.*)`", re.DOTALL)
 
 
 def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
@@ -261,7 +305,7 @@ def read_version(data: Any, *, asset: str | None = None) -> TemplateVersion:
     try:
         version = convert(data, TemplateVersion, dec_hook=_hook)
     except msgspec.ValidationError as error:
-        match = _PLACE.fullmatch(str(error))
+        match = _AT.fullmatch(str(error))
         message, path = (match[1], match[2]) if match else (str(error), None)
         raise FormatError(f"not a template: {message}", where=Where(asset, path)) from error
     key = version.key

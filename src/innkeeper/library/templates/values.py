@@ -72,12 +72,12 @@ def fill(
     data: dict[str, Any] = {}
     present, reports, total = set(), [], 0
     for var in declared:
-        value, given = _value(var, values)
+        value, origin = _value(var, values)
         text = "" if value is None else _text(var, value)
         total += len(text)
         if total > MAX_VALUES_CHARS:
             _too_long("the values together", "MAX_VALUES_CHARS", MAX_VALUES_CHARS, total)
-        short, report = _report(var, text, given, counter, model)
+        short, report = _report(var, text, origin, counter, model)
         if value is not False and text and not text.isspace():  # a section for it is shown
             present.add(var.name)
         texts[var.name] = shown = fenced(var.name, short) if var.fence and short else short
@@ -148,9 +148,9 @@ def _wrong(var: Variable, value: Any) -> FieldError:
     return FieldError(message, where=Where(path=f"values.{var.name}"), variable=var.name)
 
 
-def _too_long(what: str, limit: str, allowed: int, found: int | None = None, name: str | None = None) -> None:
+def _too_long(what: str, limit: str, allowed: int, size: int | None = None, name: str | None = None) -> None:
     where = None if name is None else Where(path=f"values.{name}")
-    raise MacroLimitError(what, limit=limit, allowed=allowed, found=found, where=where)
+    raise MacroLimitError(what, limit=limit, allowed=allowed, found=size, where=where)
 
 
 # ----------------------------------------------------------------------------------------------------------------- length

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
 from sqlalchemy import select
 
 from innkeeper.library.db.engine import Database
@@ -13,7 +12,7 @@ from innkeeper.library.db.tables import template_labels, template_versions, temp
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
 from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.rows import select_versions, version_of
-from innkeeper.library.templates.template import TemplateVersion
+from innkeeper.library.templates.template import TemplateVersion, flat_fields
 from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
 from innkeeper.library.transfer.format import (
     FORMAT,
@@ -70,14 +69,8 @@ def transferred(versions: Iterable[TemplateVersion], labels: Mapping[str, int]) 
 
 
 def _version(version: TemplateVersion) -> TransferredVersion:
-    fields = msgspec.structs.asdict(version)
-    key = fields.pop("key")
-    for name in ("template_id", "name"):
-        del fields[name]
-    fields |= msgspec.structs.asdict(key) | {"content_mode": key.content_mode.value}
-    fields["variables"] = list(version.variables)
-    fields["partials"] = list(version.partials)
-    return TransferredVersion(**fields)
+    own = {name: getattr(version, name) for name in ("version", "author", "created_at", "content_sha256")}
+    return TransferredVersion(**flat_fields(version), **own)
 
 
 def _row(row: StoredRow) -> dict[str, Any]:

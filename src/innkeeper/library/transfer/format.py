@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,9 +20,9 @@ from innkeeper.content.json.document import locate
 from innkeeper.content.json.text import decode_json
 from innkeeper.library.errors import TransferError
 from innkeeper.library.limits import MAX_TRANSFER_BYTES
-from innkeeper.library.templates.template import TemplateDraft, TemplateKey, TemplateVersion, Variable
+from innkeeper.library.templates.template import FlatTemplate, TemplateDraft, TemplateVersion, flat_fields
 from innkeeper.library.transfer.yamltext import parse_yaml, write_yaml
-from innkeeper.prompt.data import freeze, to_json
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
 from innkeeper.prompt.once import convert
 
@@ -34,33 +34,13 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 
-class TransferredVersion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class TransferredVersion(FlatTemplate, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A version as it stands in a file: the fields of `TemplateVersion` that are its own."""
 
     version: int
-    use_case: str
-    content_mode: Literal["sfw", "nsfw"] = "sfw"
-    target_model: str | None = None
-    enhancer_model: str | None = None
-    job_type: str | None = None
-    system_prompt: str
-    syntax: Literal["mustache", "liquid"] = "mustache"
-    variables: list[Variable] = []
-    token_limit: int = 512
-    max_output_tokens: int | None = None
-    provider: str | None = None
-    partials: list[tuple[str, int]] = []
-    extends: tuple[str, int] | None = None
-    metadata: Row = {}
-    note: str = ""
     author: str = ""
     created_at: str = ""
     content_sha256: str = ""
-
-    @property
-    def key(self) -> TemplateKey:
-        """The selection key."""
-        return TemplateKey.of(self.use_case, self.content_mode, self.target_model, self.enhancer_model, self.job_type)
 
 
 class TransferredTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -98,14 +78,14 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     settings: dict[str, Any] = {}
 
 
-Place = Callable[[tuple[str | int, ...]], Where]
+Locate = Callable[[tuple[str | int, ...]], Where]
 
 
 class Parsed(NamedTuple):
     """A file that was read, and a way to say where in it something stands."""
 
     transfer: Transfer
-    place: Place
+    place: Locate
 
 
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -139,7 +119,7 @@ def parse(data: bytes, *, asset: str, form: str | None = None) -> Parsed:
     return Parsed(typed(tree, locate, Transfer), locate)
 
 
-def read_tree(data: bytes, *, asset: str, form: str | None = None) -> tuple[Any, Place]:
+def read_tree(data: bytes, *, asset: str, form: str | None = None) -> tuple[Any, Locate]:
     """Plain data from JSON or YAML, and a way to say where in it something stands. Raises `TransferError`, `LimitError`."""
     if len(data) > MAX_TRANSFER_BYTES:
         raise LimitError(
@@ -159,7 +139,7 @@ def _text(data: bytes, asset: str) -> str:
         raise TransferError("the file is not UTF-8", where=where) from error
 
 
-def _json(text: str, asset: str) -> tuple[Any, Place]:
+def _json(text: str, asset: str) -> tuple[Any, Locate]:
     findings: list[Finding] = []
     try:
         tree = decode_json(text, _LIMITS, name=asset, findings=findings)
@@ -179,7 +159,7 @@ def _json(text: str, asset: str) -> tuple[Any, Place]:
     return tree, place
 
 
-def _yaml(text: str, asset: str) -> tuple[Any, Place]:
+def _yaml(text: str, asset: str) -> tuple[Any, Locate]:
     tree, positions = parse_yaml(text, asset=asset)
 
     def place(path: tuple[str | int, ...]) -> Where:
@@ -208,7 +188,7 @@ def _check_version(tree: Any, asset: str) -> None:
         raise TransferError(message, where=Where(asset, path="schema"), hint=hint)
 
 
-def typed(tree: Any, locate: Place, kind: type[T]) -> T:
+def typed(tree: Any, locate: Locate, kind: type[T]) -> T:
     """Plain data as a struct. Raises `TransferError` at the place of what does not fit."""
     try:
         return convert(tree, kind)
@@ -242,67 +222,20 @@ def _at(tree: Any, path: tuple[str | int, ...]) -> Any:
     return tree
 
 
-class DraftFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class DraftFile(FlatTemplate, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """The fields of `TemplateDraft`, the key's beside the others."""
 
     name: str = ""
     description: str = ""
-    use_case: str
-    content_mode: Literal["sfw", "nsfw"] = "sfw"
-    target_model: str | None = None
-    enhancer_model: str | None = None
-    job_type: str | None = None
-    provider: str | None = None
-    syntax: Literal["mustache", "liquid"] = "mustache"
-    system_prompt: str
-    variables: list[Variable] = []
-    token_limit: int = 512
-    max_output_tokens: int | None = None
-    partials: list[tuple[str, int]] = []
-    extends: tuple[str, int] | None = None
-    metadata: dict[str, Any] = {}
-    note: str = ""
 
     def draft(self, *, author: str = "") -> TemplateDraft:
         """The draft that it describes. Raises `FieldError`."""
-        return TemplateDraft(
-            name=self.name,
-            description=self.description,
-            key=TemplateKey.of(self.use_case, self.content_mode, self.target_model, self.enhancer_model, self.job_type),
-            system_prompt=self.system_prompt,
-            syntax=self.syntax,
-            variables=tuple(self.variables),
-            token_limit=self.token_limit,
-            max_output_tokens=self.max_output_tokens,
-            provider=self.provider,
-            partials=tuple(self.partials),
-            extends=self.extends,
-            metadata=freeze(self.metadata),
-            note=self.note,
-            author=author,
-        )
+        return TemplateDraft(name=self.name, description=self.description, author=author, **self.content())
 
     @classmethod
     def of(cls, version: TemplateVersion) -> DraftFile:
         """The file that gives a version's content again; its note is left for the next one."""
-        key = version.key
-        return cls(
-            name=version.name,
-            use_case=key.use_case,
-            content_mode=key.content_mode.value,
-            target_model=key.target_model,
-            enhancer_model=key.enhancer_model,
-            job_type=key.job_type,
-            provider=version.provider,
-            syntax=version.syntax,
-            system_prompt=version.system_prompt,
-            variables=list(version.variables),
-            token_limit=version.token_limit,
-            max_output_tokens=version.max_output_tokens,
-            partials=list(version.partials),
-            extends=version.extends,
-            metadata=msgspec.to_builtins(version.metadata),
-        )
+        return cls(name=version.name, **{**flat_fields(version), "note": ""})
 
 
 def parse_draft(data: bytes, *, asset: str, form: str | None = None) -> DraftFile:

@@ -14,13 +14,13 @@ import msgspec
 from sqlalchemy import delete, select, update
 
 from innkeeper.library.db.engine import Database
-from innkeeper.library.db.rows import checked, insert_many, record
+from innkeeper.library.db.rows import checked, insert_many, record, typed_rows
 from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, TransferError
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
-from innkeeper.library.rows import DocumentRow
-from innkeeper.library.templates.rows import label_values, select_versions, version_of, version_values
-from innkeeper.library.templates.store import ANSWER, Validate, check_label, check_name
+from innkeeper.library.rows import DocumentRow, LabelRow
+from innkeeper.library.templates.rows import label_row, select_versions, version_of, version_values
+from innkeeper.library.templates.store import Validate, check_label, check_name
 from innkeeper.library.templates.template import TemplateDraft, TemplateVersion
 from innkeeper.library.tiers.documents import DetectionListStore, DocumentStore, PolicyStore
 from innkeeper.library.transfer.format import Parsed, TransferredDocument, TransferredTemplate, TransferredVersion
@@ -123,8 +123,8 @@ class _Import:
         self.now = db.now()
         self.done = Imported()
         self.known = _known_templates(connection)
-        labels = connection.execute(select(template_labels)).mappings()
-        self.held = {(row["template_id"], row["label"]): dict(row) for row in labels}
+        labels = typed_rows(connection.execute(select(template_labels)), LabelRow)
+        self.held = {(row.template_id, row.label): row for row in labels}
 
     def run(self) -> None:
         """Everything, in an order in which what is referred to comes first."""
@@ -184,13 +184,7 @@ class _Import:
     def _version(
         self, template: TransferredTemplate, transferred: TransferredVersion, template_id: str
     ) -> TemplateVersion:
-        fields = {name: getattr(transferred, name) for name in _DRAFTED}
-        fields |= {
-            "key": transferred.key,
-            "variables": tuple(transferred.variables),
-            "partials": tuple(transferred.partials),
-        }
-        draft = TemplateDraft(name=template.name, metadata=freeze(transferred.metadata), **fields)
+        draft = TemplateDraft(name=template.name, author=transferred.author, **transferred.content())
         return draft.numbered(template_id, transferred.version, transferred.created_at or self.now)
 
     def _compare(
@@ -243,39 +237,35 @@ class _Import:
                 if number not in made:
                     raise TransferError(f"the label {label!r} points at version {number}, which is not in the file")
             before = self.held.get((made[number].template_id, label))
-            if before is None or before["version"] != number:
+            if before is None or before.version != number:
                 yield made[number], label, here
 
     def _move(self, moves: list[tuple[TemplateVersion, str, Path]]) -> None:
-        """Move labels in one go, so that two templates can change places."""
-        for version, label, _ in moves:
-            self._take_off(version.template_id, label)
-        answers = {_answer(row): key for key, row in self.held.items() if key not in {_key(move) for move in moves}}
+        moved = {(version.template_id, label) for version, label, _ in moves}
+        for template_id, label in moved & self.held.keys():  # so that two templates can change places
+            here = (template_labels.c.template_id == template_id) & (template_labels.c.label == label)
+            self.connection.execute(delete(template_labels).where(here))
+        answers = {row.answer: key for key, row in self.held.items() if key not in moved}
         rows, events = [], []
         for version, label, path in moves:
             if self.validate is not None:
                 with self._at(path):
                     self.validate(version)
-            row = checked(template_labels, label_values(version, label, who=self.who, at=self.now))
-            if _answer(row) in answers:
+            row = label_row(version, label, who=self.who, at=self.now)
+            if row.answer in answers:
                 message = f"another template answers what {version.name!r} answers under the label {label!r}"
                 raise AlreadyExistsError(message, where=self.place(path), hint=SAME_KEY)
-            answers[_answer(row)] = _key((version, label, path))
-            rows.append(row)
+            answers[row.answer] = (version.template_id, label)
+            rows.append(checked(template_labels, row.to_dict()))
             events.append(self._event(version, label))
         insert_many(self.connection, template_labels, rows)
         insert_many(self.connection, label_events, events)
         self._count(labels=len(rows))
 
-    def _take_off(self, template_id: str, label: str) -> None:
-        if (template_id, label) in self.held:
-            here = (template_labels.c.template_id == template_id) & (template_labels.c.label == label)
-            self.connection.execute(delete(template_labels).where(here))
-
     def _event(self, version: TemplateVersion, label: str) -> dict[str, Any]:
         before = self.held.get((version.template_id, label))
         facts: dict[str, Any] = {"template_id": version.template_id, "label": label, "who": self.who, "why": "import"}
-        facts |= {"from_version": None if before is None else before["version"], "to_version": version.version}
+        facts |= {"from_version": None if before is None else before.version, "to_version": version.version}
         return checked(label_events, facts | {"created_at": self.now})
 
     # ------------------------------------------------------------------------------------------------------------- rows
@@ -375,16 +365,6 @@ class _Import:
 
 
 _UNSET: Final = object()
-_DRAFTED: Final = (
-    "system_prompt",
-    "syntax",
-    "token_limit",
-    "max_output_tokens",
-    "provider",
-    "extends",
-    "note",
-    "author",
-)
 _FRAGMENT: Final = ("model_type", "content_mode", "generation_mode", "negative_prompt")
 
 
@@ -395,11 +375,3 @@ def _known_templates(connection: Connection) -> dict[str, _StoredTemplate]:
     for row in connection.execute(select(version.template_id, version.version, version.content_sha256)):
         known[row.template_id][1].hashes[row.version] = row.content_sha256
     return dict(known.values())
-
-
-def _key(move: tuple[TemplateVersion, str, Path]) -> tuple[str, str]:
-    return (move[0].template_id, move[1])
-
-
-def _answer(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ANSWER)

@@ -15,7 +15,7 @@ from innkeeper.prompt.data import MAX_DEPTH, to_json
 from innkeeper.prompt.errors import LimitError, Where
 
 Path = tuple[str | int, ...]
-Places = dict[Path, tuple[int, int]]
+Positions = dict[Path, tuple[int, int]]
 """Line and column, from 1, of each value by its path."""
 
 _WORDS: Final = {"null": None, "~": None, "": None, "true": True, "false": False}
@@ -24,7 +24,7 @@ _FLOAT: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _TEXT_TAG: Final = "tag:yaml.org,2002:str"
 
 
-def parse_yaml(text: str, *, asset: str) -> tuple[Any, Places]:
+def parse_yaml(text: str, *, asset: str) -> tuple[Any, Positions]:
     """Plain data and the places of its values.
 
     Raises:
@@ -37,8 +37,8 @@ def parse_yaml(text: str, *, asset: str) -> tuple[Any, Places]:
         return _build(_events(text, asset), asset)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Where(asset) if mark is None else Where(asset, line=mark.line + 1, column=mark.column + 1)
-        raise TransferError(f"not YAML: {error.problem or error.context}", where=place) from error
+        where = Where(asset) if mark is None else Where(asset, line=mark.line + 1, column=mark.column + 1)
+        raise TransferError(f"not YAML: {error.problem or error.context}", where=where) from error
     except yaml.YAMLError as error:
         raise TransferError(f"not YAML: {error}", where=Where(asset)) from error
 
@@ -57,11 +57,11 @@ def _events(text: str, asset: str) -> Iterator[Any]:
             yield event
 
 
-def _build(events: Iterator[Any], asset: str) -> tuple[Any, Places]:
+def _build(events: Iterator[Any], asset: str) -> tuple[Any, Positions]:
     """The tree, without recursion: a stack of open containers, each with the key or index that comes next."""
     import yaml
 
-    positions: Places = {}
+    positions: Positions = {}
     root: list[Any] = []
     stack: list[tuple[Any, Path]] = [(root, ())]
     key: list[str | None] = [None]

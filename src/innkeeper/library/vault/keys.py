@@ -206,7 +206,7 @@ class SystemKeys:
     place = "the keyring of the system"
 
     def __init__(self, backend: Any = None) -> None:
-        self._given = backend
+        self._backend = backend
 
     def load(self) -> KeyRing:
         """The keys of the keyring."""
@@ -217,7 +217,7 @@ class SystemKeys:
         self._call("set_password", ring.text())
 
     def _call(self, name: str, *words: str) -> Any:
-        backend = self._given if self._given is not None else _keyring()
+        backend = self._backend if self._backend is not None else _keyring()
         try:
             return getattr(backend, name)(_SERVICE, _ACCOUNT, *words)
         except Exception as error:  # noqa: BLE001 - whatever a backend raises; its text may quote what it was given
@@ -258,11 +258,11 @@ def find_keys(environ: Mapping[str, str] = os.environ, *, kind: str | None = Non
     ``INNKEEPER_VAULT_KEY_FILE`` is ``keyring:``.
     """
     named = environ.get(FILE_VARIABLE, "")
-    found = kind or ("environment" if environ.get(KEY_VARIABLE) else "keyring" if named == "keyring:" else "file")
-    if found == "environment":
+    source = kind or ("environment" if environ.get(KEY_VARIABLE) else "keyring" if named == "keyring:" else "file")
+    if source == "environment":
         return EnvironmentKeys(environ)
-    if found == "keyring":
+    if source == "keyring":
         return SystemKeys()
-    if found != "file":
-        raise UsageError(f"keys are not kept in {found!r}", hint="environment, file or keyring")
+    if source != "file":
+        raise UsageError(f"keys are not kept in {source!r}", hint="environment, file or keyring")
     return FileKeys(named if named and named != "keyring:" else home(environ) / FILE_NAME)
