@@ -18,7 +18,7 @@ import pytest
 
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.adapters.retries import Retries
+from innkeeper.inference.client.clients import Retries
 from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.errors import (
     DecodeError,

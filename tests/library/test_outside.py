@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.models.stores import ToolStore
-from innkeeper.library.outside import MACHINE, ulid
+from innkeeper.library.outside import MACHINE
 from innkeeper.prompt.errors import FormatError
+from innkeeper.prompt.machine import ulid
 
 
 @given(st.integers(0, 2**48 - 1), st.integers(0, 2**80 - 1))

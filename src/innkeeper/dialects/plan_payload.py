@@ -1,7 +1,7 @@
 """From a plan to a provider's body: the one rule for how long an answer may be, and which options go with a prompt.
 
 It lives beside the dialects so that every layer above can use it: conversations, which know no network, and the model stack,
-whose `innkeeper.inference.requests.plan_request.request_for` makes a request of it.
+whose `innkeeper.inference.requests.request.request_for` makes a request of it.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from innkeeper.lazy import lazy_names
 if TYPE_CHECKING:
     from innkeeper.inference.adapters.adapter import ModelRequest as ModelRequest
     from innkeeper.inference.adapters.registry import ADAPTERS as ADAPTERS
-    from innkeeper.inference.adapters.retries import Retries as Retries
     from innkeeper.inference.capabilities import Capabilities as Capabilities
     from innkeeper.inference.client.chat import ChatReply as ChatReply
     from innkeeper.inference.client.clients import AsyncClient as AsyncClient
     from innkeeper.inference.client.clients import Client as Client
+    from innkeeper.inference.client.clients import Retries as Retries
     from innkeeper.inference.client.endpoint import Response as Response
     from innkeeper.inference.client.model_clients import AsyncModelClient as AsyncModelClient
     from innkeeper.inference.client.model_clients import AsyncRouteClient as AsyncRouteClient
@@ -62,10 +62,9 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "adapters.adapter": ("ModelRequest",),
     "adapters.registry": ("ADAPTERS",),
-    "adapters.retries": ("Retries",),
     "capabilities": ("Capabilities",),
     "client.chat": ("ChatReply",),
-    "client.clients": ("AsyncClient", "Client"),
+    "client.clients": ("AsyncClient", "Client", "Retries"),
     "client.endpoint": ("Response",),
     "client.model_clients": ("AsyncModelClient", "AsyncRouteClient", "ModelClient", "RouteClient"),
     "client.portal": ("cancelled_by",),

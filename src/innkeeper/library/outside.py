@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from innkeeper.prompt.determinism import Clock
-from innkeeper.prompt.machine import random_bytes
-
-_ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_LENGTH: Final = 26
-_CHANCE_BITS: Final = 80
+from innkeeper.prompt.machine import fresh_id
 
 
 class Outside(Protocol):
@@ -31,16 +27,7 @@ class _Machine:
         return Clock.at(None)
 
     def fresh_id(self) -> str:
-        return ulid(Clock.at(None).epoch_ms, int.from_bytes(random_bytes(_CHANCE_BITS // 8)))
-
-
-def ulid(epoch_ms: int, chance: int) -> str:
-    """A ULID (26 letters and digits) of a time in milliseconds and 80 bits of chance."""
-    number, digits = (max(epoch_ms, 0) << _CHANCE_BITS) | chance, ""
-    for _ in range(_LENGTH):
-        number, digit = divmod(number, len(_ALPHABET))
-        digits = _ALPHABET[digit] + digits
-    return digits
+        return fresh_id()
 
 
 MACHINE: Final[Outside] = _Machine()

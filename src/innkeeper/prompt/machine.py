@@ -31,6 +31,25 @@ def random_bytes(count: int) -> bytes:
     return secrets.token_bytes(count)
 
 
+_ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_LENGTH: Final = 26
+_CHANCE_BITS: Final = 80
+
+
+def fresh_id() -> str:
+    """Return an identifier that nothing has: a ULID of this moment."""
+    return ulid(int(utc_now().timestamp() * 1000), int.from_bytes(random_bytes(_CHANCE_BITS // 8)))
+
+
+def ulid(epoch_ms: int, chance: int) -> str:
+    """A ULID (26 letters and digits) of a time in milliseconds and 80 bits of chance."""
+    number, digits = (max(epoch_ms, 0) << _CHANCE_BITS) | chance, ""
+    for _ in range(_LENGTH):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits = _ALPHABET[digit] + digits
+    return digits
+
+
 HOME_VARIABLE: Final = "INNKEEPER_HOME"
 """The environment variable with the folder of Innkeeper's files."""
 

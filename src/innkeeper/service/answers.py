@@ -15,28 +15,23 @@ from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
-from innkeeper.inference.errors import RequestCancelledError
 from innkeeper.inference.requests.raw import read_raw
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.choices import Choice, ChoicesFold, ChoicesStream, ChoicesView, together
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
-from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, json_bytes
+from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError, Models, answered
-from innkeeper.library.outside import MACHINE
-from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
+from innkeeper.prompt.machine import fresh_id, utc_now
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.text import shorten
-from innkeeper.service.cancelling import Stop, unless_gone
-from innkeeper.service.error_facts import INTERNAL, error_headers, facts_of, openai_error
-from innkeeper.service.exchange import JSON
+from innkeeper.service.error_facts import INTERNAL, facts_of
 from innkeeper.service.guard.grants import Grant
-from innkeeper.service.guard.work import Ticket
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord, Ticket
+from innkeeper.service.web import LARGE, EventStream, Stop, failure, json_body, json_response, ticket_of, unless_gone
 
 LOG: Final = logging.getLogger("innkeeper.service")
 EXPLAIN: Final = "x-innkeeper-explain"
@@ -52,7 +47,6 @@ CANONICAL: Final = "canonical"
 RAW: Final = "raw"
 
 _MAX_NOTES: Final = 2_000
-_LARGE: Final = 256 * 1024
 
 
 class Surface(NamedTuple):
@@ -197,7 +191,7 @@ class CompletionHandler:
         ticket.record.operation = "chat"
         ticket.record.mode = "" if asked.raw is None else "raw"
         ticket.record.body_sha256 = began.headers.get("x-innkeeper-body-sha256", "")
-        now, number = MACHINE.now().epoch_ms // 1000, f"resp_{MACHINE.fresh_id()}"
+        now, number = int(utc_now().timestamp()), f"resp_{fresh_id()}"
         folds = [ResponseFold(number, asked.model, now, asked.echo) for _ in answers]
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
         if len(answers) > 1:
@@ -255,7 +249,7 @@ async def _asked(web: WebRequest, surface: Surface) -> GenerationRequest:
     if mode == CANONICAL:
         return surface.read(await json_body(web))
     content, route = await web.body(), web.headers.get(ROUTE, "")
-    if len(content) > _LARGE:
+    if len(content) > LARGE:
         return await asyncio.to_thread(read_raw, content, surface.protocol, route)
     return read_raw(content, surface.protocol, route)
 
@@ -313,85 +307,6 @@ async def _pieces(
 
 def _joined(events: list[ServerEvent]) -> bytes:
     return b"".join([event.encode() for event in events])
-
-
-class EventStream(Response):
-    """Server-sent events as they come. A client that goes away, or ``stop``, ends the generator, whatever that waits for.
-
-    ``over`` is awaited at the end, however that comes.
-    """
-
-    def __init__(
-        self,
-        pieces: AsyncGenerator[bytes],
-        headers: Mapping[str, str],
-        stop: Stop,
-        over: Callable[[], Awaitable[None]],
-    ) -> None:
-        super().__init__(None, 200, dict(headers), "text/event-stream")
-        del self.headers["content-length"]
-        self._pieces, self._stop, self._over = pieces, stop, over
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them."""
-        try:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            await unless_gone(receive, self._sent(send), self._stop)
-        except RequestCancelledError:
-            if not self._stop.is_set():
-                return
-        finally:
-            await self._over()
-        await send({"type": "http.response.body", "body": b""})
-
-    async def _sent(self, send: Send) -> None:
-        async with aclosing(self._pieces) as pieces:
-            async for piece in pieces:
-                if piece:
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-
-
-def ticket_of(web: WebRequest) -> Ticket:
-    """The ticket of a call."""
-    ticket: Ticket = web.scope["innkeeper.ticket"]
-    return ticket
-
-
-async def json_body(web: WebRequest) -> Mapping[str, Any]:
-    """The JSON object that a request brings; a large one is read beside the event loop. Raises `UsageError`, `InputError`."""
-    raw = await web.body()
-    read = asyncio.to_thread(parse_json, raw, asset="body") if len(raw) > _LARGE else None
-    body = parse_json(raw, asset="body") if read is None else await read
-    if not isinstance(body, dict):
-        raise UsageError("the body must be a JSON object")
-    return body
-
-
-def json_response(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A reply with a JSON body."""
-    return Response(json_bytes(body), status, dict(headers or {}), JSON)
-
-
-def failure(error: InnkeeperError, envelope: Callable[[ErrorFacts], dict[str, Any]]) -> Response:
-    """The reply to an error, in a surface's own shape."""
-    facts = facts_of(error)
-    return json_response(envelope(facts), facts.status, error_headers(error))
-
-
-def with_errors(
-    endpoint: Callable[[WebRequest], Awaitable[Response]],
-    write: Callable[[InnkeeperError], dict[str, Any]] = openai_error,
-) -> Callable[[WebRequest], Awaitable[Response]]:
-    """The endpoint, with its errors in the log of calls and as replies: in OpenAI's shape, or in another."""
-
-    async def call(web: WebRequest) -> Response:
-        try:
-            return await endpoint(web)
-        except InnkeeperError as error:
-            ticket_of(web).record.failed(error)
-            return json_response(write(error), facts_of(error).status, error_headers(error))
-
-    return call
 
 
 def _header(notes: tuple[Note, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from innkeeper.inference.routing.models import Models, RouteModels
 from innkeeper.inference.routing.route import Routes
-from innkeeper.library.outside import MACHINE
+from innkeeper.prompt.machine import utc_now
 from innkeeper.service.answers import CompletionHandler
 from innkeeper.service.anthropic.routes import anthropic_pages
 from innkeeper.service.openai.routes import openai_pages
@@ -41,7 +41,7 @@ class ModelRoutes:
 
     def tables(self) -> tuple[PageTable, ...]:
         """The pages of each surface."""
-        completions, started = CompletionHandler(self.models), MACHINE.now().epoch_ms // 1000
+        completions, started = CompletionHandler(self.models), int(utc_now().timestamp())
         return openai_pages(completions, self._store, started), anthropic_pages(completions)
 
     async def close(self) -> None:

@@ -17,13 +17,12 @@ from innkeeper.operations.operation import Blob, Operation, plain
 from innkeeper.operations.refusals import function_facts
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import EventStream, json_body, json_response, ticket_of, with_errors
-from innkeeper.service.cancelling import Stop, unless_gone
 from innkeeper.service.error_facts import FUNCTIONS, service_facts
 from innkeeper.service.guard.guard import lower_headers
 from innkeeper.service.openapi.document import Description, operation, record
 from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.scope import CallScope, Resources
+from innkeeper.service.web import EventStream, Stop, json_body, json_response, ticket_of, unless_gone, with_errors
 
 
 class HttpPath(NamedTuple):

@@ -29,7 +29,7 @@ from innkeeper.inference.adapters.adapter import (
     total,
 )
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.adapters.retries import Retries
+from innkeeper.inference.client.clients import Retries
 from innkeeper.inference.client.model_clients import AsyncModelClient, ModelClient
 from innkeeper.inference.client.portal import cancelled_by
 from innkeeper.inference.errors import HttpError, RequestCancelledError

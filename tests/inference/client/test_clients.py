@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from innkeeper.inference.client import call
+from innkeeper.inference.client import transport
 from innkeeper.inference.client.clients import AsyncClient, Client
 from innkeeper.inference.errors import HttpError, ProviderTimeoutError
 from innkeeper.inference.fake import provider
@@ -121,7 +121,7 @@ def test_error_of_the_reader_passes_through() -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_answers_are_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
     """An answer that never ends is given up at the limit, counted after decompression."""
-    monkeypatch.setattr(call, "MAX_RESPONSE_BYTES", 10_000)
+    monkeypatch.setattr(transport, "MAX_RESPONSE_BYTES", 10_000)
     with pytest.raises(LimitError, match="MAX_RESPONSE_BYTES"):
         FakeClient(Fault.gzip("word " * 20_000)).chat("m", HELLO, stream=stream)
 
@@ -130,7 +130,7 @@ def test_answers_are_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> N
 def test_total_time_is_limited(monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
     """An answer that drips for ever is given up when the total time is over."""
     now = iter(range(0, 1000, 7))
-    monkeypatch.setattr("innkeeper.inference.client.call.monotonic", lambda: next(now))
+    monkeypatch.setattr("innkeeper.inference.client.transport.monotonic", lambda: next(now))
     drip = Fault.raw(b": ping\n\n" * 20, piece_bytes=8)
     with pytest.raises(ProviderTimeoutError) as caught:
         FakeClient(drip, total_timeout=20).chat("m", HELLO, stream=stream)

@@ -11,7 +11,7 @@ import pytest
 from innkeeper.inference import FunctionTool, PromptRunner, RunnerConfig, Toolbox, ToolLoopRunner, function_tool
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.providers import PROVIDERS
-from innkeeper.inference.adapters.retries import Retries
+from innkeeper.inference.client.clients import Retries
 from innkeeper.inference.client.model_clients import RouteClient, answered
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.routing.route import Route

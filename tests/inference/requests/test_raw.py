@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.raw import read_raw, refuse_raw
+from innkeeper.inference.requests.request import provider_request
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnsupportedError, UsageError
 

@@ -11,8 +11,7 @@ from innkeeper.service import Gateway, HttpReply, Request, Settings
 from innkeeper.service.errors import TimeBudgetError, WorkerLostError
 from innkeeper.service.gateway import routes as socket
 from innkeeper.service.gateway.routes import Sockets
-from innkeeper.service.guard.work import Gate
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord, Gate
 
 TEXT = "smarttavern/macro/process_text"
 

@@ -15,8 +15,7 @@ from innkeeper.service.errors import OriginRefusedError
 from innkeeper.service.guard.callers import check_origin
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.guard.guard import RESERVED, Guard
-from innkeeper.service.guard.work import Gate
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord, Gate
 from tests.service.programs import CONSTRUCT, DOCUMENT
 
 HERE = "http://127.0.0.1:8050"

@@ -18,12 +18,11 @@ from innkeeper.service.errors import MAX_GUESSES, GuessLimitError
 from innkeeper.service.guard.accounts import read_prices
 from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.grants import Grant, Keys
-from innkeeper.service.guard.work import Gate
+from innkeeper.service.guard.work import SOCKET, SWITCHED, CallRecord, Gate
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.server import entrance
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.talking import InspectorTalk
-from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
 from innkeeper.service.settings import Settings
 from tests.service.inspector.opened import BASE, example_session, session_of
 

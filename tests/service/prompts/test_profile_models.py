@@ -24,11 +24,10 @@ from innkeeper.service.errors import ScopeError, SpendLimitError
 from innkeeper.service.exchange import HttpReply, Request
 from innkeeper.service.guard.accounts import read_prices
 from innkeeper.service.guard.grants import Grant, Keys
-from innkeeper.service.guard.work import Gate
+from innkeeper.service.guard.work import CallRecord, Gate
 from innkeeper.service.prompts import profile_models
 from innkeeper.service.prompts.profile_models import PLAN_PATH, ProfileModels
 from innkeeper.service.prompts.tasks import PLANS, TURN, error_of, failed
-from innkeeper.service.record import CallRecord
 from innkeeper.taverns.profiles.opened import Profiles
 from tests.taverns.profiles.folders import WENNA, profile_folder
 

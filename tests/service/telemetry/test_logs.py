@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from innkeeper.inference.response.response import Usage
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord
 from innkeeper.service.telemetry.logs import LOG, SERVER_LOG, JsonFormatter, facts_of, log_call, log_to_stderr
 
 

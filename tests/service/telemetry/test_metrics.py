@@ -3,8 +3,7 @@
 import pytest
 
 from innkeeper.inference.response.response import Usage
-from innkeeper.service.guard.work import Gate
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord, Gate
 from innkeeper.service.telemetry.metrics import ServiceMetrics
 
 

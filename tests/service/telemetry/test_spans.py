@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from innkeeper.inference.response.response import ModelResponse, Usage
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord
 from innkeeper.service.telemetry.spans import Spans, spans
 
 

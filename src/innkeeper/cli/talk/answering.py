@@ -75,7 +75,7 @@ class ModelHandle:
 
     def request(self, plan: Plan, *, stream: bool = True) -> ModelRequest:
         """Return what it is sent for a plan."""
-        from innkeeper.inference.requests.plan_request import request_for
+        from innkeeper.inference.requests.request import request_for
         from innkeeper.inference.routing.route import Route
 
         route = self.route or Route(name=self.model, model=plan.model or self.model)
@@ -156,7 +156,7 @@ def open_model(
 
 
 def _at_provider(model: str, address: str, window: int | None, key: Secret | None, provider: str) -> ModelHandle:
-    from innkeeper.inference.adapters.retries import Retries
+    from innkeeper.inference.client.clients import Retries
     from innkeeper.inference.client.endpoint import DEFAULT_BASE_URL, ENVIRONMENT
     from innkeeper.inference.client.model_clients import RouteClient
     from innkeeper.inference.routing.route import OWN, Route

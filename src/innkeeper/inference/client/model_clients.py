@@ -13,17 +13,25 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
 from innkeeper.inference.client.chat import AsyncChatStream, ChatReply, chat_body
-from innkeeper.inference.client.clients import AsyncClient, Client, ClientSettings, check_settings, threaded
+from innkeeper.inference.client.clients import (
+    NO_RETRIES,
+    AsyncClient,
+    Client,
+    ClientSettings,
+    Retries,
+    check_settings,
+    threaded,
+)
 from innkeeper.inference.client.endpoint import Response
-from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.chat import read_chat
+from innkeeper.inference.requests.request import provider_request
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views.chat import CHAT, finish_reason, usage_dict
-from innkeeper.prompt import UsageError, fresh_seed, utc_now
+from innkeeper.prompt import UsageError, utc_now
+from innkeeper.prompt.machine import fresh_id
 
 if TYPE_CHECKING:
     from innkeeper.inference.routing.route import Route
@@ -127,7 +135,7 @@ class RouteClient(Client):
 
 def response_fold(model: str) -> ResponseFold:
     """Return what the events of an answer that begins now are put together in."""
-    return ResponseFold(f"resp_{fresh_seed():08x}{fresh_seed():08x}", model, int(utc_now().timestamp()))
+    return ResponseFold(f"resp_{fresh_id()}", model, int(utc_now().timestamp()))
 
 
 def answered(events: Generator[ModelEvent], model: str, on_delta: Callable[[str], Any] | None = None) -> ModelResponse:

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from innkeeper.inference.adapters.decoding import EventParser
-from innkeeper.inference.client.call import Send
 from innkeeper.inference.client.endpoint import encoded, public_headers, raise_for_status
+from innkeeper.inference.client.transport import Send
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.prompt.data import parse_json
@@ -17,8 +17,8 @@ from innkeeper.prompt.errors import InnkeeperError, Where
 from innkeeper.prompt.once import once
 
 if TYPE_CHECKING:
-    from innkeeper.inference.client.call import ProviderCall
     from innkeeper.inference.client.endpoint import Endpoint
+    from innkeeper.inference.client.transport import ProviderCall
 
 STREAM: Final = "text/event-stream"
 

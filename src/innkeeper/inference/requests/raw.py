@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
-from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.requests.request import Fields, GenerationRequest
-from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.data import parse_json
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 
@@ -53,28 +51,6 @@ def read_raw(content: bytes, surface: str, route: str = "") -> GenerationRequest
         store=False,
         raw=ModelRequest.own(content, model=model, stream=stream),
     )
-
-
-def check_raw(request: GenerationRequest, raw: ModelRequest, route: Route, adapter: Adapter) -> ModelRequest:
-    """A raw body as a route's provider gets it: untouched.
-
-    Raises:
-        UnsupportedError: the provider speaks another protocol than the surface.
-        UsageError: the body names another model than the route's.
-    """
-    if not isinstance(adapter, type(ADAPTERS[request.surface])):
-        raise UnsupportedError(
-            f"the route {route.name!r:.80} is not asked by {request.surface}, so no raw body can be sent",
-            where=Where(path="model"),
-            hint="leave the mode out, or name another route",
-        )
-    if raw.model != route.model:
-        raise UsageError(
-            f"the body names the model {raw.model!r:.80}, which is not that of the route {route.name!r:.80}",
-            where=Where(path="model"),
-            hint=f"a raw body names the provider's own model: {route.model!r}",
-        )
-    return raw
 
 
 def refuse_raw(request: GenerationRequest, what: str) -> None:

@@ -1,8 +1,8 @@
-"""GenerationRequest: what a caller wants of a model, in one shape for every surface; and how a surface's body is read.
+"""GenerationRequest: what a caller wants of a model, in one shape for every surface: read from a body, sent to a provider.
 
 Options stand under neutral names; a value counts when it is there, zero included, and null is as if it were not. What only one
 surface has stays as it came, in ``extra`` and ``hosted``: a provider who speaks the same protocol gets it, for any other it is
-named in a note.
+named in a note. `provider_request` writes what the provider of a route is sent, `request_for` does so for a plan.
 """
 
 from __future__ import annotations
@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from innkeeper.prompt.data import EMPTY, FrozenDict, freeze
-from innkeeper.prompt.dialect import Tool
-from innkeeper.prompt.errors import FormatError, LimitError, UsageError, Where
+from innkeeper.dialects import DIALECTS
+from innkeeper.dialects.options import neutral
+from innkeeper.dialects.plan_payload import plan_payload
+from innkeeper.inference.adapters.adapter import Adapter, ModelRequest
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw
+from innkeeper.prompt.dialect import Dialects, Tool
+from innkeeper.prompt.errors import FormatError, LimitError, UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.note import Note
+from innkeeper.prompt.note import Note, NoteKind
 
 if TYPE_CHECKING:
-    from innkeeper.inference.adapters.adapter import ModelRequest
+    from innkeeper.inference.routing.route import Route
+    from innkeeper.prompt import Plan
 
 
 MAX_CHOICES: Final = 8
@@ -194,3 +200,75 @@ def file_part(part: Mapping[str, Any]) -> dict[str, Any]:
     place = {"url": data if embedded else found.get("file_url"), "data": None if embedded else data}
     named = {"name": found.get("filename"), "file_id": found.get("file_id"), "detail": found.get("detail")}
     return {"type": "file", **{name: value for name, value in {**place, **named}.items() if value is not None}}
+
+
+_PROMPTS = frozenset({"instruct", "chat_template"})
+"""Options that write a prompt of messages; a text completion brings its own."""
+
+
+def provider_request(
+    request: GenerationRequest, route: Route, adapter: Adapter, dialects: Dialects = DIALECTS
+) -> ModelRequest:
+    """What goes over the wire for a request on a route; its ``notes`` are the request's and the dialect's.
+
+    A raw body is sent as it is, where route and body fit (`check_raw`). Raises `ConfigError`, `LimitError`, and
+    `UnknownNameError` for a dialect that there is not.
+    """
+    if request.raw is not None:
+        return check_raw(request, request.raw, route, adapter)
+    same = adapter.name == request.surface
+    options = {**neutral(route.options), **neutral(request.options)}
+    if request.prompt is not None:
+        options = {name: value for name, value in options.items() if name not in _PROMPTS}
+    if same and (request.extra or request.hosted):
+        options["extra"] = {**(options.get("extra") or {}), **thaw(request.extra)}
+    written = dialects[route.dialect or adapter.dialect].request(
+        request.messages, model=route.model, options=options, tools=request.tools
+    )
+    body = written.body
+    if same and request.hosted:
+        body = {**body, "tools": [*body.get("tools", ()), *thaw(request.hosted)]}
+    lost: list[Note] = []
+    if not same:
+        kinds = [str(tool.get("type")) for tool in request.hosted]
+        lost += [Note(NoteKind.LOSS, f"the field {name!r:.60} is not sent") for name in request.extra]
+        lost += [Note(NoteKind.LOSS, f"a tool of type {kind!r:.60} is not sent") for kind in kinds]
+    sent = ModelRequest.of(adapter, body, model=route.model, stream=request.stream)
+    return msgspec.structs.replace(sent, notes=(*request.notes, *written.notes, *lost))
+
+
+def check_raw(request: GenerationRequest, raw: ModelRequest, route: Route, adapter: Adapter) -> ModelRequest:
+    """A raw body as a route's provider gets it: untouched.
+
+    Raises:
+        UnsupportedError: the provider speaks another protocol than the surface.
+        UsageError: the body names another model than the route's.
+    """
+    if not isinstance(adapter, type(ADAPTERS[request.surface])):
+        raise UnsupportedError(
+            f"the route {route.name!r:.80} is not asked by {request.surface}, so no raw body can be sent",
+            where=Where(path="model"),
+            hint="leave the mode out, or name another route",
+        )
+    if raw.model != route.model:
+        raise UsageError(
+            f"the body names the model {raw.model!r:.80}, which is not that of the route {route.name!r:.80}",
+            where=Where(path="model"),
+            hint=f"a raw body names the provider's own model: {route.model!r}",
+        )
+    return raw
+
+
+def request_for(plan: Plan, route: Route, *, stream: bool = False, **options: Any) -> ModelRequest:
+    """Return what the provider of ``route`` is sent for a plan: its model, messages, tools, options and stop strings.
+
+    The route's dialect writes it. The route's options count where neither the plan nor ``options`` say otherwise. The answer may
+    be as long as the tokens that the plan reserved (`plan_payload`). What the provider cannot be told is in the request's
+    ``notes``. Raises as `Plan.to_request`.
+    """
+    adapter = ADAPTERS[route.adapter]
+    planned = plan if plan.model == route.model else plan.with_(model=route.model)
+    defaults = {name: value for name, value in neutral(route.options).items() if name not in neutral(plan.options)}
+    payload = plan_payload(planned, route.dialect or adapter.dialect, **{**defaults, **neutral(options)})
+    request = ModelRequest.of(adapter, payload.body, model=route.model, stream=stream)
+    return msgspec.structs.replace(request, notes=payload.notes)

@@ -15,12 +15,11 @@ import msgspec
 
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.adapters.retries import NO_RETRIES, Retries
+from innkeeper.inference.client.clients import NO_RETRIES, Retries
 from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.client.model_clients import AsyncModelClient, client_options
 from innkeeper.inference.local.shared import LocalModels
-from innkeeper.inference.requests.body import provider_request
-from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.requests.request import GenerationRequest, provider_request
 from innkeeper.inference.response.events import ModelEvent
 from innkeeper.inference.routing.meter import MeteredCall, Pricing, admitted, book_embeddings, metered
 from innkeeper.inference.routing.route import Route, Routes

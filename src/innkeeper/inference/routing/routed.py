@@ -16,9 +16,8 @@ from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.adapters.worker import vouched
 from innkeeper.inference.errors import ProviderTimeoutError
-from innkeeper.inference.requests.body import provider_request
 from innkeeper.inference.requests.raw import refuse_raw
-from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.requests.request import GenerationRequest, provider_request
 from innkeeper.inference.requests.worker_protocol import messages_sha256
 from innkeeper.inference.response.events import ModelEvent, Started, UsageReport
 from innkeeper.inference.response.response import Usage

@@ -22,8 +22,7 @@ import msgspec
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import BudgetError, DecodeError
-from innkeeper.inference.requests.body import provider_request
-from innkeeper.inference.requests.request import GenerationRequest
+from innkeeper.inference.requests.request import GenerationRequest, provider_request
 from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.routing.models import ModelNotFoundError

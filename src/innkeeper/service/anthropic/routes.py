@@ -12,11 +12,12 @@ from innkeeper.inference.requests.messages import read_messages
 from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
-from innkeeper.service.answers import CompletionHandler, Surface, json_body, json_response, with_errors
+from innkeeper.service.answers import CompletionHandler, Surface
 from innkeeper.service.anthropic.schemas import SCHEMAS
 from innkeeper.service.error_facts import facts_of
 from innkeeper.service.openapi.document import named, operation
 from innkeeper.service.pages import Page, PageTable
+from innkeeper.service.web import json_body, json_response, with_errors
 
 _MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id")
 

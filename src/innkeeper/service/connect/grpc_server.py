@@ -25,8 +25,7 @@ from innkeeper.service.connect.messages import (
 )
 from innkeeper.service.connect.status import code_of
 from innkeeper.service.errors import STOP_SECONDS
-from innkeeper.service.guard.work import Gate
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord, Gate
 from innkeeper.service.settings import Settings
 
 LOG: Final = logging.getLogger("innkeeper.service")

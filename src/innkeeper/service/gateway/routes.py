@@ -25,11 +25,10 @@ from innkeeper.service.gateway.messages import MESSAGE, MESSAGES, PING, PONG, fa
 from innkeeper.service.gateway.system import page
 from innkeeper.service.guard.application import response
 from innkeeper.service.guard.guard import lower_headers
-from innkeeper.service.guard.work import Gate, Ticket, share
+from innkeeper.service.guard.work import SOCKET, CallRecord, Gate, Ticket, share
 from innkeeper.service.openapi.document import SERVICE, text_reply
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.processes.pool import Pool
-from innkeeper.service.record import SOCKET, CallRecord
 
 _METHODS: Final = "GET POST PUT PATCH DELETE HEAD OPTIONS"
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
 from typing import Any, Final
 
-from innkeeper.inference.client.call import within
+from innkeeper.inference.client.transport import within
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import fresh_seed
 from innkeeper.prompt.text import shorten
@@ -35,9 +35,8 @@ from innkeeper.service.errors import (
 from innkeeper.service.exchange import HttpReply, error_reply
 from innkeeper.service.guard.callers import check_host, check_origin, check_own_page, is_preflight, permissions
 from innkeeper.service.guard.grants import INSPECTOR, PROBES, SIGNED, presented_key, surface_of
-from innkeeper.service.guard.work import Gate, Ticket
+from innkeeper.service.guard.work import SOCKET, SWITCHED, CallRecord, Gate, Ticket
 from innkeeper.service.inspector.access import OWNER, Access, Visitor
-from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
 from innkeeper.service.settings import Settings
 
 Scope = MutableMapping[str, Any]

@@ -1,26 +1,34 @@
-"""Work: how much is done at once, and for whom: what callers hold, and in which order they get a worker.
+"""Work: how much is done at once, and for whom: what each call may do and holds, and what is known of it when it has ended.
 
 One caller is one key, or one address where no key is needed. Nobody holds more than a share (`SHARE`) of anything.
+
+A `CallRecord` is for logs, metrics, spans and quotas; it holds no text of a prompt. The guard begins it and says how it ended;
+the surface that answers fills in what only it knows; what it has asked and used is written down by its `Ticket` alone::
+
+    record = request.scope["innkeeper.ticket"].record
+    record.answered(response)
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from math import ceil
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from innkeeper.inference.response.response import Usage
+from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
 from innkeeper.prompt.errors import InnkeeperError
+from innkeeper.prompt.machine import utc_now
 from innkeeper.service.errors import (
     MAX_ANSWERS,
     MAX_LAG,
-    MAX_WAITING,
     RETRY_SECONDS,
     SHARE,
     ConcurrencyLimitError,
@@ -37,7 +45,100 @@ from innkeeper.service.guard.accounts import (
 )
 from innkeeper.service.guard.callers import AuthThrottle
 from innkeeper.service.guard.grants import ANSWERING, Keys
-from innkeeper.service.record import CallRecord, Observer
+
+SOCKET: Final = "WEBSOCKET"
+"""The method of a call that is a WebSocket, or one message of it."""
+
+SWITCHED: Final = 101
+"""The status of a WebSocket that was opened."""
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call. Moments are seconds of one clock that only runs forward; `moment` makes them times of the day.
+
+    ``first`` is when the first byte of the answer's body went out, ``asked`` when the model was asked. ``error`` is the kind of
+    an error, ``upstream`` the address behind it and what the connection said. ``body_sha256`` is of what the provider was sent,
+    ``mode`` how that was made. ``cost`` is by the prices of the service.
+    ``guess`` is what answers must have taken whose providers have not told, about four bytes a token.
+    """
+
+    number: str = ""
+    caller: str = ""
+    method: str = ""
+    path: str = ""
+    surface: str | None = None
+    trace: str = ""
+    operation: str = ""
+    route: str = ""
+    profile: str = ""
+    provider: str = ""
+    model: str = ""
+    answered_by: str = ""
+    response_id: str = ""
+    finish_reason: str = ""
+    status: int = 0
+    error: str = ""
+    upstream: str = ""
+    mode: str = ""
+    body_sha256: str = ""
+    usage: Usage = field(default_factory=Usage)
+    guess: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    at: datetime = field(default_factory=utc_now)
+    began: float = field(default_factory=monotonic)
+    asked: float | None = None
+    first: float | None = None
+    ended: float | None = None
+
+    def asks(self, **names: str) -> None:
+        """A model is asked now: ``route``, ``provider``, ``model``, ``profile``, ``operation`` (``chat`` and the like)."""
+        self.asked = monotonic()
+        for name, value in names.items():
+            setattr(self, name, value)
+
+    def failed(self, error: InnkeeperError) -> None:
+        """The call ends with an error."""
+        self.error, self.upstream = error.kind, getattr(error, "origin", "")
+
+    def answered(self, response: ModelResponse) -> None:
+        """The model has answered; in a call with several turns once for each."""
+        self.model = self.model or response.model
+        self.answered_by = str(response.provider.get("model") or response.model)
+        self.response_id, self.finish_reason = response.id, response.finish or ""
+
+    def book(self, usage: Usage, cost: float, *, estimated: bool) -> None:
+        """Add what an answer has used, as the route's meter counts it. Estimated tokens are charged, and not shown as usage."""
+        self.cost += cost
+        if estimated:
+            self.guess = _sum(self.guess, usage)
+        else:
+            self.usage = _sum(self.usage, usage)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompt and answer: what providers have reported, and estimates where they have not."""
+        counts = ((each.input_tokens or 0) + (each.output_tokens or 0) for each in (self.usage, self.guess))
+        return sum(counts)
+
+    @property
+    def seconds(self) -> float:
+        """How long the call took, or has taken so far."""
+        return (monotonic() if self.ended is None else self.ended) - self.began
+
+    def moment(self, clock: float) -> datetime:
+        """The time of the day of one of the moments."""
+        return self.at + timedelta(seconds=clock - self.began)
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    """Both together; what neither says stays unknown."""
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in Usage.__struct_fields__)
+    return Usage(**{name: (a or 0) + (b or 0) for name, a, b in pairs if (a, b) != (None, None)})
+
+
+Observer = Callable[[CallRecord], Any]
+"""What is called with each call that has ended."""
 
 
 def share(amount: int) -> int:
@@ -85,9 +186,9 @@ class Gate:
             yield ticket
         finally:
             ticket.is_over = True
-            _give_back(self.volume, caller, ticket.size)
-            _give_back(self.calls, caller, ticket.calls)
-            _give_back(self.answers, caller, ticket.answers)
+            give_back(self.volume, caller, ticket.size)
+            give_back(self.calls, caller, ticket.calls)
+            give_back(self.answers, caller, ticket.answers)
             self._charge(ticket)
 
     def _charge(self, ticket: Ticket) -> None:
@@ -174,7 +275,8 @@ _LAG_MOST: Final = 3 * MAX_LAG
 _LAG_WEIGHT: Final = 0.3
 
 
-def _give_back(held: Counter[str], caller: str, amount: int) -> None:
+def give_back(held: Counter[str], caller: str, amount: int) -> None:
+    """Take from what a caller holds."""
     held[caller] -= amount
     if held[caller] <= 0:
         del held[caller]
@@ -276,61 +378,3 @@ def current_ticket() -> Ticket | None:
 
 EVERYBODY: Final = "everybody"
 """Who owns what is stored where no keys tell callers apart: the people at this machine."""
-
-
-class QueuedCall(NamedTuple):
-    """A call that waits for a worker."""
-
-    caller: str
-    future: asyncio.Future[Any]
-
-
-class FairQueue:
-    """Who gets the next worker: of the callers that hold fewer than ``most``, the one that holds the fewest.
-
-    Callers that hold the same number take turns; the calls of one caller keep their order.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._waiting: dict[str, deque[asyncio.Future[Any]]] = {}
-        self._held: Counter[str] = Counter()
-
-    def add(self, caller: str, future: asyncio.Future[Any]) -> None:
-        """A call begins to wait. Raises `OverloadError` where too many do."""
-        held = len(self._waiting.get(caller, ()))
-        if held >= share(MAX_WAITING) or sum(map(len, self._waiting.values())) >= MAX_WAITING:
-            raise OverloadError("waiting calls", limit="MAX_WAITING", allowed=MAX_WAITING, retry_after=RETRY_SECONDS)
-        self._waiting.setdefault(caller, deque()).append(future)
-
-    def remove(self, caller: str, future: asyncio.Future[Any]) -> None:
-        """A call waits no more, if it did."""
-        queue = self._waiting.get(caller, deque())
-        if future in queue:
-            queue.remove(future)
-        if not queue:
-            self._waiting.pop(caller, None)
-
-    def is_waiting(self) -> bool:
-        """Whether a call waits that may have a worker."""
-        return any(self._held[caller] < self._most for caller in self._waiting)
-
-    def next(self) -> QueuedCall | None:
-        """The call whose turn it is; its caller holds one worker more until `leave`."""
-        caller = min(self._waiting, key=self._held.__getitem__, default=None)
-        if caller is None or self._held[caller] >= self._most:
-            return None
-        queue = self._waiting.pop(caller)
-        turn = QueuedCall(caller, queue.popleft())
-        if queue:
-            self._waiting[caller] = queue
-        self._held[caller] += 1
-        return turn if not turn.future.done() else self._skip(caller)
-
-    def _skip(self, caller: str) -> QueuedCall | None:
-        self.leave(caller)
-        return self.next()
-
-    def leave(self, caller: str) -> None:
-        """A caller holds one worker less."""
-        _give_back(self._held, caller, 1)

@@ -19,21 +19,12 @@ from innkeeper.inference.response.views.responses import RESPONSES
 from innkeeper.inference.routing.models import ModelCard, ModelNotFoundError
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
-from innkeeper.service.answers import (
-    CANONICAL,
-    MODE,
-    CompletionHandler,
-    Surface,
-    json_body,
-    json_response,
-    ticket_of,
-    with_errors,
-)
-from innkeeper.service.cancelling import unless_gone
+from innkeeper.service.answers import CANONICAL, MODE, CompletionHandler, Surface
 from innkeeper.service.openai.schemas import SCHEMAS
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
 from innkeeper.service.openapi.document import named, operation, parameter
 from innkeeper.service.pages import Page, PageTable
+from innkeeper.service.web import json_body, json_response, ticket_of, unless_gone, with_errors
 
 _CHAT: Final = Surface("openai-chat", read_chat, CHAT, envelope)
 _RESPONSES: Final = Surface("openai-responses", read_responses, RESPONSES, envelope)

@@ -13,15 +13,24 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections import Counter, deque
 from time import monotonic
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from innkeeper.processes.child import LENGTHS, OUT_OF_TIME, frame
 from innkeeper.prompt.once import unpack
-from innkeeper.service.errors import GROW_SECONDS, SPARE_SECONDS, TimeBudgetError, WorkerLostError
+from innkeeper.service.errors import (
+    GROW_SECONDS,
+    MAX_WAITING,
+    RETRY_SECONDS,
+    SPARE_SECONDS,
+    OverloadError,
+    TimeBudgetError,
+    WorkerLostError,
+)
 from innkeeper.service.exchange import HttpReply, Request, WorkerReply, WorkerStarted, WorkerTask
 from innkeeper.service.gateway.state import AppState
-from innkeeper.service.guard.work import FairQueue, share
+from innkeeper.service.guard.work import give_back, share
 from innkeeper.service.processes.fork_server import ForkServer
 from innkeeper.service.processes.spawner import Spawner
 from innkeeper.service.settings import Settings, default_start_method
@@ -356,3 +365,61 @@ class Pool:
             allowed = self._settings.cpu_budget
             return TimeBudgetError("the processor's time of one call", limit="MAX_CPU_BUDGET", allowed=allowed)
         return WorkerLostError("the process that computed this call ended in the middle of it", code=code)
+
+
+class QueuedCall(NamedTuple):
+    """A call that waits for a worker."""
+
+    caller: str
+    future: asyncio.Future[Any]
+
+
+class FairQueue:
+    """Who gets the next worker: of the callers that hold fewer than ``most``, the one that holds the fewest.
+
+    Callers that hold the same number take turns; the calls of one caller keep their order.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[str, deque[asyncio.Future[Any]]] = {}
+        self._held: Counter[str] = Counter()
+
+    def add(self, caller: str, future: asyncio.Future[Any]) -> None:
+        """A call begins to wait. Raises `OverloadError` where too many do."""
+        held = len(self._waiting.get(caller, ()))
+        if held >= share(MAX_WAITING) or sum(map(len, self._waiting.values())) >= MAX_WAITING:
+            raise OverloadError("waiting calls", limit="MAX_WAITING", allowed=MAX_WAITING, retry_after=RETRY_SECONDS)
+        self._waiting.setdefault(caller, deque()).append(future)
+
+    def remove(self, caller: str, future: asyncio.Future[Any]) -> None:
+        """A call waits no more, if it did."""
+        queue = self._waiting.get(caller, deque())
+        if future in queue:
+            queue.remove(future)
+        if not queue:
+            self._waiting.pop(caller, None)
+
+    def is_waiting(self) -> bool:
+        """Whether a call waits that may have a worker."""
+        return any(self._held[caller] < self._most for caller in self._waiting)
+
+    def next(self) -> QueuedCall | None:
+        """The call whose turn it is; its caller holds one worker more until `leave`."""
+        caller = min(self._waiting, key=self._held.__getitem__, default=None)
+        if caller is None or self._held[caller] >= self._most:
+            return None
+        queue = self._waiting.pop(caller)
+        turn = QueuedCall(caller, queue.popleft())
+        if queue:
+            self._waiting[caller] = queue
+        self._held[caller] += 1
+        return turn if not turn.future.done() else self._skip(caller)
+
+    def _skip(self, caller: str) -> QueuedCall | None:
+        self.leave(caller)
+        return self.next()
+
+    def leave(self, caller: str) -> None:
+        """A caller holds one worker less."""
+        give_back(self._held, caller, 1)

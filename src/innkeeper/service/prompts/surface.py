@@ -14,7 +14,6 @@ from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.lazy import require
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
-from innkeeper.service.answers import ticket_of
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.application import response
@@ -28,6 +27,7 @@ from innkeeper.service.prompts.plans import PlanStore
 from innkeeper.service.prompts.profile_models import ProfileModels
 from innkeeper.service.prompts.tasks import PLANS, TURN
 from innkeeper.service.settings import Settings
+from innkeeper.service.web import ticket_of
 from innkeeper.taverns.profiles.opened import Profiles
 
 if TYPE_CHECKING:

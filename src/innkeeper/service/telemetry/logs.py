@@ -15,7 +15,7 @@ from urllib.parse import quote
 from innkeeper.prompt.machine import utc_now
 from innkeeper.prompt.text import printable, redact, shorten
 from innkeeper.service.guard.grants import PROBES
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord
 
 LOG: Final = logging.getLogger("innkeeper.service")
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.prompt.bounded_cache import stored_bytes
-from innkeeper.service.guard.work import Gate
-from innkeeper.service.record import SOCKET, SWITCHED, CallRecord
+from innkeeper.service.guard.work import SOCKET, SWITCHED, CallRecord, Gate
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

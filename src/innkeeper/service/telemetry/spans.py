@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from innkeeper import __version__
-from innkeeper.service.record import CallRecord, Observer
+from innkeeper.service.guard.work import CallRecord, Observer
 
 _FAILED: Final = 500
 

@@ -20,8 +20,8 @@ from innkeeper.library.workers.states import WorkerState
 from innkeeper.library.workers.store import BEAT_SECONDS, call_key, digest
 from innkeeper.prompt.errors import UnavailableError, UsageError, Where
 from innkeeper.prompt.once import decode
-from innkeeper.service.cancelling import repeat
 from innkeeper.service.client import exchange, key_headers
+from innkeeper.service.web import repeat
 
 LOG: Final = logging.getLogger("innkeeper.worker")
 

@@ -28,15 +28,14 @@ from innkeeper.jobs.worker.engine import Execution, WorkerEngine
 from innkeeper.jobs.worker.media_engine import MediaEngine
 from innkeeper.jobs.worker.media_protocol import MediaWork, read_work
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.service.answers import json_response, with_errors
 from innkeeper.service.app import address, library, listen, server_of
-from innkeeper.service.cancelling import unless_gone
 from innkeeper.service.error_facts import facts_of, openai_error
 from innkeeper.service.guard.application import guarded_application
 from innkeeper.service.guard.grants import Keys
 from innkeeper.service.guard.work import Gate
 from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.settings import Settings
+from innkeeper.service.web import json_response, unless_gone, with_errors
 from innkeeper.service.workers.agent import Membership, WorkerAgent
 
 TYPE: Final = "pure_inference_engine"

@@ -1,7 +1,7 @@
 """Records: what is known of a call."""
 
 from innkeeper.inference.response.response import ModelResponse, Usage
-from innkeeper.service.record import CallRecord
+from innkeeper.service.guard.work import CallRecord
 
 
 def test_several_turns() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.inference.adapters.retries import NO_RETRIES, Retries, is_safe, retried
+from innkeeper.inference.client.clients import NO_RETRIES, Retries, is_safe, retried
 from innkeeper.inference.client.portal import cancelled_by, portal
 from innkeeper.inference.errors import (
     DecodeError,

@@ -11,8 +11,7 @@ import pytest
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.conversation import TurnInput, profile_turn
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.requests.body import provider_request
-from innkeeper.inference.requests.plan_request import request_for
+from innkeeper.inference.requests.request import provider_request, request_for
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import BuildRequest, FrozenDict
 from innkeeper.service.inspector.inspection import planning

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.errors import RequestCancelledError
-from innkeeper.service.cancelling import Stop, unless_gone
+from innkeeper.service.web import Stop, unless_gone
 
 
 async def never() -> Any:
