@@ -147,13 +147,13 @@ def terminal(inn: Inn, name: str, turn: GoldenTurn, monkeypatch: pytest.MonkeyPa
     from innkeeper.cli.talk.log import TalkLog
 
     printed: list[str] = []
-    monkeypatch.setattr(import_module("innkeeper.cli.talk.ask"), "_write", printed.append)
+    monkeypatch.setattr(import_module("innkeeper.cli.talk.commands"), "_write", printed.append)
     monkeypatch.setenv("INNKEEPER_HOME", str(inn.folder / "home" / name))
     monkeypatch.setenv("INNKEEPER_LOGGING", "on")
     model = ("--model", "big", "--base-url", inn.provider.base_url)
     assert main(["ask", "--profile", str(inn.folder / "profiles" / name), turn.message, *model]) == 0
     log = TalkLog()
-    messages = [json.loads(line) for line in log.kept().messages.splitlines()]
+    messages = [json.loads(line) for line in log.state().messages.splitlines()]
     assert messages[-1]["mes"] == log.line().reply
     return str(messages[-1]["mes"]), tuple(printed)
 

@@ -64,7 +64,7 @@ class House:
         begun = ("-c",) if turn else ("--profile", str(self.folder / "wenna"))
         model = ("--model", "big", "--base-url", self.provider.base_url)
         assert main(["ask", *begun, ASKED[turn], *model]) == 0
-        messages = TalkLog().kept().messages.splitlines()
+        messages = TalkLog().state().messages.splitlines()
         return json.loads(messages[-1])["mes"], ""
 
     def completion(self, turn: int, before: str) -> tuple[str, str]:

@@ -47,13 +47,13 @@ def said(profile: OpenProfile, now: str = NOON, seed: int = 0, ports: Ports | No
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_greeting_is_what_its_moment_makes_it(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is kept only where neither time nor chance had a part in it; each is what a build of its own says."""
-    builds, build = [], module._said
+    builds, build = [], module._built
 
     def counted(*given: Any) -> tuple[str, ...]:
         builds.append(given)
         return build(*given)
 
-    monkeypatch.setattr(module, "_said", counted)
+    monkeypatch.setattr(module, "_built", counted)
     profile, moments = profile_of(case.card), [(NOON, 1), (NIGHT, 2), (NOON, 3)]
     kept = [said(profile, now, seed) for now, seed in moments]
     assert len(builds) == case.builds

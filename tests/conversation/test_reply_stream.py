@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from innkeeper.conversation.reply import ReplyRules
-from innkeeper.conversation.reply_stream import ReplyStream
+from innkeeper.conversation.reply import ReplyRules, ReplyStream
 
 PIECES = st.sampled_from(["Wenna", ":", " ", "\n", "Ada", "Ada:", "\nAda", "Wenna:", "Yes.", "W", "A", "\t", "no"])
 

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from innkeeper.conversation.conversation import ConversationTurn as ConversationTurn
     from innkeeper.conversation.reply import Reply as Reply
     from innkeeper.conversation.reply import ReplyRules as ReplyRules
+    from innkeeper.conversation.reply import ReplyStream as ReplyStream
     from innkeeper.conversation.reply import finished_reply as finished_reply
-    from innkeeper.conversation.reply_stream import ReplyStream as ReplyStream
     from innkeeper.conversation.state import ConversationState as ConversationState
+    from innkeeper.conversation.store import ChatFile as ChatFile
+    from innkeeper.conversation.store import ConversationStore as ConversationStore
 
 _HOMES: Final = {
     "client_turn": ("ProfileTurn", "TurnInput", "profile_turn"),
     "conversation": ("Conversation", "ConversationTurn"),
-    "reply": ("Reply", "ReplyRules", "finished_reply"),
-    "reply_stream": ("ReplyStream",),
+    "reply": ("Reply", "ReplyRules", "ReplyStream", "finished_reply"),
     "state": ("ConversationState",),
+    "store": ("ChatFile", "ConversationStore"),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,12 +1,13 @@
-"""A turn of a conversation over a profile: a client's messages become the chat, and a plan is built that says what a model gets.
+"""A turn of a client that sends the whole chat to a profile: its messages become the chat of a plan.
 
-A turn is a pure function of the profile, what the client sent, the state, the time and the seed: `profile_turn` before a model is
+A turn is a pure function of the profile, the client's input, the state, the time and the seed: `profile_turn` before a model is
 asked, `ProfileTurn.answered` after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -31,20 +32,21 @@ if TYPE_CHECKING:
 
 
 _SYSTEM: Final = ("system", "developer")
+_TURN_INPUTS: Final = ("dialect", "seed")
 
 CLIENT_OPTIONS: Final = frozenset({
     "temperature", "top_p", "top_k", "min_p", "max_tokens", "stop", "seed", "frequency_penalty", "presence_penalty",
     "repetition_penalty", "response_format", "tool_choice", "parallel_tool_calls", "reasoning_effort", "verbosity", "logprobs",
     "top_logprobs", "logit_bias", "user",
 })  # fmt: skip
-"""Options that a client may set over the profile's; ``extra``, which could replace the prompt, is not among them."""
+"""Options that a client may set over the profile's. ``extra``, which could replace the prompt, is not one of them."""
 
 
 class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client sends. ``options`` and ``tools`` are those of its request, under the names of Chat Completions.
+    """The input of a client. ``options`` and ``tools`` are those of its request, under the names of Chat Completions.
 
-    ``model``, ``dialect``, ``context_window`` and ``defaults`` (options that count where nobody says otherwise) are of the route
-    that answers, where whoever knows it fills them in. ``now`` and ``seed`` settle what the profile leaves to the moment.
+    ``model``, ``dialect``, ``context_window`` and ``defaults`` (options of the lowest precedence) are those of the route that
+    answers, if it is known. ``now`` and ``seed`` are used if the profile has none of its own.
     """
 
     messages: tuple[Message, ...]
@@ -59,14 +61,14 @@ class TurnInput(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, messages: Any, **fields: Any) -> TurnInput:
-        """A turn of messages as `Message.of` reads them. Raises `FormatError`."""
+        """Read messages as `Message.of` does, and the other fields. Raises `FormatError`."""
         tables = {name: freeze(fields.pop(name, None) or {}) for name in ("options", "defaults")}
         tools = tuple(map(freeze, fields.pop("tools", None) or ()))
         return cls(messages=messages_of(messages), tools=tools, **tables, **fields)
 
 
 class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that is built. ``body`` is what the route's provider gets; ``state`` what the conversation is left with.
+    """A turn before its answer: the plan, the ``body`` for the route's provider, and the ``state`` after the turn.
 
     ``rules`` say how the answer is trimmed, and whether a stream of it is final. ``notes`` are those of the turn itself; the plan
     and the body have their own.
@@ -80,13 +82,13 @@ class ProfileTurn(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
 
     def answered(self, text: str, ports: Ports | None = None) -> tuple[Reply, ConversationState]:
-        """The answer as the tavern keeps it, and what the conversation is left with then. Raises what a build raises."""
+        """Return the answer as the tavern keeps it, and the state after it. Raises what a build raises."""
         request = self.plan.request or BuildRequest()
         return _answered(request, text, self.state, self.speaker, ports)
 
 
 class _Prepared(msgspec.Struct, frozen=True):
-    """A turn before its build: the request, the greetings that its chat begins with."""
+    """A turn before its build: the request, and the greetings that its chat begins with."""
 
     request: BuildRequest
     greetings: tuple[str, ...]
@@ -96,13 +98,18 @@ class _Prepared(msgspec.Struct, frozen=True):
 def profile_turn(
     profile: OpenProfile, turn: TurnInput, state: ConversationState | None = None, ports: Ports | None = None
 ) -> ProfileTurn:
-    """The plan and the body for what a client sends, with the state that goes with its conversation.
+    """Build the plan and the body for a client's input and the state of its conversation.
 
     The same profile, input and state give the same bytes. Raises what a build raises.
     """
     before = state or ConversationState()
     prepared = _prepared(profile, turn, before, ports)
-    plan = _without_own(build(prepared.request, ports))
+    plan = build(prepared.request, ports)
+    # Notes on dialect and seed in taverns without a use for them: the turn sets both, the user neither.
+    notes = [
+        note for note in plan.notes if note.kind is not NoteKind.IGNORED or note.data.get("input") not in _TURN_INPUTS
+    ]
+    plan = plan.with_(notes=tuple(notes)) if len(notes) < len(plan.notes) else plan
     speaker = speaker_of(plan, prepared.request)
     return ProfileTurn(
         plan=plan,
@@ -114,15 +121,6 @@ def profile_turn(
     )
 
 
-def _without_own(plan: Plan) -> Plan:
-    """The plan without notes on what nobody but the turn has set, in taverns that have no use for it."""
-    own = [note for note in plan.notes if note.kind is NoteKind.IGNORED and note.data.get("input") in _OWN_INPUTS]
-    return plan.with_(notes=tuple(note for note in plan.notes if note not in own)) if own else plan
-
-
-_OWN_INPUTS: Final = ("dialect", "seed")
-
-
 def turn_answered(
     profile: OpenProfile,
     turn: TurnInput,
@@ -132,7 +130,7 @@ def turn_answered(
     speaker: str,
     ports: Ports | None = None,
 ) -> tuple[Reply, ConversationState]:
-    """`ProfileTurn.answered` without the plan: ``after`` is the state and ``speaker`` the name that the turn gave."""
+    """Do as `ProfileTurn.answered` without the plan: ``after`` and ``speaker`` are those of the turn."""
     prepared = _prepared(profile, turn, after, ports)
     return _answered(prepared.request, text, after, speaker, ports)
 
@@ -148,7 +146,7 @@ def _answered(
 
 def _prepared(profile: OpenProfile, turn: TurnInput, before: ConversationState, ports: Ports | None) -> _Prepared:
     notes: list[Note] = []
-    messages = _as_kept(turn.messages, before)
+    messages = _with_stored_texts(turn.messages, before)
     chat = [message for message in messages if message.role not in _SYSTEM]
     base = _settled(profile, turn, before, notes)
     greetings = greetings_before(profile, base, before, chat, ports or Ports())
@@ -157,8 +155,8 @@ def _prepared(profile: OpenProfile, turn: TurnInput, before: ConversationState, 
     return _Prepared(request, greetings, tuple(notes))
 
 
-def _as_kept(messages: Sequence[Message], state: ConversationState) -> Sequence[Message]:
-    """The messages, those of earlier turns as the tavern keeps them."""
+def _with_stored_texts(messages: Sequence[Message], state: ConversationState) -> Sequence[Message]:
+    """Return the messages, those of earlier turns with the texts that the tavern keeps."""
     if not state.texts:
         return messages
     keys = iter(prefix_keys(messages))
@@ -170,7 +168,7 @@ def _as_kept(messages: Sequence[Message], state: ConversationState) -> Sequence[
 
 
 def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, notes: list[Note]) -> BuildRequest:
-    """The profile's request with what the client and the state say: all but the chat."""
+    """Return the profile's request with the client's settings and the state: all but the chat."""
     own, base = profile.profile, profile.request
     window = own.context_window if own.context_window is not None else turn.context_window
     options = {**neutral(turn.defaults), **neutral(base.options), **_client_options(turn, notes)}
@@ -181,7 +179,7 @@ def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, no
         "model": turn.model or own.model,
         "dialect": turn.dialect or own.dialect or "openai",
         "context_window": window,
-        "reserved_tokens": _usual_reserve(base) if reserve is None else reserve,
+        "reserved_tokens": _default_reserve(base) if reserve is None else reserve,
         "now": own.now if own.now != "clock" else turn.now,
         "seed": own.seed if isinstance(own.seed, int) else turn.seed,
         "variables": state.variables or base.variables,
@@ -195,18 +193,18 @@ def _settled(profile: OpenProfile, turn: TurnInput, state: ConversationState, no
 
 
 def _client_options(turn: TurnInput, notes: list[Note]) -> dict[str, Any]:
-    """What the client sets, by neutral names; with a note on what a client may not set."""
-    asked = neutral(turn.options)
-    for name in sorted(asked.keys() - CLIENT_OPTIONS):
+    """Return the client's options by neutral names; an option that a client may not set gives a note."""
+    options = neutral(turn.options)
+    for name in sorted(options.keys() - CLIENT_OPTIONS):
         message = f"the client's option {shorten(name, 60)!r} has no effect with a profile"
         notes.append(Note(NoteKind.IGNORED, message, data=FrozenDict({"input": f"options.{shorten(name, 60)}"})))
-    return {name: value for name, value in asked.items() if name in CLIENT_OPTIONS}
+    return {name: value for name, value in options.items() if name in CLIENT_OPTIONS}
 
 
 def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, notes: list[Note]) -> int | None:
-    """The tokens that the client or the profile keeps for the reply, at most half of the window; None where neither says."""
-    asked = options.get("max_tokens")
-    reserve = min(asked, MAX_TOKENS) if type(asked) is int and asked > 0 else own
+    """Return the tokens that the client or the profile reserves for the reply, at most half of the window, or None."""
+    limit = options.get("max_tokens")
+    reserve = min(limit, MAX_TOKENS) if type(limit) is int and limit > 0 else own
     if reserve is not None and window and reserve > window // 2:
         message = f"the reply may have {window // 2:,} tokens, not {reserve:,}: the window is {window:,}"
         notes.append(Note(NoteKind.LIMIT, message, data=FrozenDict({"input": "options.max_tokens"})))
@@ -214,17 +212,17 @@ def _reserve(options: Mapping[str, Any], own: int | None, window: int | None, no
     return reserve
 
 
-def _usual_reserve(base: BuildRequest) -> int:
-    """What is kept where nobody says: 0 where the preset does, which the tavern reads itself, else `RESERVE`."""
+def _default_reserve(base: BuildRequest) -> int:
+    """Return `RESERVE`, or 0 if the preset has a reserve, which the tavern reads itself."""
     preset = base.preset
-    says = preset.max_tokens if isinstance(preset, Preset) else preset
-    return 0 if says else RESERVE
+    has_reserve = preset.max_tokens if isinstance(preset, Preset) else preset
+    return 0 if has_reserve else RESERVE
 
 
 def _with_system(
     profile: OpenProfile, base: BuildRequest, messages: Sequence[Message], notes: list[Note]
 ) -> BuildRequest:
-    """The request with the client's system prompt where the profile wants it; with a note where it has no effect."""
+    """Return the request with the client's system prompt as the profile says; without effect, it gives a note."""
     policy, rules = profile.profile.system, TAVERNS[base.tavern].inputs
     texts = [message.content for message in messages if message.role in _SYSTEM and message.content.strip()]
     if not texts or policy == "chat":
@@ -248,47 +246,33 @@ def _with_chat(
     chat: list[Message],
     greetings: tuple[str, ...],
 ) -> BuildRequest:
-    """The request with the chat, a plain last word of the user as the new message."""
-    keeps = profile.profile.system == "chat"
-    said = [message for message in messages if keeps or message.role not in _SYSTEM]
-    said = said if profile.profile.names else [msgspec.structs.replace(message, name=None) for message in said]
-    history = [*_spoken(request, greetings), *said]
-    if history and chat and history[-1].role == "user" and _is_plain(history[-1], request):
-        return request.with_(history=tuple(history[:-1]), message=history[-1].content)
+    """Return the request with the chat; a plain last message of the user is the new message."""
+    with_system, with_names = profile.profile.system == "chat", profile.profile.names
+    members = [name_of(card, "") for card in cards_of(request.group)]  # in a group each greets
+    history = [Message("assistant", text, name) for text, name in zip_longest(greetings, members[: len(greetings)])]
+    sent = [message for message in messages if with_system or message.role not in _SYSTEM]
+    history += sent if with_names else [msgspec.structs.replace(message, name=None) for message in sent]
+    if history and chat:
+        last, user = history[-1], name_of(request.user, "User")
+        is_plain = last.content and not (last.attachments or last.metadata) and last.name in (None, user)
+        if last.role == "user" and is_plain:
+            return request.with_(history=tuple(history[:-1]), message=last.content)
     return request.with_(history=tuple(history))
-
-
-def _spoken(request: BuildRequest, greetings: tuple[str, ...]) -> Iterator[Message]:
-    """Greetings as messages; in a group each by its member."""
-    names = [name_of(card, "") for card in cards_of(request.group)]
-    for place, text in enumerate(greetings):
-        yield Message("assistant", text, names[place] if place < len(names) else None)
-
-
-def _is_plain(message: Message, request: BuildRequest) -> bool:
-    """Whether a message is the user's words alone: no media, nobody else's name."""
-    user = name_of(request.user, "User")
-    return bool(message.content) and not (message.attachments or message.metadata) and message.name in (None, user)
 
 
 def _after(
     plan: Plan, before: ConversationState, greetings: tuple[str, ...], messages: Sequence[Message]
 ) -> ConversationState:
-    """What the turn leaves: variables, lasting effects, what the tavern keeps in the chat's metadata, texts, the greeting."""
+    """Return the state after the turn: variables, lasting effects, the tavern's metadata of the chat, texts, the greeting."""
     stored, request = plan.stored or EMPTY, plan.request or BuildRequest()
     covered = {"variables", *(("timedWorldInfo", "innkeeper") if plan.carry else ())}
     metadata = {**before.metadata, **stored.get("chat_metadata", EMPTY)}
     first = stored.get("messages", EMPTY).get("0") if greetings else None
-    said = stored.get("message", request.message)
+    text, keys = stored.get("message", request.message), prefix_keys(messages)
     return ConversationState(
         variables=plan.variables,
         carry=freeze(plan.carry),
         metadata=FrozenDict({key: freeze(value) for key, value in metadata.items() if key not in covered}),
         greetings=greetings if first is None or request.group is not None else (first, *greetings[1:]),
-        texts=before.texts if said == request.message else FrozenDict({**before.texts, _key(messages): said}),
+        texts=before.texts if text == request.message else FrozenDict({**before.texts, keys[-1] if keys else "": text}),
     )
-
-
-def _key(messages: Sequence[Message]) -> str:
-    """The key of a whole chat; none where nothing is said."""
-    return (prefix_keys(messages) or ("",))[-1]

@@ -1,8 +1,8 @@
-"""Conversation: one chat as a value, and a turn of it: what a model is asked next, and what its answer makes of the chat.
+"""Conversation: one chat as a value, and a turn of it: the next request to a model, and the chat after its answer.
 
-A turn is of one kind: a reply, one more reply (`continue`, `regenerate`, `swipe`), or the user's own words (`impersonate`). It is
-begun with `Conversation.begin`; its answer is read with `ConversationTurn.reply`, and `ConversationTurn.keep` returns the
-conversation that goes on. Nothing here asks a model, reads the clock or writes a file.
+A turn is of one kind: a reply, one more reply (`continue`, `regenerate`, `swipe`), or the user's own words (`impersonate`).
+`Conversation.begin` plans it, `ConversationTurn.reply` reads the answer, and `ConversationTurn.keep` returns the conversation
+after it. Nothing here asks a model, reads the clock or writes a file; a `ConversationStore` keeps the chat.
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ import msgspec
 
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
-from innkeeper.conversation.reply import ReplyRules, finished_reply
-from innkeeper.conversation.reply_stream import ReplyStream
+from innkeeper.conversation.reply import ReplyRules, ReplyStream, finished_reply
 from innkeeper.prompt import BuildRequest, Message, Plan, UnknownNameError, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
 from innkeeper.taverns.participants import members_of, name_of, speakers_of
 
 Kind: TypeAlias = Literal["normal", "continue", "impersonate", "regenerate", "swipe"]
-"""What a turn asks for, by the names of SillyTavern's generations."""
+"""The kinds of turns, by the names of SillyTavern's generations."""
 
 Build: TypeAlias = Callable[[BuildRequest], Plan]
-"""What makes a plan of a request."""
+"""Builds a request."""
 
 _SILLY: Final = "silly"
 """The tavern whose chats have hidden messages."""
 
 _NOTE: Final = {"note_interval": 1, "note_position": 1, "note_depth": 4, "note_role": 0}
-"""Where an author's note stands in a chat that does not say."""
+"""The default position of an author's note."""
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +105,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
         not in the group, and what building raises.
         """
         if kind == "normal":
-            return self._said(build, message, when) if message else self._spoken(build, member)
+            return self._begin_with(build, message, when) if message else self._begin_reply(build, member)
         if kind in ("continue", "impersonate"):
             if kind == "continue" and not self.has_reply:
                 raise UsageError("there is no reply yet to go on with")
@@ -121,7 +120,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     def _member(self) -> int | None:
         return self.speaker if self.members else None
 
-    def _said(self, build: Build, text: str, when: str) -> ConversationTurn:
+    def _begin_with(self, build: Build, text: str, when: str) -> ConversationTurn:
         plan = build(self.request(message=text))
         speaker, *waiting = speakers_of(plan) or (None,)
         stored = plan.stored or EMPTY
@@ -131,7 +130,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
         after = self._with(chat=self.chat.append(message), speaker=speaker, waiting=tuple(waiting))
         return ConversationTurn(kind="normal", plan=plan, conversation=after, message=text)
 
-    def _spoken(self, build: Build, member: str | None) -> ConversationTurn:
+    def _begin_reply(self, build: Build, member: str | None) -> ConversationTurn:
         members, waiting = self.members, list(self.waiting)
         if not members:
             raise UsageError("there is no group: only one character is here")
@@ -219,7 +218,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConversationTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that is planned. ``conversation`` is the one before the answer, with the user's message (``message`` as typed)."""
+    """A planned turn. ``conversation`` is the one before the answer, with the user's message (``message`` as typed)."""
 
     kind: Kind
     plan: Plan
@@ -227,19 +226,19 @@ class ConversationTurn(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
     def reply(self) -> ReplyStream:
-        """Return what its answer is read with."""
+        """Return the reader of its answer."""
         return ReplyStream(ReplyRules.of(self._request(self.conversation), self.conversation.character_name))
 
     def keep(self, reply: ReplyStream, when: str) -> tuple[str, Conversation]:
-        """End the answer: return what is still to be shown, and the conversation after the turn.
+        """End the answer: return the rest of it to show, and the conversation after the turn.
 
-        What was shown is the message that is kept. Raises what a build raises, where scripts finish the answer.
+        The text that was shown is the message that is kept. Raises what a build raises, where scripts finish the answer.
         """
         after = self.conversation.after(self.plan)
         finished = finished_reply(self._request(after), reply.raw, speaker=after.character_name)
         rest = reply.end(finished.text)
         after = msgspec.structs.replace(after, base=after.base.with_(variables=finished.variables))
-        return rest, msgspec.structs.replace(after, chat=self._kept(after, reply.text, when))
+        return rest, msgspec.structs.replace(after, chat=self._chat_after(after, reply.text, when))
 
     @property
     def before(self) -> tuple[Message, ...]:
@@ -267,7 +266,7 @@ class ConversationTurn(msgspec.Struct, frozen=True, kw_only=True):
         history = conversation.chat.to_messages(hidden=True)
         return conversation.base.with_(tavern=self.plan.tavern, history=history, now=now, generation=generation)
 
-    def _kept(self, after: Conversation, text: str, when: str) -> Chat:
+    def _chat_after(self, after: Conversation, text: str, when: str) -> Chat:
         """Return the chat with the answer."""
         chat = after.chat
         if self.kind == "impersonate":
@@ -277,8 +276,7 @@ class ConversationTurn(msgspec.Struct, frozen=True, kw_only=True):
             return chat.append(message)
         last = chat.messages[-1]
         if self.kind == "continue":
-            joint = _joint(after.base.preset, last.text, text)
-            message = last.replace(text=last.text + joint + text)
+            message = last.replace(text=last.text + _joint(after.base.preset, last.text, text) + text)
         elif self.kind == "swipe":
             swipes = (*(last.swipes or (last.text,)), text)
             grown = last.replace(swipes=swipes, swipe_id=len(swipes) - 1, send_date=when)

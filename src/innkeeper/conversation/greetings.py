@@ -1,7 +1,7 @@
-"""Greetings: what a chat over a profile begins with, as the tavern says it.
+"""Greetings: the messages that a chat over a profile begins with, as the tavern writes them.
 
-A greeting is built as any prompt is, since macros in it may read what others before it have set. One that came about without the
-time and without chance is the same in every conversation that begins alike, and is kept for the next.
+A greeting is built like any prompt, since macros in it may read variables that earlier ones set. A greeting that depends neither
+on the time nor on chance is the same in every conversation with this beginning, and is cached.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ MAX_GREETINGS: Final = 16 * 1024 * 1024
 
 _Key = tuple[int, int, bytes, BuildLimits | None]
 
-_KEPT: Final[BoundedCache[_Key, tuple[str, ...]]] = BoundedCache(items=4_096, size=MAX_GREETINGS)
+_CACHE: Final[BoundedCache[_Key, tuple[str, ...]]] = BoundedCache(items=4_096, size=MAX_GREETINGS)
 
 _MOMENT: Final = frozenset({"now", "seed"})
-"""What a greeting does not depend on that is kept."""
+"""Fields that a cached greeting does not depend on."""
 
 
 def greetings_before(
     profile: OpenProfile, base: BuildRequest, state: ConversationState, chat: Sequence[Message], ports: Ports
 ) -> tuple[str, ...]:
-    """The greetings that the chat begins with: those it began with, else the card's; none where the client has sent one."""
+    """Return the greetings that the chat begins with: those of its state, else the card's; none if the client has sent one."""
     number = profile.profile.greeting_number
     if number is None or (chat and chat[0].role == "assistant"):
         return ()
@@ -42,17 +42,19 @@ def greetings_before(
         return state.greetings
     key = _key(profile.request, base, number, ports)
     if key is None:
-        return _said(base, number, ports)
-    kept = _KEPT.get(key)
-    if kept is not None:
-        return kept
+        return _built(base, number, ports)
+    cached = _CACHE.get(key)
+    if cached is not None:
+        return cached
     with noticing() as seen:
-        said = _said(base, number, ports)
-    return said if seen.moment else _KEPT.put(key, said, len(key[2]) + 4 * sum(map(len, said)), alive=profile.request)
+        texts = _built(base, number, ports)
+    return (
+        texts if seen.moment else _CACHE.put(key, texts, len(key[2]) + 4 * sum(map(len, texts)), alive=profile.request)
+    )
 
 
 def _key(own: BuildRequest, base: BuildRequest, number: int, ports: Ports) -> _Key | None:
-    """All that greetings depend on: the profile's request, and what differs from it; None where that is more than data."""
+    """Return all that greetings depend on: the profile's request and the fields that differ; None for more than data."""
     if replace(ports, max_limits=None) != Ports():
         return None
     names = [name for name in base.__struct_fields__ if name not in _MOMENT]
@@ -63,16 +65,16 @@ def _key(own: BuildRequest, base: BuildRequest, number: int, ports: Ports) -> _K
         return None
 
 
-def _said(base: BuildRequest, number: int, ports: Ports) -> tuple[str, ...]:
-    """The greeting of the character, or the first of each member of a group."""
+def _built(base: BuildRequest, number: int, ports: Ports) -> tuple[str, ...]:
+    """Return the greeting of the character, or the first of each member of a group."""
     if base.group is None:
         return _greetings(base, ports, number)
     members = (base.with_(group=None, character=card) for card in cards_of(base.group))
-    return tuple(text for one in members for text in _greetings(one, ports, 0))
+    return tuple(text for member in members for text in _greetings(member, ports, 0))
 
 
 def _greetings(request: BuildRequest, ports: Ports, number: int) -> tuple[str, ...]:
-    """One greeting of a character; none of one that has none."""
+    """Return one greeting of a character, if there is one."""
     from innkeeper.taverns.assets import character_of
 
     character = character_of(request.character)

@@ -1,9 +1,8 @@
-"""ConversationState: what a conversation leaves for its next turn beside what was said, and under which key it is kept.
+"""ConversationState: the state that a turn leaves for the next one beside the messages, and the key under which it is kept.
 
-A client that sends the whole chat each time keeps no state, so the state goes with the chat's words: what is left after messages
-1 to n belongs to a key made of these. The next turn begins with the state of the longest beginning of its chat that is known,
-and the same messages once more begin where they began before. System messages do not count: many clients write the time into
-them.
+A client that sends the whole chat each time keeps no state, so the state goes with the chat's words: the state after messages
+1 to n has a key made of these. The next turn begins with the state of the longest known beginning of its chat, and the same
+messages once more begin where they began before. System messages do not count: many clients write the time into them.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     texts: FrozenDict = EMPTY
 
     def to_json(self) -> bytes:
-        """As it is stored: the order of its keys is kept, since builds may depend on it."""
+        """Return the state as JSON, in the order of its keys, since builds may depend on it."""
         return to_json(msgspec.to_builtins(self), sort=False)
 
     @classmethod
     def from_json(cls, data: bytes) -> ConversationState:
-        """What `to_json` wrote; nothing for no bytes. Raises `FormatError`."""
+        """Read what `to_json` wrote; no bytes are an empty state. Raises `FormatError`."""
         if not data:
             return cls()
         fields = freeze(parse_json(data, asset="conversation state"))
@@ -54,7 +53,7 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
 
 def prefix_keys(messages: Sequence[Message]) -> tuple[str, ...]:
-    """A key for each beginning of a chat, from its first message to all of them; each is made of the one before."""
+    """Return a key for each beginning of a chat, from its first message to all of them; each is made of the previous one."""
     keys, digest = [], b""
     for message in messages:
         if message.role in ("system", "developer"):
@@ -67,7 +66,7 @@ def prefix_keys(messages: Sequence[Message]) -> tuple[str, ...]:
 
 
 def conversation_scope(*names: str) -> str:
-    """What keeps conversations apart that begin with the same words: caller, profile, conversation."""
+    """Return what separates conversations that begin with the same words: a hash of caller, profile, conversation."""
     return hashlib.sha256(to_json(names)).hexdigest()[:32]
 
 
@@ -80,19 +79,19 @@ class StoredState(msgspec.Struct, frozen=True):
 
 
 class StateStore(Protocol):
-    """Where states are kept: by scope and key, and the last one of each scope."""
+    """Keeps states by scope and key, and the last one of each scope."""
 
     @property
     def in_memory(self) -> bool:
-        """Whether nothing has to be waited for."""
+        """Whether its methods return at once."""
         ...
 
     def get(self, scope: str, keys: Sequence[str]) -> bytes | None:
-        """The state of the first of these keys that has one."""
+        """Return the state of the first of these keys that has one."""
         ...
 
     def last(self, scope: str) -> StoredState | None:
-        """The state that was put last."""
+        """Return the state that was put last."""
         ...
 
     def put(self, scope: str, stored: StoredState) -> None:
@@ -100,17 +99,17 @@ class StateStore(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close its connections."""
         ...
 
 
 def state_before(
     store: StateStore, scope: str, keys: Sequence[str], *, named: bool = False, begins: bool = False
 ) -> bytes:
-    """The state that a turn begins with; empty where none is known.
+    """Return the state that a turn begins with; empty if none is known.
 
-    ``keys`` are those of `prefix_keys`, the last being that of the whole chat. A conversation that its client has ``named`` goes
-    on where it was even if the client no longer sends its beginning, unless this chat ``begins``.
+    ``keys`` are those of `prefix_keys`, the last for the whole chat. A conversation that its client has ``named``
+    goes on where it was, even if the client no longer sends its beginning, unless this chat ``begins``.
     """
     known = store.get(scope, keys[-2::-1]) if len(keys) > 1 else None
     if known is not None or not named or begins:
@@ -122,10 +121,10 @@ def state_before(
 
 
 class ClientConversation:
-    """A conversation of a client that sends the whole chat with each turn: its state, found by the words of the chat.
+    """The store of a client that sends the whole chat with each turn: the state as JSON, under a key of the chat's words.
 
-    Use one for each turn. ``scope`` keeps it apart from others (`conversation_scope`); with ``named`` the client says itself
-    which conversation it is. The methods wait for the store.
+    Use one for each turn. ``scope`` separates it from others (`conversation_scope`); with ``named`` the client names the
+    conversation. The methods wait for the database.
     """
 
     def __init__(self, store: StateStore, scope: str, messages: Sequence[Message], *, named: bool = False) -> None:
@@ -134,12 +133,12 @@ class ClientConversation:
         self._begins = all(message.role != "assistant" for message in messages)
         self._before = b""
 
-    def load(self) -> bytes:
-        """Return the state that the turn begins with; empty where none is known."""
+    def load(self) -> bytes | None:
+        """Return the state that the turn begins with; None if none is known."""
         self._before = state_before(self._store, self._scope, self.keys, named=self._named, begins=self._begins)
-        return self._before
+        return self._before or None
 
-    def keep(self, state: bytes) -> None:
-        """Keep the state after the turn, unless it is too large (`MAX_STATE`) or the chat has no words to find it by."""
-        if self.keys and len(state) <= MAX_STATE:
-            self._store.put(self._scope, StoredState(self.keys[-1], state, self._before))
+    def keep(self, conversation: bytes) -> None:
+        """Keep the state after the turn, unless it is too large (`MAX_STATE`) or the chat has no words for a key."""
+        if self.keys and len(conversation) <= MAX_STATE:
+            self._store.put(self._scope, StoredState(self.keys[-1], conversation, self._before))

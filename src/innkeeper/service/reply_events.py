@@ -7,8 +7,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from innkeeper.conversation.reply import ReplyRules
-from innkeeper.conversation.reply_stream import ReplyStream
+from innkeeper.conversation.reply import ReplyRules, ReplyStream
 from innkeeper.inference.response.events import Finished, ModelEvent, TextDelta
 
 Finish = Callable[[str], Awaitable[str]]

@@ -12,6 +12,7 @@ from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.cli.talk.shell import Shell
 from innkeeper.content.chat import Chat
 from innkeeper.conversation.conversation import Conversation
+from innkeeper.conversation.store import ChatFile
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.response.events import ModelEvent, TextDelta
 from tests.cli.fakes import FakeModel
@@ -39,6 +40,6 @@ if __name__ == "__main__":
             Conversation(base=BASE, chat=Chat(header={})),
             ModelHandle(SlowModel("Yes."), "m"),
             build,
-            path=Path(sys.argv[1]),
+            store=ChatFile(Path(sys.argv[1])),
         )
     ).run()

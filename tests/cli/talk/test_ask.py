@@ -268,7 +268,7 @@ def test_stopped(run: Run, server: EchoServer, monkeypatch: pytest.MonkeyPatch) 
         heard.append(piece)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("innkeeper.cli.talk.ask._write", write)
+    monkeypatch.setattr("innkeeper.cli.talk.commands._write", write)
     assert run("ask", CARD, "Hello").code == 130
     line = run("log", "show", "--json").data["lines"][0]
     assert (line["ended"], line["reply"]) == ("stopped", "".join(heard).strip())

@@ -13,6 +13,7 @@ from innkeeper.cli.talk.conversation import TerminalChat
 from innkeeper.content.chat import Chat
 from innkeeper.content.files.loading import load_chat
 from innkeeper.conversation.conversation import Conversation, Kind
+from innkeeper.conversation.store import ChatFile
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local import model as local
@@ -52,7 +53,7 @@ def talk(model: FakeModel, build: FakeBuild | None = None, path: Path | None = N
         Conversation(base=BASE, chat=Chat(header=HEADER)),
         ModelHandle(model, "m"),
         build or FakeBuild(),
-        path=path,
+        store=None if path is None else ChatFile(path),
         now=lambda: NOW,
     )
 
@@ -150,11 +151,14 @@ def test_file_goes_on(tmp_path: Path) -> None:
     first = talk(FakeModel("Yes."), path=path)
     first.take("normal", hear, "Hello")
     before = path.read_bytes()
+    store = ChatFile(path)
+    loaded = store.load()
+    assert loaded is not None
     second = TerminalChat(
-        Conversation(base=BASE, chat=load_chat(path)),
+        Conversation(base=BASE, chat=loaded),
         ModelHandle(FakeModel("No."), "m"),
         FakeBuild(),
-        path=path,
+        store=store,
         now=lambda: NOW,
     )
     second.take("normal", hear, "Again")
@@ -392,7 +396,10 @@ def test_how_a_reply_is_asked_to_begin_is_kept(tmp_path: Path) -> None:
     base = BuildRequest.of({"tavern": "silly", "character": "Wenna", "user": "Ansel", "reserved_tokens": 50})
     path = tmp_path / "c.jsonl"
     chat = TerminalChat(
-        Conversation(base=base, chat=Chat(header=HEADER)), ModelHandle(FakeModel(), "m"), path=path, now=lambda: NOW
+        Conversation(base=base, chat=Chat(header=HEADER)),
+        ModelHandle(FakeModel(), "m"),
+        store=ChatFile(path),
+        now=lambda: NOW,
     )
     chat.take("normal", hear, 'Go on. {{bias "Well,"}}')
     assert (stored(path)[1]["mes"], stored(path)[1]["extra"]) == ("Go on.", {"bias": " Well,"})

@@ -15,6 +15,7 @@ from innkeeper.cli.talk.shell import COMMANDS, RECENT, Shell, offered
 from innkeeper.content.chat import Chat
 from innkeeper.content.chat_message import ChatMessage
 from innkeeper.conversation.conversation import Conversation
+from innkeeper.conversation.store import ChatFile
 from innkeeper.dialects import DIALECTS
 from innkeeper.lore import Reason, Verdict
 from innkeeper.prompt import Block, BuildRequest, Message, Plan, Ports, ProviderError
@@ -53,7 +54,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
             Conversation(base=BASE, chat=chat or Chat(header={})),
             ModelHandle(speaker or FakeModel("Tea first."), "m"),
             build,
-            path=path,
+            store=None if path is None else ChatFile(path),
         )
         Shell(talk, console=console(out)).run()
         return out.getvalue()

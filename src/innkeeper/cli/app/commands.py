@@ -54,8 +54,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
             "examples": CommandEntry(
                 "innkeeper.cli.talk.examples:examples", "Write the example cards and chats into a folder."
             ),
-            "ask": CommandEntry("innkeeper.cli.talk.ask:ask", "Send one message to a card and print the reply."),
-            "chat": CommandEntry("innkeeper.cli.talk.chat:chat", "Chat with a card, or with several."),
+            "ask": CommandEntry("innkeeper.cli.talk.commands:ask", "Send one message to a card and print the reply."),
+            "chat": CommandEntry("innkeeper.cli.talk.commands:chat", "Chat with a card, or with several."),
             "build": CommandEntry("innkeeper.cli.prompt.build:build", "Build a prompt and explain it."),
             "inspect": CommandEntry("innkeeper.cli.app.inspect:inspect", "View and edit a prompt live in the browser."),
             "why": CommandEntry("innkeeper.cli.talk.log_commands:why", "Explain the prompt behind a logged message."),

@@ -1,4 +1,4 @@
-"""TerminalChat: a conversation at the terminal: each turn asks a model, shows what is kept, and goes into file and log."""
+"""TerminalChat: a conversation at the terminal. Each turn asks a model, shows the reply, and goes into store and log."""
 
 from __future__ import annotations
 
@@ -6,38 +6,42 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from innkeeper.budget import accounting
 from innkeeper.cli.talk.answering import ModelHandle, PlanAnswer
-from innkeeper.cli.talk.recorder import RecordedTurn, TurnRecorder
+from innkeeper.cli.talk.log import RecordedTurn, TalkState, TurnRecorder
+from innkeeper.content.chat import Chat
 from innkeeper.content.files.saving import save_chat
-from innkeeper.conversation.chat_file import ChatFile
 from innkeeper.conversation.conversation import Conversation, ConversationTurn, Kind
+from innkeeper.conversation.store import ChatFile, ConversationStore
 from innkeeper.prompt import BuildRequest, InnkeeperError, Note, Plan, Ports, utc_now
 from innkeeper.taverns import build as build_plan
+from innkeeper.taverns.participants import cards_of, greetings_of, name_of
 
 if TYPE_CHECKING:
     from innkeeper.budget import Accounting
-    from innkeeper.content.chat import Chat
     from innkeeper.inference.tools.toolbox import Toolbox
 
 
 Builder = Callable[[BuildRequest, Ports], Plan]
-"""What makes a plan of a request: `innkeeper.taverns.build`."""
+"""Builds a request: `innkeeper.taverns.build`."""
+
+RESERVE: Final = 256
+"""Tokens reserved for a reply by default."""
 
 
 class _ReplyCutError(Exception):
-    """The reply is at its end, since somebody else begins to speak: nothing more of it is waited for."""
+    """The reply has ended, since somebody else begins to speak."""
 
 
 class TerminalChat:
-    """A conversation and the model that answers it; with ``path``, in a file after each message. ``notes`` begin each plan's.
+    """A conversation and the model that answers it. ``store`` keeps the chat after each message; ``notes`` begin each plan's.
 
-    ``tools`` is what the model may call, ``plan`` that of the last turn, ``last`` what it came to. A reply that is interrupted
-    keeps what had come; one that fails before its first word leaves the user's message there, to be asked again.
+    ``tools`` are those that the model may call; ``plan`` and ``last`` are of the last turn. An interrupted reply keeps the text
+    so far; one that fails before its first word leaves the user's message, to be asked again.
     """
 
     def __init__(
@@ -46,18 +50,17 @@ class TerminalChat:
         handle: ModelHandle,
         build: Builder = build_plan,
         *,
-        path: Path | None = None,
+        store: ConversationStore[Chat] | None = None,
         notes: tuple[Note, ...] = (),
         now: Callable[[], datetime] = utc_now,
-        listener: TurnRecorder | None = None,
     ) -> None:
         self.conversation = conversation
         self.handle = handle
-        self.listener = listener
+        self.store = store
+        self.recorder: TurnRecorder | None = None
         self.last: RecordedTurn | None = None
         self.plan: Plan | None = None
         self.tools: Toolbox | None = None
-        self._file = None if path is None else ChatFile(path, conversation.chat)
         self._build, self._notes, self._now = build, notes, now
 
     @property
@@ -72,15 +75,20 @@ class TerminalChat:
 
     @property
     def path(self) -> Path | None:
-        """The file of the chat, where it has one."""
-        return None if self._file is None else self._file.path
+        """The file of the chat, if it has one."""
+        return self.store.path if isinstance(self.store, ChatFile) else None
+
+    @property
+    def state(self) -> TalkState:
+        """The state that the log keeps."""
+        return TalkState(self.conversation, self.handle.model, self.handle.address, self.path)
 
     def preview(self, text: str = "") -> Plan:
-        """Return the plan that a turn with ``text`` would have; nothing changes and nobody is asked."""
+        """Return the plan that a turn with ``text`` would have. Nothing changes and no model is asked."""
         return self._planned(self.conversation.request(message=text))
 
     def take(self, kind: Kind, on_delta: Callable[[str], Any], message: str = "", member: str | None = None) -> str:
-        """Take a turn, and return the reply. Nothing is kept where no plan can be made. Raises as `Conversation.begin`."""
+        """Take a turn and return the reply. If no plan can be made, nothing is kept. Raises as `Conversation.begin`."""
         turn = self.conversation.begin(kind, self._planned, message=message, member=member, when=self._when())
         if turn.message:
             self.keep(turn.conversation)
@@ -95,15 +103,15 @@ class TerminalChat:
         self.keep(self.conversation.greeted(greetings, shown, when=self._when()))
 
     def keep(self, conversation: Conversation) -> None:
-        """Go on with this conversation, in the file and the log, too."""
-        if self._file is not None:
-            self._file.keep(conversation.chat)
+        """Go on with this conversation, and keep it in store and log."""
+        if self.store is not None:
+            self.store.keep(conversation.chat)
         self.conversation = conversation
-        if self.listener is not None:
-            self.listener.changed(self)
+        if self.recorder is not None:
+            self.recorder.keep(self.state)
 
     def rebase(self, **fields: Any) -> None:
-        """Change fields of the request that all turns have in common, from now on."""
+        """Change fields of the request that all turns have in common."""
         self.conversation = msgspec.structs.replace(self.conversation, base=self.base.with_(**fields))
 
     def use(self, handle: ModelHandle) -> None:
@@ -121,10 +129,10 @@ class TerminalChat:
     def save(self, path: Path) -> None:
         """Write the chat to a new file, and keep it there from now on. Raises `OutputExistsError`."""
         save_chat(path, self.chat)
-        self._file = ChatFile(path, self.chat)
+        self.store = ChatFile(path, self.chat)
 
     def close(self) -> None:
-        """Let the model go."""
+        """Close the model."""
         self.handle.close()
 
     def _planned(self, request: BuildRequest) -> Plan:
@@ -133,9 +141,9 @@ class TerminalChat:
         return plan.with_(notes=(*self._notes, *plan.notes)) if self._notes else plan
 
     def _answered(self, turn: ConversationTurn, on_delta: Callable[[str], Any]) -> tuple[str, Conversation]:
-        """Return the reply that is kept, which is what was shown of it, and the conversation after it.
+        """Return the reply that was shown, and the conversation after it.
 
-        Ctrl-C ends it where it is; with nothing heard yet it comes through. It also ends where somebody else begins to speak.
+        Ctrl-C ends the reply, or is raised before its first word. The reply also ends where somebody else begins to speak.
         """
         self.plan = plan = turn.plan
         speaker, stream = turn.conversation.character_name, turn.reply()
@@ -172,7 +180,7 @@ class TerminalChat:
         return stream.text, conversation
 
     def _asked(self, turn: ConversationTurn, hear: Callable[[str], Any], on_calls: Callable[[], Any]) -> PlanAnswer:
-        """Let the model answer a plan, with tools where there are some."""
+        """Let the model answer a plan, with tools if there are any."""
         if self.tools is None or not self._offered(turn.plan.request.generation if turn.plan.request else "normal"):
             return self.handle.answer(turn.plan, hear)
         from innkeeper.cli.talk.tools import answer_with_tools
@@ -180,14 +188,52 @@ class TerminalChat:
         return answer_with_tools(turn.speaking_plan, turn.before, self.handle, self.tools, hear, on_calls)
 
     def _offered(self, generation: str) -> list[dict[str, Any]]:
-        """Return what the model may call, where it speaks for the character from the beginning of a reply."""
+        """Return the tools of a turn: the model may call them at the beginning of the character's reply."""
         speaks = generation not in {"continue", "impersonate"}
         return self.tools.registry.openai_tools() if self.tools is not None and speaks else []
 
     def _record(self, turn: RecordedTurn) -> None:
         self.last = turn
-        if self.listener is not None:
-            self.listener.turn(self, turn)
+        if self.recorder is not None:
+            self.recorder.record(self.state, turn)
 
     def _when(self) -> str:
         return self._now().isoformat(timespec="seconds")
+
+
+def begin_chat(
+    request: BuildRequest,
+    handle: ModelHandle,
+    *,
+    store: ConversationStore[Chat] | None = None,
+    greeting: int | None = 0,
+    known: Chat | None = None,
+    notes: tuple[Note, ...] = (),
+    alone: bool = False,
+) -> TerminalChat:
+    """Return the conversation of a request; a new one begins with the greeting of this number, unless it is None.
+
+    ``known`` is the chat to go on with, by default that of the store. With ``alone`` a greeting has no alternatives, which are a
+    build each. Raises what the store and a build raise.
+    """
+    base = request.with_(
+        model=handle.model,
+        context_window=request.context_window or handle.window,
+        reserved_tokens=request.reserved_tokens or RESERVE,
+        dialect=request.dialect or handle.dialect,
+    )
+    known = known or (None if store is None else store.load())
+    if known is not None:
+        base = base.with_(settings={**base.settings, "chat_metadata": known.metadata})
+    names = {"user_name": name_of(base.user, "User"), "character_name": name_of(base.character, "Assistant")}
+    fresh = Chat(header={**names, "create_date": utc_now().isoformat(timespec="seconds"), "chat_metadata": {}})
+    talk = TerminalChat(Conversation(base=base, chat=known or fresh), handle, store=store, notes=notes)
+    if known is not None or greeting is None:
+        return talk
+    if talk.conversation.members:
+        for index, card in enumerate(cards_of(base.group)):  # each member greets
+            talk.conversation = msgspec.structs.replace(talk.conversation, speaker=index)
+            talk.greet(greetings_of(talk.base.with_(group=None, character=card), handle.ports, 0, alone=True))
+    elif base.character is not None:
+        talk.greet(greetings_of(base, handle.ports, greeting, alone=alone), 0 if alone else greeting)
+    return talk

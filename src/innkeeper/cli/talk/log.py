@@ -1,29 +1,31 @@
-"""The log: what was said in ``ask`` and ``chat``, each line with the request that it came of, so that it can be explained.
+"""The log of ``ask`` and ``chat``: each call of a model with its request, so that it can be explained.
 
-One SQLite file for its owner alone. Requests are kept in parts by their hash, and a chat as a chain in which each message names
-the one before it, so that a turn costs what is new in it: the card, the lore and the earlier messages are there already.
+One SQLite file that only its owner may read. Requests are kept in parts by their hash, and a chat as a chain in which each
+message names the previous one, so that a turn adds only what is new: the card, the lore and the earlier messages are there.
 """
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import click
 import msgspec
 
 from innkeeper.content.files.private import make_private
-from innkeeper.prompt.errors import FormatError, UnavailableError, UnknownNameError, Where
+from innkeeper.prompt.errors import FormatError, InnkeeperError, UnavailableError, UnknownNameError, Where
 from innkeeper.prompt.machine import home, utc_now
 
 if TYPE_CHECKING:
-    from innkeeper.cli.talk.conversation import TerminalChat
-    from innkeeper.cli.talk.recorder import RecordedTurn
-    from innkeeper.prompt import BuildRequest, ReplayBundle
+    import sqlite3
+
+    from innkeeper.conversation.conversation import Conversation
+    from innkeeper.prompt import BuildRequest, Plan, ReplayBundle
 
 
 _VERSION: Final = 1
@@ -47,7 +49,7 @@ CREATE TABLE parts (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
 
 
 class LoggedCall(NamedTuple):
-    """One call of a model, as the log has it. ``usage`` are the provider's figures, ``ended`` why the reply did."""
+    """One call of a model in the log: ``said`` by the user, the reply, the reason of its end, the provider's usage."""
 
     id: int
     chat: int
@@ -62,7 +64,7 @@ class LoggedCall(NamedTuple):
 
 
 class LoggedChat(NamedTuple):
-    """One conversation: when it began and was last changed, who spoke, with which model, in which file, in how many lines."""
+    """One conversation in the log: its times, speakers, model, file and number of lines."""
 
     id: int
     begun: str
@@ -76,12 +78,35 @@ class LoggedChat(NamedTuple):
     lines: int
 
 
-class Kept(NamedTuple):
-    """What a conversation goes on from: the request that its turns have in common, and its chat as JSON lines."""
+class LoggedState(NamedTuple):
+    """The last state of a conversation: the request that its turns have in common, and its chat as JSON lines."""
 
     chat: LoggedChat
     base: BuildRequest
     messages: bytes
+
+
+class TalkState(NamedTuple):
+    """The state of a conversation at the terminal: itself, the model and its address, the chat's file."""
+
+    conversation: Conversation
+    model: str
+    address: str | None
+    path: Path | None
+
+
+class RecordedTurn(NamedTuple):
+    """One call of a model: the user's message (empty if the reply was asked again), the reply, and its cost.
+
+    ``end`` is the provider's reason, ``stopped`` after Ctrl-C, or the kind of the error.
+    """
+
+    plan: Plan
+    message: str
+    reply: str
+    end: str | None
+    usage: Mapping[str, Any] | None
+    speaker: str
 
 
 _LINE: Final = "SELECT id, chat, at, model, address, speaker, said, reply, ended, usage FROM lines"
@@ -90,69 +115,64 @@ _CHAT: Final = """SELECT id, begun, updated, kind, character, user, model, addre
 
 
 def log_path() -> Path:
-    """Where the log is, whether it exists or not."""
+    """Return the path of the log, whether it exists or not."""
     return home() / "log.db"
 
 
 class TalkLog:
-    """The log in one file, which is made when something is first kept. Every method may raise `UnavailableError`."""
+    """The log in one file, which the first entry creates. Every method may raise `UnavailableError`."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or log_path()
 
     # ---------------------------------------------------------------------------------------------------------- keeping
 
-    def begin(self, kind: str, talk: TerminalChat) -> int:
-        """A new conversation; returns its number."""
-        now = _now()
-        names = talk.conversation.character_name, talk.conversation.user_name
-        row = (now, now, kind, *names, talk.handle.model, talk.handle.address)
+    def begin(self, kind: str, state: TalkState) -> int:
+        """Add a conversation; return its number."""
+        now, conversation = _now(), state.conversation
+        names = conversation.character_name, conversation.user_name
         with self._open(write=True) as db:
-            values = (*row, *self._state(db, talk))
+            row = (now, now, kind, *names, state.model, state.address, *_state_columns(db, state))
             query = "INSERT INTO chats (begun, updated, kind, character, user, model, address, path, base, messages)"
-            return int(db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid or 0)
+            return int(db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid or 0)
 
-    def keep(self, chat: int, talk: TerminalChat, turn: RecordedTurn) -> int:
-        """One more line of a conversation; returns its number."""
+    def add(self, chat: int, state: TalkState, turn: RecordedTurn) -> int:
+        """Add a line to a conversation; return its number."""
         from innkeeper.version import VERSION
 
         plan, dialect = turn.plan, turn.plan.dialect or "openai"
         usage = msgspec.json.encode(dict(turn.usage or {})).decode()
-        told = (
-            chat,
-            _now(),
-            talk.handle.model,
-            talk.handle.address,
-            turn.speaker,
-            turn.said,
-            turn.reply,
-            turn.end,
-            usage,
-        )
+        texts = (turn.speaker, turn.message, turn.reply, turn.end, usage)
         with self._open(write=True) as db:
             request = b"{}" if plan.request is None else _put_request(db, plan.request)
             columns = (
                 "chat, at, model, address, speaker, said, reply, ended, usage, request, fingerprint, dialect, version"
             )
             query = f"INSERT INTO lines ({columns})"
-            row = (*told, request, plan.fingerprint(dialect), dialect, VERSION)
+            row = (
+                chat,
+                _now(),
+                state.model,
+                state.address,
+                *texts,
+                request,
+                plan.fingerprint(dialect),
+                dialect,
+                VERSION,
+            )
             return int(db.execute(f"{query} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0)
 
-    def update(self, chat: int, talk: TerminalChat) -> None:
-        """What a conversation goes on from is this now."""
+    def update(self, chat: int, state: TalkState) -> None:
+        """Replace the state of a conversation."""
         with self._open(write=True) as db:
-            values = (_now(), talk.handle.model, talk.handle.address, *self._state(db, talk), chat)
+            values = (_now(), state.model, state.address, *_state_columns(db, state), chat)
             db.execute(
                 "UPDATE chats SET updated = ?, model = ?, address = ?, path = ?, base = ?, messages = ? WHERE id = ?",
                 values,
             )
 
-    def _state(self, db: sqlite3.Connection, talk: TerminalChat) -> tuple[str | None, bytes, bytes]:
-        path = None if talk.path is None else str(talk.path.absolute())
-        return path, _put_request(db, talk.base), zlib.compress(talk.chat.to_jsonl())
-
     def forget(self, chat: int) -> None:
-        """Take a conversation out, with all of its lines and what only they held. Raises `UnknownNameError`."""
+        """Remove a conversation with its lines and the parts that only they use. Raises `UnknownNameError`."""
         with self._open(write=True) as db:
             if not db.execute("DELETE FROM chats WHERE id = ?", (chat,)).rowcount:
                 raise _no("conversation", chat, db.execute("SELECT id FROM chats"))
@@ -166,7 +186,7 @@ class TalkLog:
     # ---------------------------------------------------------------------------------------------------------- reading
 
     def chats(self, limit: int = 20) -> list[LoggedChat]:
-        """The conversations, the one that was changed last first."""
+        """Return the conversations, the last changed first."""
         with self._open() as db:
             rows = (
                 [] if db is None else db.execute(f"{_CHAT} ORDER BY updated DESC, id DESC LIMIT ?", (limit,)).fetchall()
@@ -174,7 +194,7 @@ class TalkLog:
         return [LoggedChat(*row) for row in rows]
 
     def chat(self, number: int | None = None) -> LoggedChat:
-        """A conversation; without a number the one that was changed last. Raises `UnknownNameError`, `UnavailableError`."""
+        """Return a conversation, by default the last changed. Raises `UnknownNameError`, `UnavailableError`."""
         with self._open() as db:
             row = _row(db, _CHAT, number, "updated DESC, id DESC")
             if row is None:
@@ -182,7 +202,7 @@ class TalkLog:
         return LoggedChat(*row)
 
     def line(self, number: int | None = None) -> LoggedCall:
-        """A line; without a number the last. Raises `UnknownNameError`, `UnavailableError`."""
+        """Return a line, by default the last. Raises `UnknownNameError`, `UnavailableError`."""
         with self._open() as db:
             row = _row(db, _LINE, number, "id DESC")
             if row is None:
@@ -190,27 +210,27 @@ class TalkLog:
         return _line(row)
 
     def lines(self, chat: int) -> list[LoggedCall]:
-        """The lines of a conversation, in their order."""
+        """Return the lines of a conversation in order."""
         with self._open() as db:
             rows = [] if db is None else db.execute(f"{_LINE} WHERE chat = ? ORDER BY id", (chat,)).fetchall()
         return [_line(row) for row in rows]
 
     def search(self, words: Sequence[str], limit: int = 20) -> list[LoggedCall]:
-        """The newest lines that have all words, in any script and in any case."""
-        wanted = [word.casefold() for word in words]
-        found: list[LoggedCall] = []
+        """Return the newest lines that contain all words, in any script and case."""
+        folded = [word.casefold() for word in words]
+        matches: list[LoggedCall] = []
         with self._open() as db:
             for row in () if db is None else db.execute(f"{_LINE} ORDER BY id DESC"):
                 line = _line(row)
                 text = f"{line.speaker}\n{line.said}\n{line.reply}".casefold()
-                if all(word in text for word in wanted):
-                    found.append(line)
-                    if len(found) == limit:
+                if all(word in text for word in folded):
+                    matches.append(line)
+                    if len(matches) == limit:
                         break
-        return found
+        return matches
 
     def bundle(self, number: int) -> ReplayBundle:
-        """What a line was made of. Raises `UnknownNameError`."""
+        """Return the request of a line, to be built again. Raises `UnknownNameError`."""
         from innkeeper.prompt import BuildRequest, ReplayBundle
 
         self.line(number)
@@ -219,18 +239,20 @@ class TalkLog:
             request, *rest = db.execute(query, (number,)).fetchone()
             return ReplayBundle(BuildRequest.of(_get_request(db, request, self.path)), *rest)
 
-    def kept(self, number: int | None = None) -> Kept:
-        """What a conversation goes on from. Raises `UnknownNameError`, `UnavailableError`."""
+    def state(self, number: int | None = None) -> LoggedState:
+        """Return the last state of a conversation. Raises `UnknownNameError`, `UnavailableError`."""
         from innkeeper.prompt import BuildRequest
 
         chat = self.chat(number)
         with self._open() as db:
             base, messages = db.execute("SELECT base, messages FROM chats WHERE id = ?", (chat.id,)).fetchone()
-            return Kept(chat, BuildRequest.of(_get_request(db, base, self.path)), zlib.decompress(messages))
+            return LoggedState(chat, BuildRequest.of(_get_request(db, base, self.path)), zlib.decompress(messages))
 
     @contextmanager
     def _open(self, *, write: bool = False, manual: bool = False) -> Iterator[Any]:
-        """The file; None where there is none and nothing is to be written. What is written is kept whole or not at all."""
+        """Open the file; None if there is none to read. A write is kept whole or not at all."""
+        import sqlite3  # not before the first reply is there
+
         if not write and not self.path.exists():
             yield None
             return
@@ -272,7 +294,7 @@ def _now() -> str:
 
 
 def _row(db: Any, query: str, number: int | None, order: str) -> Any:
-    """The row of this number, or the first in this order; None where there is none."""
+    """Return the row of this number, or the first in this order, if there is one."""
     where, values = ("", ()) if number is None else ("WHERE id = ?", (number,))
     return db and db.execute(f"{query} {where} ORDER BY {order} LIMIT 1", values).fetchone()
 
@@ -290,15 +312,20 @@ def _no(what: str, number: int | None, ids: Any) -> UnavailableError | UnknownNa
 # ------------------------------------------------------------------------------------------------------------- requests
 
 
+def _state_columns(db: sqlite3.Connection, state: TalkState) -> tuple[str | None, bytes, bytes]:
+    path, conversation = None if state.path is None else str(state.path.absolute()), state.conversation
+    return path, _put_request(db, conversation.base), zlib.compress(conversation.chat.to_jsonl())
+
+
 def _put(db: sqlite3.Connection, data: bytes) -> str:
-    """Keep a part, unless it is there already; returns its name."""
+    """Store a part, unless it is there already; return its name."""
     name = sha256(data).digest()[:16]
     db.execute("INSERT OR IGNORE INTO parts VALUES (?, ?)", (name, zlib.compress(data)))
     return name.hex()
 
 
 def _put_request(db: sqlite3.Connection, request: BuildRequest) -> bytes:
-    """Keep a request: its larger fields and its messages as parts; returns what names them."""
+    """Store a request, its larger fields and its messages as parts; return their names."""
     plain = request.to_dict()
     last: str | None = None
     for message in plain.pop("history", ()):
@@ -319,9 +346,9 @@ def _get(db: sqlite3.Connection, name: str, path: Path) -> Any:
     return msgspec.json.decode(zlib.decompress(row[0]))
 
 
-def _get_request(db: sqlite3.Connection, kept: bytes, path: Path) -> dict[str, Any]:
-    """The fields of a request that `_put_request` kept."""
-    facts = msgspec.json.decode(kept)
+def _get_request(db: sqlite3.Connection, stored: bytes, path: Path) -> dict[str, Any]:
+    """Return the fields of a request that `_put_request` stored."""
+    facts = msgspec.json.decode(stored)
     fields = {**facts["plain"], **{name: _get(db, part, path) for name, part in facts["parts"].items()}}
     history = []
     last = facts["history"]
@@ -332,10 +359,10 @@ def _get_request(db: sqlite3.Connection, kept: bytes, path: Path) -> dict[str, A
 
 
 def _used_parts(db: sqlite3.Connection) -> set[bytes]:
-    """The parts that conversations and lines name, and those that these name."""
+    """Return the names of the parts that conversations and lines use, directly or by other parts."""
     used: set[bytes] = set()
-    for (kept,) in db.execute("SELECT base FROM chats UNION ALL SELECT request FROM lines"):
-        facts = msgspec.json.decode(kept)
+    for (stored,) in db.execute("SELECT base FROM chats UNION ALL SELECT request FROM lines"):
+        facts = msgspec.json.decode(stored)
         used.update(bytes.fromhex(part) for part in facts["parts"].values())
         last = facts["history"]
         while last is not None and bytes.fromhex(last) not in used:
@@ -343,3 +370,41 @@ def _used_parts(db: sqlite3.Connection) -> set[bytes]:
             row = db.execute("SELECT data FROM parts WHERE hash = ?", (bytes.fromhex(last),)).fetchone()
             last = None if row is None else msgspec.json.decode(zlib.decompress(row[0]))[0]
     return used
+
+
+class TurnRecorder:
+    """Writes one conversation into the log from its first turn on. If the log fails, it says so once and stops."""
+
+    def __init__(self, kind: str, chat: int | None = None) -> None:
+        self.kind = kind
+        self.chat = chat
+        self.line: int | None = None
+        self._failed = False
+
+    @cached_property
+    def log(self) -> TalkLog:
+        """The log, opened after the first turn."""
+        return TalkLog()
+
+    def record(self, state: TalkState, turn: RecordedTurn) -> None:
+        """Add a turn."""
+        if self._failed:
+            return
+        with self._guarded():
+            if self.chat is None:
+                self.chat = self.log.begin(self.kind, state)
+            self.line = self.log.add(self.chat, state, turn)
+
+    def keep(self, state: TalkState) -> None:
+        """Replace the state of the conversation, once it is in the log."""
+        if self.chat is not None and not self._failed:
+            with self._guarded():
+                self.log.update(self.chat, state)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except InnkeeperError as error:
+            self._failed = True
+            click.echo(f"innkeeper: nothing more is kept: {error.render()}", err=True)

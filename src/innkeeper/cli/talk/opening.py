@@ -1,4 +1,4 @@
-"""SessionStart: how a conversation begins or goes on, by the words of a command line, for ``ask`` and ``chat`` alike."""
+"""SessionStart: how a conversation begins or goes on, from a command line of ``ask`` or ``chat``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from innkeeper.prompt.errors import UsageError
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
     from innkeeper.cli.talk.conversation import TerminalChat
-    from innkeeper.cli.talk.log import Kept
+    from innkeeper.cli.talk.log import LoggedState
     from innkeeper.content.chat import Chat
     from innkeeper.inference.adapters.adapter import ModelRequest
     from innkeeper.prompt import BuildRequest
@@ -28,42 +28,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SessionStart:
-    """What a command line asks for: a request with its assets, or a conversation of the log that goes on."""
+    """A request with its assets, or (``logged``) a conversation of the log that goes on."""
 
     settings: UserSettings
     options: Mapping[str, Any]
     kind: str
     assets: AssetFiles | None = None
-    kept: Kept | None = None
+    logged: LoggedState | None = None
 
     @classmethod
     def of(cls, files: tuple[str, ...], options: Mapping[str, Any], *, kind: str) -> SessionStart:
-        """The opening of these files and options. Raises what `AssetFiles.of` and the log do, and `UsageError`."""
+        """Read files and options. Raises what `AssetFiles.of` and the log do, and `UsageError`."""
         if not (options["resume"] or options["conversation"]):
             folder = options["sillytavern"]
             chat = options.get("path") if folder else None
             assets = AssetFiles.of(files, {**options, "chat": chat}, chat_only=True, several=kind == "chat")
             return cls(assets.settings or UserSettings.read(), options, kind, assets=assets)
-        given = [
-            *files,
-            *(f"--{name}" for name in ("card", "persona", "lorebook", "preset", "sillytavern") if options[name]),
-        ]
-        if given:
+        names = ("card", "persona", "lorebook", "preset", "sillytavern")
+        assets_too = [*files, *(f"--{name}" for name in names if options[name])]
+        if assets_too:
             hint = "leave out -c to begin a new conversation with it"
-            raise UsageError(f"a conversation that goes on has its files already: {given[0]}", hint=hint)
+            raise UsageError(f"a conversation that goes on has its files already: {assets_too[0]}", hint=hint)
         from innkeeper.cli.talk.log import TalkLog
 
-        return cls(UserSettings.read(), options, kind, kept=TalkLog().kept(options["conversation"]))
+        return cls(UserSettings.read(), options, kind, logged=TalkLog().state(options["conversation"]))
 
     @cached_property
     def choice(self) -> ModelChoice:
-        """The model that answers: what is said, else the profile's or the one that the conversation had, else what is settled."""
+        """The model that answers: that of the options, else the profile's or the conversation's, else that of the settings."""
         model, base_url = self.options["model"], self.options["base_url"]
         if model is None and base_url is None and self.assets is not None and self.assets.profile is not None:
-            model, base_url = answering(self.assets.profile.profile)
-        if self.kept is None or model is not None or base_url is not None:
+            model, base_url = profile_model(self.assets.profile.profile)
+        if self.logged is None or model is not None or base_url is not None:
             return choose_model(self.settings, model, base_url)
-        chat = self.kept.chat
+        chat = self.logged.chat
         name = chat.model if chat.address else f"local:{chat.model}"
         value = SettingValue("model", name, "option")
         if chat.address is None or "://" in chat.address:
@@ -74,32 +72,32 @@ class SessionStart:
     def request(self) -> BuildRequest:
         """The request that all turns have in common."""
         assets = self.assets or AssetFiles()
-        if self.kept is not None:
-            assets.fields["request"] = self.kept.base
+        if self.logged is not None:
+            assets.fields["request"] = self.logged.base
         return assets.request(request_fields(self.options), self.options["settings"])
 
     def conversation(self) -> TerminalChat:
-        """The conversation, with what answers it; close it. Raises what opening a model and a chat do."""
+        """Open the conversation and its model; close it. Raises what opening a model and a chat do."""
         from innkeeper.cli.talk.answering import open_choice
-        from innkeeper.cli.talk.recorder import recorder
+        from innkeeper.cli.talk.log import TurnRecorder
 
         handle = open_choice(self.choice, self.settings, self.request.context_window)
         talk = self._talk(handle)
-        chat = None if self.kept is None else self.kept.chat.id
-        talk.listener = recorder(self.settings, self.kind, off=self.options["no_log"], chat=chat)
+        if self.settings.get("logging") and not self.options["no_log"]:
+            talk.recorder = TurnRecorder(self.kind, None if self.logged is None else self.logged.chat.id)
         return talk
 
     def other(self, model: str) -> ModelHandle:
-        """What answers for another model, named as ``--model`` names one. Raises what opening a model does."""
+        """Open another model, named as by ``--model``. Raises what opening a model does."""
         from innkeeper.cli.talk.answering import open_choice
 
-        place = None if self.choice.is_local else self.choice.address
-        named = choose_model(self.settings, model, need_address=place is None)
-        choice = named._replace(address=named.address or (None if named.is_local else place))
+        address = None if self.choice.is_local else self.choice.address
+        named = choose_model(self.settings, model, need_address=address is None)
+        choice = named._replace(address=named.address or (None if named.is_local else address))
         return open_choice(choice, self.settings, self.options["context_window"])
 
     def dry(self) -> TerminalChat:
-        """The conversation with nobody to answer it."""
+        """Return the conversation without a model."""
         from innkeeper.cli.talk.answering import ModelHandle, Nobody
 
         name, window = self.choice.wire_name or self.choice.name, self.request.context_window
@@ -108,61 +106,60 @@ class SessionStart:
         )
 
     def _talk(self, handle: ModelHandle) -> TerminalChat:
-        from innkeeper.cli.talk.chat import conversation
+        from innkeeper.cli.talk.conversation import begin_chat
+        from innkeeper.conversation.store import ChatFile
 
-        greeting = self._greeting()
-        if self.kept is not None:
-            return self._gone_on(handle)
+        if self.logged is not None:
+            return self._resumed(handle, self.logged)
+        greeting, profile = self.options["greeting"], None if self.assets is None else self.assets.profile
+        if greeting is None:
+            greeting = 0 if profile is None else profile.profile.greeting_number
         prepared = None if self.assets is None else self.assets.prepared
         if prepared is None:
-            path, known = self._begun()
-            return conversation(
-                self.request, handle, path=path, greeting=greeting, known=known, alone=self.kind == "ask"
-            )
+            path, known = self._chat()
+            store = None if path is None else ChatFile(path)
+            alone = self.kind == "ask"
+            return begin_chat(self.request, handle, store=store, greeting=greeting, known=known, alone=alone)
         handle = replace(handle, media=prepared.media)
         known = None if prepared.is_new and self.request.group is None else prepared.chat
-        return conversation(self.request, handle, greeting=greeting, known=known, notes=prepared.notes)
+        return begin_chat(self.request, handle, greeting=greeting, known=known, notes=prepared.notes)
 
-    def _greeting(self) -> int | None:
-        """The greeting that a new chat begins with: the one that is said, else the profile's, else the first."""
-        said, profile = self.options["greeting"], None if self.assets is None else self.assets.profile
-        return said if said is not None else 0 if profile is None else profile.profile.greeting_number
-
-    def _begun(self) -> tuple[Path | None, Chat | None]:
-        """The file that a chat is kept in, and a chat that goes on but is not kept there. Raises `UsageError` for two."""
+    def _chat(self) -> tuple[Path | None, Chat | None]:
+        """Return the file that keeps the chat, and a chat that goes on but is not kept there. Raises `UsageError` for two."""
         path: Path | None = self.options.get("path")
         named = None if self.assets is None else self.assets.chat_file
         if self.assets is None or named is None:
             return path, None
         if path is not None:
             raise UsageError(f"two chats are given: {named} and {path}", hint="leave one of them out")
-        kept = self.kind == "chat" and named != STDIN
-        return (Path(named), None) if kept else (None, self.assets.fields["history"])
+        if self.kind == "chat" and named != STDIN:
+            return Path(named), None
+        return None, self.assets.fields["history"]
 
-    def _gone_on(self, handle: ModelHandle) -> TerminalChat:
-        """A conversation of the log: in its file, where it has one that is still there, else by what the log has of it.
+    def _resumed(self, handle: ModelHandle, logged: LoggedState) -> TerminalChat:
+        """Go on with a conversation of the log: from its file if that exists, else from the chat in the log.
 
-        A file that is named now gets the whole chat. Raises `OutputExistsError`.
+        With ``--chat`` the whole chat is written to that file. Raises `OutputExistsError`.
         """
-        from innkeeper.cli.talk.chat import conversation
+        from innkeeper.cli.talk.conversation import begin_chat
         from innkeeper.content.files.loading import load_chat
+        from innkeeper.conversation.store import ChatFile
 
-        kept = Path(self.kept.chat.path) if self.kept is not None and self.kept.chat.path else None
-        if kept is not None and kept.exists():
-            talk = conversation(self.request, handle, path=kept)
+        path = Path(logged.chat.path) if logged.chat.path else None
+        if path is not None and path.exists():
+            talk = begin_chat(self.request, handle, store=ChatFile(path))
         else:
-            known = load_chat(b"" if self.kept is None else self.kept.messages, lenient=True)
-            talk = conversation(self.request, handle, known=known)
-            if kept is not None:
-                click.echo(f"innkeeper: {kept} is gone; the chat goes on by what the log has of it", err=True)
+            talk = begin_chat(self.request, handle, known=load_chat(logged.messages, lenient=True))
+            if path is not None:
+                click.echo(f"innkeeper: {path} is gone; the chat goes on by what the log has of it", err=True)
         if self.options.get("path") is not None:
             talk.save(self.options["path"])
         return talk
 
-    # ---------------------------------------------------------------------------------------------------- for the curious
+    # ------------------------------------------------------------------------------------------------------ for --dry-run
 
     def url(self, request: ModelRequest) -> str | None:
-        """Where a request goes; None for the model in this process."""
+        """Return the address of a request; None for the model in this process."""
         from innkeeper.inference.adapters.registry import ADAPTERS
         from innkeeper.inference.client.endpoint import Endpoint
         from innkeeper.inference.routing.route import OWN
@@ -171,13 +168,13 @@ class SessionStart:
             return None
         route = self.choice.route
         adapter = ADAPTERS[route.adapter]
-        # An address of one's own may have its path settled for the shell (INNKEEPER_API_PREFIX), which the endpoint reads.
+        # The path of an address of one's own may be set in the shell (INNKEEPER_API_PREFIX), which the endpoint reads.
         prefix = None if route.provider == OWN else adapter.prefix
         endpoint = Endpoint.of({"base_url": route.base_url, "api_prefix": prefix}, None)
         return endpoint.url(adapter.path(route.model, stream=request.stream))
 
-    def key_place(self) -> str | None:
-        """Where the key comes from; nothing of the key."""
+    def key_origin(self) -> str | None:
+        """Return the name of the key's origin, without the key."""
         from innkeeper.cli.settings.keys import KeyStore, key_names
 
         if self.choice.address is None:
@@ -188,7 +185,7 @@ class SessionStart:
         return next((f"{n}: {stored[n]}" for n in key_names(self.choice.address, self.settings) if n in stored), None)
 
     def values(self) -> Iterator[SettingValue]:
-        """The settings as this command line has them, with where each comes from."""
+        """Yield the settings of this command line with their origins."""
         limits = {
             f"limits.{name}": value for name, _, value in (text.partition("=") for text in self.options["limits"])
         }
@@ -197,13 +194,13 @@ class SessionStart:
             profile = None if self.assets is None else self.assets.profile
             if profile is not None and profile.profile.model_name and name in choice and self.options[name] is None:
                 yield SettingValue(name, choice[name], "profile", profile.name)
-            elif self.kept is not None and name in choice and self.options[name] is None:
-                yield SettingValue(name, choice[name], "log", f"conversation {self.kept.chat.id}")
+            elif self.logged is not None and name in choice and self.options[name] is None:
+                yield SettingValue(name, choice[name], "log", f"conversation {self.logged.chat.id}")
             else:
                 yield self.settings.value(name, limits.get(name, self.options.get(name)))
 
 
-def answering(profile: Profile) -> tuple[str | None, str | None]:
-    """Who answers a profile, as ``--model`` and ``--base-url`` say it: a route is a model of that name or alias."""
+def profile_model(profile: Profile) -> tuple[str | None, str | None]:
+    """Return the model of a profile as ``--model`` and ``--base-url``: a route is a model of that name or alias."""
     address = profile.provider if profile.provider is not None and "://" in profile.provider else None
     return profile.model_name or None, address

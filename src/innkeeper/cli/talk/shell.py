@@ -318,7 +318,7 @@ class Shell:
     def _farewell(self) -> None:
         if self.talk.path is not None:
             self._say(f"saved in {self.talk.path}")
-        elif getattr(self.talk.listener, "chat", None) is not None:
+        elif self.talk.recorder is not None and self.talk.recorder.chat is not None:
             self._say("innkeeper chat -c goes on with this")
         elif len(self.talk.chat.messages) > 1:
             self._say("this chat was not saved; give --chat FILE.jsonl to keep the next one")

@@ -122,7 +122,7 @@ class ProfileModels:
         route = self.route(profile)
         scope, named = _scope(request, caller)
         conversation = ClientConversation(self._states, scope, request.messages, named=named)
-        before = await self._kept(conversation.load)
+        before = await self._kept(conversation.load) or b""
         task = TurnTask(
             profile=request.model,
             turn=msgspec.json.encode(_turn(request, profile, route, conversation.keys), enc_hook=plain_data),
