@@ -68,7 +68,7 @@ class Costing:
             return self._costs_by_framing(items)
         counts, plain, known = self._counted(items)
         return [
-            self._cost(item, content, plain[item.role], known)
+            self._cost(item, content, plain[item.role], known, metadata)
             if metadata or item.name or item.attachments
             else Cost(content, 0, plain[item.role])
             for item, content, metadata in zip(items, counts, _all_metadata(items), strict=False)
@@ -80,7 +80,7 @@ class Costing:
             return [cost.total for cost in self._costs_by_framing(items)]
         counts, plain, known = self._counted(items)
         return [
-            self._cost(item, content, plain[item.role], known).total
+            self._cost(item, content, plain[item.role], known, metadata).total
             if metadata or item.name or item.attachments
             else content + plain[item.role]
             for item, content, metadata in zip(items, counts, _all_metadata(items), strict=False)
@@ -91,10 +91,8 @@ class Costing:
         named = self._texts_besides(items)
         counts = count_texts(self.counter, [*[item.content for item in items], *named], self.model)
         known = dict(zip(named, counts[len(items) :], strict=True))
-        return counts, {role: self._overhead(role, known) for role in {item.role for item in items}}, known
-
-    def _overhead(self, role: str, known: dict[str, int]) -> int:
-        return self.framing.per_message + self.message_overhead_tokens + known.get(role, 0)
+        fixed = self.framing.per_message + self.message_overhead_tokens
+        return counts, {role: fixed + known.get(role, 0) for role in {item.role for item in items}}, known
 
     def _texts_besides(self, items: Sequence[Block | Message]) -> list[str]:
         """Return the texts besides contents, each distinct one once: roles, names, tool calls, metadata."""
@@ -114,11 +112,11 @@ class Costing:
             return [msgspec.json.encode(metadata, enc_hook=str).decode()]
         return fields_of(metadata, [field for field in self.framing.fields if field in _TOOL_FIELDS])
 
-    def _cost(self, item: Block | Message, content: int, overhead: int, known: dict[str, int]) -> Cost:
+    def _cost(self, item: Block | Message, content: int, overhead: int, known: dict[str, int], metadata: Any) -> Cost:
         if item.name:
             overhead += self.framing.per_name + known.get(item.name, 0)
         overhead += self._media(item)
-        extra = sum(known[text] for text in self._metadata_texts(_metadata(item) or {}))
+        extra = sum(known[text] for text in self._metadata_texts(metadata))
         if self.include_message_metadata_tokens:
             return Cost(content, extra, overhead)
         return Cost(content, 0, overhead + extra)
@@ -189,10 +187,6 @@ def _all_metadata(items: Sequence[Block | Message]) -> list[Any]:
     """The provider's metadata of each, all blocks or all messages."""
     of = attrgetter("message_metadata" if items and isinstance(items[0], Block) else "metadata")
     return [of(item) for item in items]
-
-
-def _metadata(item: Block | Message) -> Any:
-    return item.message_metadata if isinstance(item, Block) else item.metadata
 
 
 _SAME_AS: Final = {"gemini": "google", "responses": "openai"}

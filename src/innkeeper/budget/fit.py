@@ -270,7 +270,9 @@ def notes_of(result: TrimResult, costing: Costing, step: str | None) -> list[Not
     facts = costing.counter.describe(costing.model)
     if facts.get("exact") is not True:
         known = {key: facts.get(key) for key in ("tokenizer", "error_percent")}
-        notes.append(Note(NoteKind.ESTIMATE, _estimated(facts), step, data=FrozenDict(known)))
+        margin = "" if known["error_percent"] is None else f", ± {known['error_percent']:g} %"
+        message = f"tokens are estimated ({known['tokenizer'] or 'unknown tokenizer'}{margin})"
+        notes.append(Note(NoteKind.ESTIMATE, message, step, data=FrozenDict(known)))
     media = sum(item.tokens is None for block in result.kept for item in block.attachments)
     if media and not costing.attachment_tokens:
         message = f"{media} attachments are not counted: set attachment_tokens to what the provider takes for one"
@@ -283,12 +285,6 @@ def _by_group(records: tuple[EvictionRecord, ...]) -> list[tuple[str, list[Evict
     for record in records:
         groups.setdefault(str(record.budget_group), []).append(record)
     return [(group, items, sum(record.token_count for record in items)) for group, items in groups.items()]
-
-
-def _estimated(facts: Mapping[str, Any]) -> str:
-    error = facts.get("error_percent")
-    margin = "" if error is None else f", ± {error:g} %"
-    return f"tokens are estimated ({facts.get('tokenizer') or 'unknown tokenizer'}{margin})"
 
 
 FIT: Final = Step("fit", fit_state, FitConfig)

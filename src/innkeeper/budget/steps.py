@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks
+from innkeeper.budget.costing import COUNTED, Cost, Costing, CountedBlocks
 from innkeeper.budget.fit import fit_blocks, notes_of
 from innkeeper.budget.report import TrimReport
 from innkeeper.budget.settings import (
@@ -120,17 +120,6 @@ class MaxTokensConfig(CountingConfig, frozen=True, kw_only=True):
             _mode(self.mode)
 
 
-class _Measure(NamedTuple):
-    content: int
-    metadata: int
-    overhead: int
-    messages: int
-
-    @property
-    def total(self) -> int:
-        return self.content + self.metadata + self.overhead
-
-
 def _mode(value: Any) -> str:
     if value is None:
         return "off"
@@ -168,23 +157,23 @@ def _measured(state: State, config: MaxTokensConfig, limit: int) -> int:
     costs = costing.costs(blocks) if known is None or known.costs is None else known.costs
     marks = 0 if known is None else known.tokens - sum(cost.total for cost in costs)
     overhead = sum(cost.overhead for cost in costs) + marks + besides
-    measure = _Measure(sum(c.content for c in costs), sum(c.metadata for c in costs), overhead, len(costs))
-    _send_stats(state, costing, measure, limit)
-    return measure.total
+    whole = Cost(sum(cost.content for cost in costs), sum(cost.metadata for cost in costs), overhead)
+    _send_stats(state, costing, whole, len(costs), limit)
+    return whole.total
 
 
-def _send_stats(state: State, costing: Costing, measure: _Measure, limit: int) -> None:
+def _send_stats(state: State, costing: Costing, cost: Cost, messages: int, limit: int) -> None:
     """The stats of tavernkit §2.7."""
     if state.inputs.ports.instrumenter is None:
         return
     stats = {
         "token_estimator": dict(costing.counter.describe(costing.model)),
-        "estimated_prompt_tokens": measure.total,
-        "estimated_content_tokens": measure.content,
-        "estimated_metadata_tokens": measure.metadata,
+        "estimated_prompt_tokens": cost.total,
+        "estimated_content_tokens": cost.content,
+        "estimated_metadata_tokens": cost.metadata,
         "message_overhead_per_message_tokens": costing.message_overhead_tokens + costing.framing.per_message,
-        "message_overhead_tokens": measure.overhead,
-        "message_count": measure.messages,
+        "message_overhead_tokens": cost.overhead,
+        "message_count": messages,
         "max_prompt_tokens": limit,
     }
     for key, value in stats.items():

@@ -127,6 +127,7 @@ def trim_counted(
         raise UnknownNameError("on_overflow", str(on_overflow), ON_OVERFLOW)
     blocks, enabled, tokens = counted
     total = sum(tokens) + room.fixed_tokens
+    # a strategy with a cap of its own may evict although everything fits
     gone = [] if total <= room.budget_tokens and not strategy.caps else _chosen(enabled, tokens, strategy, total, room)
     evicted = {index: _reason(unit, strategy) for unit in gone for index in unit.members}
     report = _report(enabled, tokens, evicted, strategy, room)
@@ -156,6 +157,7 @@ def _result(
     if not evicted:
         return TrimResult(tuple(enabled), (), tuple(blocks), report)
     off = {index: _disabled(enabled[index]) for index in sorted(evicted)}
+    # `enabled` are those of `blocks` that are on, in the same order: one iterator puts them back among the others
     after = iter([off.get(index, block) for index, block in enumerate(enabled)])
     return TrimResult(
         tuple(block for index, block in enumerate(enabled) if index not in off),

@@ -139,7 +139,7 @@ def copies_of(current: str, ids: Iterable[str]) -> tuple[int, ...]:
 
 
 def evicted_of(report: TrimReport, index_of: Callable[[str], int]) -> tuple[Evicted, ...]:
-    """Return what the strategy's report left out; ``place_of`` gives the index of a block by its id."""
+    """Return what the strategy's report left out; ``index_of`` gives the index of a block by its id."""
     return tuple(
         Evicted(index_of(each.block_id), _REASONS[each.budget_group], each.token_count) for each in report.evictions
     )

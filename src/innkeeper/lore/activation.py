@@ -190,9 +190,12 @@ class _Scan:
         """Choose the next pass; whether there is one. A pass for minimum activations leaves recursion text unread."""
         spreading = [item for item in fresh if not item.compiled.entry.prevent_recursion]
         unread = self.kind is _ScanPass.MIN_ACTIVATIONS and bool(self.text.recursion)
+        depth, furthest = self.keys.depth, self.settings.min_activations_depth_max
+        at_the_end = 0 < furthest < depth or depth > len(self.query.messages)
+        # The order is SillyTavern's: recursion before older messages, both before entries that wait for a level.
         if self.settings.recursive and not self.budget.overflowed and (spreading or unread):
             self.kind = _ScanPass.RECURSION
-        elif not self.budget.overflowed and self._too_few() and not self._at_the_end():
+        elif not self.budget.overflowed and len(self.fired) < self.settings.min_activations and not at_the_end:
             self.kind = _ScanPass.MIN_ACTIVATIONS
             self.keys.skew += 1
         elif self.levels_left:
@@ -206,13 +209,6 @@ class _Scan:
             self.text.recursion.append("\n".join(texts))
             self.budget.spread(texts)
         return True
-
-    def _too_few(self) -> bool:
-        return self.settings.min_activations > 0 and len(self.fired) < self.settings.min_activations
-
-    def _at_the_end(self) -> bool:
-        depth, furthest = self.keys.depth, self.settings.min_activations_depth_max
-        return (0 < furthest < depth) or depth > len(self.query.messages)
 
     # ------------------------------------------------------------------------------------------------- candidates
 
@@ -228,6 +224,7 @@ class _Scan:
         for number in self.keys.fresh_hits():
             self._take_up(self.lore.by_pattern.get(number, ()))
         charge("lore", _STEPS_A_LOOK * len(self._open))
+        # By index, so in scan order: groups, chance and the budget below decide in it.
         new = [entry for index in sorted(self._open) if self._fires(entry := self.lore.entries[index])]
         return sorted(new, key=lambda entry: self.timed.sticky(entry) is None) if self.timed.running else new
 
@@ -259,8 +256,9 @@ class _Scan:
     def _off(self, entry: CompiledEntry) -> Reason | None:
         if not entry.entry.enabled:
             return Reason.DISABLED
-        if not self._for_generation(entry):
-            return self._because(entry, Reason.TRIGGER, triggers=entry.entry.triggers, generation=self.query.generation)
+        triggers, generation = entry.entry.triggers, self.query.generation
+        if triggers and generation not in triggers:
+            return self._because(entry, Reason.TRIGGER, triggers=triggers, generation=generation)
         return None if self._for_character(entry) else Reason.CHARACTER
 
     def _timed_or_waiting(self, entry: CompiledEntry) -> Reason | None:
@@ -279,11 +277,9 @@ class _Scan:
         if level > self.level and recursing:
             return self._because(entry, Reason.RECURSION_LEVEL, level=level, reached=self.level)
         if recursing and self.settings.recursive and entry.entry.exclude_recursion:
+            # what stopped it in the first pass says more than that it is out of this one
             return self.reasons.get(entry.index, Reason.NO_RECURSION)
         return None
-
-    def _for_generation(self, entry: CompiledEntry) -> bool:
-        return not entry.entry.triggers or self.query.generation in entry.entry.triggers
 
     def _for_character(self, entry: CompiledEntry) -> bool:
         people = entry.entry.character_filter
@@ -345,6 +341,7 @@ class _Scan:
         seen = []
         for entry in new:
             if self.budget.overflowed and not entry.entry.ignore_budget:
+                # it draws no chance and its macros do not run any more, but recursion reads its text as it is written
                 self._lost(entry, Reason.BUDGET, {"tokens": "no room left", "budget": self.query.budget})
                 seen.append(Activated(entry, entry.content))
                 continue

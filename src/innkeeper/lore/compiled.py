@@ -206,6 +206,7 @@ class CompiledLore:
         if len(ordered) != len(self._ordered):
             return None
         pairs = enumerate(zip(self._ordered, ordered, strict=True))
+        # Lazily and by identity: a book that was loaded anew differs everywhere, and is given up after a few entries.
         differing = (index for index, (old, new) in pairs if old[1] is not new[1] or old[0] != new[0])
         others = [*islice(differing, _MOST_EDITED + 1)]
         if len(others) > _MOST_EDITED or any(

@@ -117,6 +117,7 @@ class KeySearch:
         blank = len(entry.entry.secondary_keys) - len(secondary)
         if logic is SelectiveLogic.AND_ANY:
             return any(matches)
+        # A list where every key is tried, since macros in keys may have effects; a generator where the first decides.
         if logic is SelectiveLogic.AND_ALL:
             return all(list(matches)) and not blank
         if logic is SelectiveLogic.NOT_ANY:
@@ -190,6 +191,7 @@ class KeySearch:
     def _hits_of_chat(self, depth: int) -> frozenset[int]:
         hits = self._chat_hits.get(depth)
         if hits is None:
+            # each pass for minimum activations goes one message deeper: only that one is searched anew
             shallower = self._chat_hits.get(depth - 1)
             first, hits = (0, frozenset()) if shallower is None else (depth - 1, shallower)
             hits = hits.union(*map(self.lore.index.hits, self.text.messages[first:depth]))

@@ -30,6 +30,8 @@ _FLAGS: Final = frozenset("gimsuyvd")
 _SPECIAL: Final = frozenset("\\^$.|?*+()[]{}")
 _QUANTIFIERS: Final = ("?", "*", "{")
 _PLAIN: Final = re.compile(r"[ -~]+")
+_BARE_SLASH: Final = re.compile(r"(?<!\\)(?:\\\\)*/")
+"""A slash behind an even number of backslashes: none of them escapes it."""
 
 
 class RegexKey(msgspec.Struct, frozen=True, gc=False):
@@ -59,13 +61,9 @@ def parse_key(text: str) -> Key:
     if not trimmed.startswith("/") or end < 2:  # noqa: PLR2004 - "//" holds no pattern
         return Key(trimmed)
     pattern, flags = trimmed[1:end], trimmed[end + 1 :]
-    if not _FLAGS.issuperset(flags) or len(set(flags)) != len(flags) or _has_bare_slash(pattern):
+    if not _FLAGS.issuperset(flags) or len(set(flags)) != len(flags) or _BARE_SLASH.search(pattern) is not None:
         return Key(trimmed)
     return Key(trimmed, RegexKey(pattern.replace("\\/", "/"), flags, required_literal(pattern, flags)))
-
-
-def _has_bare_slash(pattern: str) -> bool:
-    return re.search(r"(?<!\\)(?:\\\\)*/", pattern) is not None
 
 
 def required_literal(pattern: str, flags: str) -> str:
@@ -80,7 +78,7 @@ def required_literal(pattern: str, flags: str) -> str:
     while index < len(pattern):
         char, following = pattern[index], pattern[index + 1 : index + 2]
         if char in "([{" or (char == "\\" and following.isalnum()):
-            break
+            break  # behind a group or a class it is not known what is repeated or left out
         if char in _SPECIAL or following in _QUANTIFIERS or not _PLAIN.fullmatch(char):
             runs.append("")
         else:
@@ -130,6 +128,7 @@ class ScanText:
 
     def joined(self, window: ScanWindow) -> str:
         """The window as one text."""
+        # the text of recursion grows from pass to pass, and outdates what was joined with it
         if self._joined_with != len(self.recursion):
             self._joined.clear()
             self._joined_with = len(self.recursion)
@@ -183,6 +182,7 @@ class KeyIndex:
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = tuple(patterns)
+        # Two automata, since a key whose case counts must not be searched for in the text in lower case.
         self._folded, self._exact = (self._numbered(exact=exact) for exact in (False, True))
         self.work = self._folded[1].work + self._exact[1].work
         """Steps of work to build it: a cache of indexes charges them to each build alike."""

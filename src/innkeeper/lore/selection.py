@@ -133,6 +133,7 @@ def _drawn(members: list[CompiledEntry], random: RandomStream) -> tuple[Compiled
 def _remove(staying: _Staying, member: CompiledEntry, rules: GroupRules, reason: Reason, **facts: Any) -> None:
     if staying.pop(id(member), None) is not None:
         rules.lost(member, reason, facts)
+    # a loser of two groups comes here twice, and takes the last new entry with it (quirk `double_removal`)
     elif staying and rules.double_removal:
         rules.lost(staying.popitem()[1], Reason.GROUP_QUIRK, facts)
 

@@ -45,7 +45,7 @@ class TimedEffects:
         self._state = state
         self._effects: dict[str, dict[str, Effect]] = {kind: _read(state, kind) if live else {} for kind in _KINDS}
         if live and any(self._effects.values()):
-            self._check(self._owners([entry for entry in entries if _is_timed(entry)]))
+            self._check(self._owners([entry for entry in entries if entry.entry.sticky or entry.entry.cooldown]))
         self.running = frozenset(key for effects in self._effects.values() for key in effects)
         """The keys of all entries with an effect when the scan begins."""
 
@@ -93,6 +93,7 @@ class TimedEffects:
                 if self.length <= effect.start and not effect.protected:
                     del effects[key]
                 elif entry is None or not getattr(entry.entry, kind):
+                    # an effect whose entry is not in these books lasts to its end; one that its entry gave up ends now
                     if entry is not None or self.length >= effect.end:
                         del effects[key]
                 elif self.length >= effect.end:
@@ -127,10 +128,6 @@ def _settled(effect: Effect, entry: CompiledEntry | None) -> Effect:
     if entry is None or (effect.hash != _UNKNOWN and entry.entry.spelling is Spelling.WORLD):
         return effect
     return msgspec.structs.replace(effect, hash=entry_hash(entry))
-
-
-def _is_timed(entry: CompiledEntry) -> bool:
-    return bool(entry.entry.sticky or entry.entry.cooldown)
 
 
 def _read(state: Any, kind: str) -> dict[str, Effect]:

@@ -52,8 +52,7 @@ def build(
         pipeline.run(state, assets)
     _note_mending(state, watch)
     if state.result.plan is None:
-        msg = "the pipeline made no plan"
-        raise UsageError(msg, hint="its last steps must set state.result.plan")
+        raise UsageError("the pipeline made no plan", hint="its last steps must set state.result.plan")
     plan = finished_plan(state, state.result.plan)
     if commit:
         state.variables.commit()
@@ -132,8 +131,10 @@ def _tools(request: BuildRequest) -> tuple[Tool, ...]:
         try:
             tools.append(convert(dict(fields), Tool))
         except (msgspec.ValidationError, TypeError, ValueError) as error:
-            msg = f"tools[{index}] is not a tool definition: {error}"
-            raise FormatError(msg, hint="give name, description and parameters (a JSON Schema)") from error
+            raise FormatError(
+                f"tools[{index}] is not a tool definition: {error}",
+                hint="give name, description and parameters (a JSON Schema)",
+            ) from error
     return tuple(tools)
 
 

@@ -34,8 +34,7 @@ class FrozenDict(dict[str, Any]):
     __slots__ = ()
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        msg = "a FrozenDict cannot be changed; build a new one"
-        raise TypeError(msg)
+        raise TypeError("a FrozenDict cannot be changed; build a new one")
 
     __setitem__ = __delitem__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse

@@ -63,8 +63,7 @@ def _parse(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        msg = f"not an ISO 8601 moment: {text[:40]!r}"
-        raise FormatError(msg, hint=_HINT) from error
+        raise FormatError(f"not an ISO 8601 moment: {text[:40]!r}", hint=_HINT) from error
 
 
 _MASK = 0xFFFFFFFF

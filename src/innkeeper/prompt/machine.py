@@ -111,8 +111,7 @@ class Secret:
     __str__ = __repr__
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
-        msg = "a Secret cannot be stored"
-        raise UsageError(msg)
+        raise UsageError("a Secret cannot be stored")
 
 
 def redact_secrets(text: str, secrets: Iterable[Secret]) -> str:

@@ -111,8 +111,7 @@ class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
         try:
             return base64.b64decode(self.data or "", validate=True)
         except (binascii.Error, ValueError) as error:
-            msg = "attachment data is not base64"
-            raise FormatError(msg) from error
+            raise FormatError("attachment data is not base64") from error
 
 
 def _field(part: Mapping[str, Any], names: tuple[str, ...], where: Where | None) -> str | None:
@@ -260,8 +259,7 @@ them everything cached for them.
 
 def _attributes(value: Any, where: Where | None) -> Mapping[str, Any]:
     if not (hasattr(value, "role") and hasattr(value, "content")):
-        msg = f"a message must have role and content; {type(value).__name__} does not"
-        raise FormatError(msg, where=where)
+        raise FormatError(f"a message must have role and content; {type(value).__name__} does not", where=where)
     return {name: getattr(value, name) for name in _FIELDS if hasattr(value, name)}
 
 
@@ -363,8 +361,7 @@ def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
         return values
     source = values.to_messages() if hasattr(values, "to_messages") else getattr(values, "messages", values)
     if isinstance(source, (str, bytes, Mapping)) or not hasattr(source, "__iter__"):
-        msg = f"{asset} must be a list of messages, not {type(values).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"{asset} must be a list of messages, not {type(values).__name__}")
     return tuple(
         [item if type(item) is Message else _numbered(item, index, asset) for index, item in enumerate(source)]
     )

@@ -173,8 +173,9 @@ class TraceCollector:
         """Receive one event."""
         allowed = EVENTS.get(event)
         if allowed is None or not allowed.issuperset(payload):
-            msg = f"unknown event or payload: {event} {sorted(payload)}"
-            raise UsageError(msg, hint=f"events: {', '.join(EVENTS)}")
+            raise UsageError(
+                f"unknown event or payload: {event} {sorted(payload)}", hint=f"events: {', '.join(EVENTS)}"
+            )
         getattr(self, "_" + event)(**payload)
 
     def _step_start(self, name: str) -> None:

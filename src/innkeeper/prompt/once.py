@@ -52,9 +52,8 @@ def convert(value: Any, kind: Any, **options: Any) -> Any:
     if kind not in _READY:
         _make_ready(kind)
     try:
-        return msgspec.convert(
-            value, kind, **options
-        )  # as they come: each that is named costs as much as a small value
+        # options as they come: each that is named here costs as much as a small value
+        return msgspec.convert(value, kind, **options)
     except UnicodeEncodeError as error:  # a text where a number must be, that cannot be UTF-8
         raise msgspec.ValidationError(str(error)) from None
 

@@ -92,8 +92,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         others = tuple(blocks)
         for block in others:
             if not isinstance(block, Block):
-                msg = f"a plan holds Block values, not {type(block).__name__}"
-                raise UsageError(msg)
+                raise UsageError(f"a plan holds Block values, not {type(block).__name__}")
         return self.with_(blocks=others)
 
     def append(self, block: Block) -> Plan:
@@ -226,7 +225,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts about the plan: blocks with origins, warnings, notes, reports. For ``--json`` and HTTP."""
-        data = {name: _report(getattr(self, name)) for name in self.__struct_fields__ if name not in _APART}
+        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _APART}
+        # reports are asked themselves, for they have figures that follow from their fields
+        data = {name: value.to_dict() if hasattr(value, "to_dict") else value for name, value in fields.items()}
         facts: dict[str, Any] = msgspec.to_builtins(data, enc_hook=_encode)
         return {key: value for key, value in facts.items() if value not in (None, [], (), {}, "")}
 
@@ -251,11 +252,6 @@ def _named(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 _APART: Final = frozenset({"dialects", "explainer", "guard", "request"})
-
-
-def _report(value: Any) -> Any:
-    """A report as it tells itself: with the figures that follow from its fields."""
-    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def _encode(value: Any) -> Any:

@@ -116,8 +116,9 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     def _of(cls, value: Any, *, checked: bool = False) -> BuildRequest:
         """A request from a mapping; ``checked`` says that the depth of all its data is known to be allowed."""
         if not isinstance(value, Mapping):
-            msg = f"a build request must be a mapping, not {type(value).__name__}"
-            raise FormatError(msg, where=Where(asset="request"))
+            raise FormatError(
+                f"a build request must be a mapping, not {type(value).__name__}", where=Where(asset="request")
+            )
         fields, mended = _fields(value, checked=checked)
         # metadata of a stored chat goes to the settings, unless they bring their own
         history = value.get("history")
@@ -169,8 +170,7 @@ class BuildRequest(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
         """A copy with other fields, each read as `BuildRequest.of` reads it. Raises `UsageError` for an unknown one."""
         unknown = fields.keys() - set(self.__struct_fields__)
         if unknown:
-            msg = f"unknown input {min(unknown)!r}"
-            raise UsageError(msg, hint=f"inputs: {', '.join(self.__struct_fields__)}")
+            raise UsageError(f"unknown input {min(unknown)!r}", hint=f"inputs: {', '.join(self.__struct_fields__)}")
         read = BuildRequest.of(fields)
         changed = {name: getattr(read, name) for name in fields}
         if "history" in fields and "settings" not in fields and read.settings:
@@ -268,8 +268,9 @@ def _decode(kind: type, value: Any) -> Any:
         return value
     if kind is FrozenDict and isinstance(value, Mapping):
         return freeze(dict(value))
-    msg = f"expected {'an object' if kind is FrozenDict else kind.__name__}, got {type(value).__name__}"
-    raise TypeError(msg)  # which msgspec turns into its own error, with the path
+    raise TypeError(
+        f"expected {'an object' if kind is FrozenDict else kind.__name__}, got {type(value).__name__}"
+    )  # which msgspec turns into its own error, with the path
 
 
 def _frozen(value: Any) -> Any:
@@ -336,8 +337,10 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         """The bundle of a plan. Raises `ReplayError` when the plan had inputs that are not data."""
         if plan.request is None or plan.unreplayable:
             missing = ", ".join(plan.unreplayable) or "the request"
-            msg = f"this plan cannot be replayed: {missing} cannot be stored"
-            raise ReplayError(msg, hint="build from a BuildRequest, without hooks or steps of your own")
+            raise ReplayError(
+                f"this plan cannot be replayed: {missing} cannot be stored",
+                hint="build from a BuildRequest, without hooks or steps of your own",
+            )
         name = dialect or plan.dialect or "openai"
         try:
             plan.request.to_json()
@@ -363,17 +366,23 @@ class ReplayBundle(msgspec.Struct, frozen=True):
         """The bundle that `to_json` wrote. Raises `FormatError`, `UnsupportedError` or `LimitError`."""
         data = parse_json(text, asset=asset)
         if not isinstance(data, dict) or "innkeeper_replay" not in data:
-            msg = "not a replay bundle: innkeeper_replay is missing"
-            raise FormatError(msg, where=Where(asset=asset), hint="write one with plan.replay().write(path)")
+            raise FormatError(
+                "not a replay bundle: innkeeper_replay is missing",
+                where=Where(asset=asset),
+                hint="write one with plan.replay().write(path)",
+            )
         written = data["innkeeper_replay"]
         if type(written) is not int or written != BUNDLE_FORMAT:
             name = written if isinstance(written, str) or type(written) is int else type(written).__name__
-            msg = f"replay bundle of format {shorten(str(name), 20)}; this version reads {BUNDLE_FORMAT}"
-            raise UnsupportedError(msg, where=Where(asset=asset))
+            raise UnsupportedError(
+                f"replay bundle of format {shorten(str(name), 20)}; this version reads {BUNDLE_FORMAT}",
+                where=Where(asset=asset),
+            )
         texts = [item for key in ("fingerprint", "dialect", "version") if isinstance(item := data.get(key), str)]
         if len(texts) != len(("fingerprint", "dialect", "version")):
-            msg = "not a replay bundle: fingerprint, dialect and version must be text"
-            raise FormatError(msg, where=Where(asset=asset))
+            raise FormatError(
+                "not a replay bundle: fingerprint, dialect and version must be text", where=Where(asset=asset)
+            )
         try:
             return cls(BuildRequest.of(data.get("request")), *texts)
         except InnkeeperError as error:

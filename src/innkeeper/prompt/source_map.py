@@ -64,8 +64,7 @@ class SourceMap(msgspec.Struct, frozen=True):
         """The ranges of the string at ``pointer``; none for an empty string. Raises `UnknownNameError`."""
         ranges = tuple(each for each in self.ranges if each.pointer == pointer)
         if not ranges and pointer not in dict(_leaves(self.payload)):
-            what = "string in the payload"
-            raise UnknownNameError(what, pointer, {each.pointer for each in self.ranges})
+            raise UnknownNameError("string in the payload", pointer, {each.pointer for each in self.ranges})
         return ranges
 
     def at(self, pointer: str, offset: int = 0) -> SourceRange:
@@ -73,8 +72,7 @@ class SourceMap(msgspec.Struct, frozen=True):
         for each in self.leaf(pointer):
             if each.start <= offset < each.end:
                 return each
-        msg = f"the string at {pointer!r} has no character {offset}"
-        raise UsageError(msg)
+        raise UsageError(f"the string at {pointer!r} has no character {offset}")
 
     def of_block(self, block_id: str) -> tuple[SourceRange, ...]:
         """Everything that came from one block."""

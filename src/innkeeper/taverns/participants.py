@@ -45,8 +45,8 @@ def speakers_of(plan: Plan) -> tuple[int, ...]:
 def speaker_of(plan: Plan, request: BuildRequest) -> str:
     """Return the name of who answers a plan: the character, or the first of a group's members that speak."""
     cards = cards_of(request.group)
-    places = speakers_of(plan) or (0,)
-    return name_of(cards[places[0]] if places[0] < len(cards) else request.character, "Assistant")
+    first = next(iter(speakers_of(plan)), 0)
+    return name_of(cards[first] if first < len(cards) else request.character, "Assistant")
 
 
 def greetings_of(request: BuildRequest, ports: Ports, chosen: int, *, alone: bool = False) -> tuple[str, ...]:

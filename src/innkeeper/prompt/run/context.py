@@ -87,13 +87,11 @@ class Context(Mapping[str, Any]):
         try:
             return self._data[name]
         except KeyError:
-            msg = f"the context has no {name!r}"
-            raise AttributeError(msg) from None
+            raise AttributeError(f"the context has no {name!r}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Contexts are frozen."""
-        msg = "a Context is frozen; build a new one for another build"
-        raise AttributeError(msg)
+        raise AttributeError("a Context is frozen; build a new one for another build")
 
     def __iter__(self) -> Iterator[str]:
         """The keys."""
@@ -141,8 +139,7 @@ def _restored(data: dict[str, Any], kind: str | None, name: str | None, configs:
 
 def _normalise(data: Any) -> dict[str, Any]:
     if not isinstance(data, Mapping):
-        msg = f"context must be a mapping or a Context, not {data.__class__.__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"context must be a mapping or a Context, not {data.__class__.__name__}")
     named = ((underscore(key_text(key)).strip(), value) for key, value in data.items())
     return {key: value for key, value in named if key}
 
@@ -157,8 +154,10 @@ def _module_configs(raw: Any) -> FrozenDict:
     if raw is None:
         return FrozenDict()
     if not isinstance(raw, Mapping) or not all(isinstance(value, Mapping) for value in raw.values()):
-        msg = "module_configs must map step names to mappings of their configuration"
-        raise ConfigError(msg, hint='for example {"language_policy": {"style_hint": "casual"}}')
+        raise ConfigError(
+            "module_configs must map step names to mappings of their configuration",
+            hint='for example {"language_policy": {"style_hint": "casual"}}',
+        )
     merged: dict[str, Any] = {}
     for key, value in raw.items():
         name = step_key(key_text(key))
@@ -192,8 +191,7 @@ def read_config(kind: type[T], values: Mapping[str, Any], section: str) -> T:
 
 def refuse_config(section: str, why: str) -> None:
     """Raise `ConfigError` about a section."""
-    msg = f"{section}: {why}"
-    raise ConfigError(msg, where=Where(asset="context", path=section))
+    raise ConfigError(f"{section}: {why}", where=Where(asset="context", path=section))
 
 
 def _frozen(kind: type, value: Any) -> Any:

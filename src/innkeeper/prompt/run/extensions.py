@@ -87,11 +87,9 @@ class Injection(msgspec.Struct, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         """Check what the types cannot express."""
         if not self.id:
-            msg = "an injection needs an id"
-            raise FormatError(msg)
+            raise FormatError("an injection needs an id")
         if self.depth < 0:
-            msg = f"injection {shorten(self.id, 40)!r}: depth must not be negative"
-            raise FormatError(msg)
+            raise FormatError(f"injection {shorten(self.id, 40)!r}: depth must not be negative")
         role = str(self.role).strip().lower()
         if role not in _ROLES:
             raise UnknownNameError("injection role", str(self.role), _ROLES)
@@ -176,12 +174,13 @@ class InMemoryInjections:
         Raises `UsageError` for other options or wrong types.
         """
         if filter is not None and not callable(filter):
-            msg = f"injection {id!r}: filter must be callable"
-            raise UsageError(msg)
+            raise UsageError(f"injection {id!r}: filter must be callable")
         unknown = options.keys() - set(Injection.__struct_fields__)
         if unknown:
-            msg = f"injection {id!r}: unknown option {min(unknown)!r}"
-            raise UsageError(msg, hint="options: role, depth, scan, ephemeral, filter")
+            raise UsageError(
+                f"injection {id!r}: unknown option {min(unknown)!r}",
+                hint="options: role, depth, scan, ephemeral, filter",
+            )
         try:
             entry = Injection.of({**options, "id": id, "content": content, "position": position}, strict=True)
         except FormatError as error:
@@ -279,8 +278,7 @@ class HookContext:
     def __setattr__(self, name: str, value: Any) -> None:
         """Replace an input (before) or the plan (after)."""
         if name not in self._settable:
-            msg = f"a hook may not set {name!r}"
-            raise UsageError(msg, hint=f"it may set: {', '.join(sorted(self._settable))}")
+            raise UsageError(f"a hook may not set {name!r}", hint=f"it may set: {', '.join(sorted(self._settable))}")
         self._fields[name] = value
 
     def changed(self, original: dict[str, Any]) -> dict[str, Any]:
@@ -357,6 +355,5 @@ class InMemoryHooks:
 
 def _callable(hook: Hook) -> Hook:
     if not callable(hook):
-        msg = f"a hook must be callable, not {type(hook).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"a hook must be callable, not {type(hook).__name__}")
     return hook

@@ -46,11 +46,9 @@ class Step(Generic[C]):
     def __post_init__(self) -> None:
         """Refuse what could only fail later."""
         if self.name != step_key(self.name) or not self.name:
-            msg = f"a step's name must be snake case: {self.name!r}"
-            raise UsageError(msg)
+            raise UsageError(f"a step's name must be snake case: {self.name!r}")
         if not callable(self.run) or not (isinstance(self.config, type) and issubclass(self.config, StepConfig)):
-            msg = f"step {self.name!r} needs a callable run and a StepConfig class"
-            raise UsageError(msg)
+            raise UsageError(f"step {self.name!r} needs a callable run and a StepConfig class")
 
     def configure(self, values: Mapping[str, Any] | StepConfig) -> C:
         """A config from plain values, or the config itself. Raises `ConfigError` naming the step and the key."""
@@ -191,17 +189,14 @@ class Pipeline:
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            what = "step"
-            raise UnknownNameError(what, name, self.names)
+            raise UnknownNameError("step", name, self.names)
         return self.names.index(name)
 
     def _placed(self, index: int, step: Step[Any], options: Mapping[str, Any]) -> tuple[_StepEntry, ...]:
         if not isinstance(step, Step):
-            msg = f"a pipeline holds Step values, not {type(step).__name__}"
-            raise UsageError(msg)
+            raise UsageError(f"a pipeline holds Step values, not {type(step).__name__}")
         if step.name in self.names:
-            msg = f"the pipeline already has a step called {step.name!r}"
-            raise UsageError(msg, hint="use replace()")
+            raise UsageError(f"the pipeline already has a step called {step.name!r}", hint="use replace()")
         entry = _StepEntry(step, step.configure(options), freeze(dict(options)))
         return (*self._entries[:index], entry, *self._entries[index:])
 
@@ -274,11 +269,7 @@ def _wrapped(error: Exception, step: str) -> PipelineError:
     if not isinstance(error, InnkeeperError):
         return PipelineError(f"{type(error).__name__}: {error}", step=step)
     message = f"{type(error).__name__}: {error.message}"
-    failure = PipelineError(message, step=step, where=error.where, hint=error.hint, **_details(error))
+    details = {key: value for key, value in error.details.items() if key not in ("message", "step", "where", "hint")}
+    failure = PipelineError(message, step=step, where=error.where, hint=error.hint, **details)
     failure.exit_code, failure.http_status = error.exit_code, error.http_status
     return failure
-
-
-def _details(error: InnkeeperError) -> dict[str, Any]:
-    taken = {"message", "step", "where", "hint"}
-    return {key: value for key, value in error.details.items() if key not in taken}

@@ -149,8 +149,10 @@ class Scratch(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         """Raise `UsageError`: the pipeline's order is wrong."""
-        msg = f"the result of step {str(key)!r} is needed, and that step has not run"
-        raise UsageError(msg, hint="put it earlier in the pipeline")
+        raise UsageError(
+            f"the result of step {str(key)!r} is needed, and that step has not run",
+            hint="put it earlier in the pipeline",
+        )
 
     if TYPE_CHECKING:
 

@@ -220,8 +220,12 @@ def entries_of(world_books: Any, compat: Compat) -> list[dict[str, Any]]:
 
 def _flattened(value: Any, wide: bool, depth: int) -> Iterator[dict[str, Any]]:  # noqa: FBT001 - recursion's own
     if depth > MAX_BOOK_DEPTH:
-        what = "the nesting of world books"
-        raise LimitError(what, limit="MAX_BOOK_DEPTH", allowed=MAX_BOOK_DEPTH, where=Where(path="world_books"))
+        raise LimitError(
+            "the nesting of world books",
+            limit="MAX_BOOK_DEPTH",
+            allowed=MAX_BOOK_DEPTH,
+            where=Where(path="world_books"),
+        )
     if isinstance(value, (list, tuple)):
         yield from _of_array(value, wide, depth)
     elif isinstance(value, dict):

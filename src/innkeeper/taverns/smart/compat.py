@@ -73,8 +73,7 @@ def compat_of(profile: str | None) -> Compat:
     """The switches of a profile (``None``: the default one). Raises `UnknownNameError`."""
     name = profile or DEFAULT_PROFILE
     if name not in PROFILES:
-        what = "profile"
-        raise UnknownNameError(what, name, PROFILES)
+        raise UnknownNameError("profile", name, PROFILES)
     return PROFILES[name]
 
 

@@ -70,6 +70,7 @@ class History:
             if not index % _SLICE:
                 charge("macro_expansion", _SLICE * _LINE_STEPS)
             if not room.take(unit):
+                # the line that did not fit is still among the rest; an injected text has left it
                 room.omit([*(block for block in unit if block.source == "injection"), *self.rest()])
                 break
             taken += [block for block in unit if block.content or not is_empty(block)]
@@ -100,7 +101,7 @@ class History:
             if blocks:
                 yield blocks
                 depth += 1
-            self._lines.pop()
+            self._lines.pop()  # only now, when the next is asked for: a line that does not fit stays in `rest`
         for deeper in sorted(self._texts):
             yield from self._at(deeper)
 

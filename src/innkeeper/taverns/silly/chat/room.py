@@ -95,6 +95,7 @@ class Room:
         seen = self._seen.get(id(block))
         if seen is None:
             tokens = 0 if is_empty(block) else tokens_of(block, self._count)
+            # the block is kept with its count: as long as it lives, no other can get its id
             seen = self._seen[id(block)] = (block, tokens)
         return seen[1]
 

@@ -95,9 +95,8 @@ def _shown(params: Sequence[object]) -> str:
 
 def untagged(text: str) -> str:
     """The text besides the beginning of a reply: without anything in double braces."""
-    closed, braces, rest = text.rpartition(
-        "}}"
-    )  # behind the last of them nothing is closed: nobody looks for it again and again
+    # behind the last closing braces nothing matches: left in, each opening there would be searched to the end
+    closed, braces, rest = text.rpartition("}}")
     return (_TAG.sub("", closed + braces) + rest).strip()
 
 

@@ -154,17 +154,17 @@ class Scripts:
         key = (id(self._program), inputs.chat_id, lines[0].text if lines else "")
         early, written = _CHATS.get(key) or _NO_CHAT
         count = len(early)
-        if lines[:count] != early or self._first_depth(lines[count:], inputs) < self._program.deepest:
+        # What is cached holds while it is the beginning of this chat, and all of it lies deeper than any script's limit.
+        if (
+            lines[:count] != early
+            or next((depth for depth, _ in self._deep(lines[count:], inputs)), 0) < self._program.deepest
+        ):
             (early, written), count = _NO_CHAT, 0
         later, alike = self._later(lines[count:], inputs)
         if alike > _GROWN:
             made = (lines[: count + alike], (*written, *later[:alike]))
             _CHATS.put(key, made, sum([len(line.text) for line in made[1]]), alive=self._program)
         return (*written, *later)
-
-    def _first_depth(self, lines: tuple[Line, ...], inputs: SillyInputs) -> int:
-        """The depth of the oldest of these newest lines."""
-        return next((depth for depth, _ in self._deep(lines, inputs)), 0)
 
     def _later(self, lines: tuple[Line, ...], inputs: SillyInputs) -> tuple[list[Line], int]:
         """The newest lines rewritten, and how many of them at their beginning any build rewrites alike while the chat grows."""

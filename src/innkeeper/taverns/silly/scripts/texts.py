@@ -91,6 +91,5 @@ def _placement(value: Placement) -> ScriptPlacement:
         return value
     names = {placement.name.lower(): placement for placement in ScriptPlacement}
     if value not in names:
-        what = "placement of a regex script"
-        raise UnknownNameError(what, str(value), names)
+        raise UnknownNameError("placement of a regex script", str(value), names)
     return names[value]
