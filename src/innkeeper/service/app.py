@@ -214,7 +214,7 @@ def create_app(
     from innkeeper.service.guard.application import guarded_application
     from innkeeper.service.health import Readiness, health_pages
     from innkeeper.service.library_surfaces import LibrarySurfaces
-    from innkeeper.service.openapi.route import described_routes
+    from innkeeper.service.pages import described_routes
     from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.stored_profiles import stored_folders
     from innkeeper.service.prompts.surface import PromptSurface

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from innkeeper.service.errors import RETRY_SECONDS
-from innkeeper.service.openapi.document import SERVICE, TEXT, listed, named, operation, record, text_reply
+from innkeeper.service.openapi.document import SERVICE, named, operation, schemas_of, text_reply
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.telemetry.metrics import CONTENT_TYPE, ServiceMetrics
 
@@ -54,7 +54,7 @@ def health_pages(readiness: Readiness, metrics: ServiceMetrics) -> PageTable:
         Page("GET", "/ready", ready, _READY),
         Page("GET", "/metrics", numbers, text_reply("What Prometheus reads.", SERVICE, CONTENT_TYPE)),
     )
-    return PageTable(pages, _SCHEMAS)
+    return PageTable(pages, schemas_of("health"))
 
 
 def _probe(summary: str, reply: str) -> dict[str, Any]:
@@ -66,8 +66,4 @@ _READY: Final = _probe("Whether it can take calls.", "Readiness")
 _READY["responses"]["503"] = {
     "description": "it starts or stops",
     "content": {"application/json": {"schema": named("Readiness")}},
-}
-_SCHEMAS: Final = {
-    "Health": record(("status",), status={"const": "ok"}),
-    "Readiness": record(("status",), status={"enum": ["ready", "starting", "stopping"]}, waiting_for=listed(TEXT)),
 }

@@ -19,7 +19,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.service.error_facts import FUNCTIONS, service_facts
 from innkeeper.service.guard.guard import lower_headers
-from innkeeper.service.openapi.document import Description, operation, record
+from innkeeper.service.openapi.document import Description, operation, schemas_of
 from innkeeper.service.pages import Endpoint, Page, PageTable
 from innkeeper.service.scope import CallScope, Resources
 from innkeeper.service.web import EventStream, Stop, json_body, json_response, ticket_of, unless_gone, with_errors
@@ -119,19 +119,11 @@ async def _over() -> None:
 
 # ----------------------------------------------------------------------------------------------------------------- OpenAPI
 
-_REFUSAL: Final = record(
-    ("success", "error", "code"),
-    success={"const": False},
-    error={"type": "string"},
-    code={"type": "string"},
-    route_trace={},
-)
-
 
 def described(paths: Iterable[HttpPath]) -> Description:
     """The part of the OpenAPI document that a table of paths has, those by rule among them."""
     items: dict[str, dict[str, Any]] = {}
-    schemas: dict[str, Any] = {"FunctionRefusal": _REFUSAL}
+    schemas: dict[str, Any] = {**schemas_of("functions")}
     for path in with_rule(paths):
         reply = None if path.operation.reply is Blob else path.operation.reply
         (request, answer), components = msgspec.json.schema_components(

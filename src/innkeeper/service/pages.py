@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.requests import Request as WebRequest
@@ -11,7 +11,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from innkeeper.prompt.data import EMPTY
-from innkeeper.service.openapi.document import Description, Schema
+from innkeeper.prompt.once import once
+from innkeeper.service.exchange import JSON, encode
+from innkeeper.service.openapi.document import OBJECT, SERVICE, Description, Schema, document, operation
 
 Endpoint = Callable[[WebRequest], Awaitable[Response]]
 
@@ -48,3 +50,21 @@ class PageTable(NamedTuple):
                 item = paths.setdefault(re.sub(r":\w+}", "}", page.path), {})
                 item.update(dict.fromkeys(page.method.lower().split(), description))
         return Description(paths, self.schemas)
+
+
+def described_routes(tables: Sequence[PageTable], others: Iterable[Description], *, keyed: bool) -> list[BaseRoute]:
+    """Return the routes of all pages, and of ``/openapi.json``, which describes them and what else the application has.
+
+    The document is written when somebody asks for it first.
+    """
+
+    @once
+    def text() -> bytes:
+        return encode(document([*others, *(table.described() for table in (*tables, own))], keyed=keyed))
+
+    async def show(_: WebRequest) -> Response:
+        return Response(text(), media_type=JSON)
+
+    description = operation("This document.", SERVICE, reply=OBJECT, error="Problem")
+    own = PageTable([Page("GET", "/openapi.json", show, description)])
+    return [route for table in (*tables, own) for route in table.routes()]

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.routing import Mount, Route
 
+from innkeeper.inference.requests.request import MAX_CHOICES
 from innkeeper.service import Keys, Settings, create_app
 from innkeeper.service.gateway.operations import OPERATIONS
 
@@ -63,6 +64,12 @@ def test_schemas(described: Any) -> None:
 
     walk(described)
     assert found == {f"#/components/schemas/{name}" for name in schemas}
+
+
+def test_limits(described: Any) -> None:
+    """What is written in the schemas of others' protocols is what is read."""
+    for name in ("ChatRequest", "CompletionRequest"):
+        assert described["components"]["schemas"][name]["properties"]["n"]["maximum"] == MAX_CHOICES
 
 
 def test_parameters(described: Any) -> None:

@@ -13,9 +13,8 @@ from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.service.answers import CompletionHandler, Surface
-from innkeeper.service.anthropic.schemas import SCHEMAS
 from innkeeper.service.error_facts import facts_of
-from innkeeper.service.openapi.document import named, operation
+from innkeeper.service.openapi.document import named, operation, schemas_of
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.web import json_body, json_response, with_errors
 
@@ -40,7 +39,7 @@ def anthropic_pages(answering: CompletionHandler) -> PageTable:
         Page("POST", "/v1/messages", create, _CREATE),
         Page("POST", "/v1/messages/count_tokens", with_errors(count, lambda error: envelope(facts_of(error))), _COUNT),
     )
-    return PageTable(pages, SCHEMAS)
+    return PageTable(pages, schemas_of("anthropic"))
 
 
 _CREATE: Final = operation(

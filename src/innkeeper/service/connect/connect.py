@@ -24,19 +24,7 @@ from innkeeper.service.connect.messages import (
 )
 from innkeeper.service.connect.status import code_of
 from innkeeper.service.guard.work import current_ticket
-from innkeeper.service.openai.schemas import FUNCTION
-from innkeeper.service.openapi.document import (
-    MAYBE_OBJECT,
-    MAYBE_TEXT,
-    NUMBER,
-    TEXT,
-    Description,
-    closed,
-    listed,
-    named,
-    operation,
-    record,
-)
+from innkeeper.service.openapi.document import Description, named, operation, schemas_of
 from innkeeper.service.settings import Settings
 
 LOG: Final = logging.getLogger("innkeeper.service")
@@ -46,28 +34,7 @@ _DESCRIPTION: Final = operation(
 )
 _DESCRIPTION["responses"]["415"] = {"description": "a type of body that Connect has not"}
 
-RUN: Final = Description(
-    {f"/{SERVICE}/Run": {"post": _DESCRIPTION}},
-    {
-        "RunRequest": closed(
-            record(
-                ("tool_name", "input"),
-                tool_name={"type": "string", "pattern": "\\S"},
-                input={"type": "string", "minLength": 1},
-                instructions=MAYBE_TEXT,
-                model=MAYBE_TEXT,
-                temperature=NUMBER,
-                top_p=NUMBER,
-                max_output_tokens={"type": ["integer", "null"], "minimum": 1},
-                tools=listed(FUNCTION),
-                tool_choice={},
-                metadata=MAYBE_OBJECT,
-            )
-        ),
-        "RunResponse": record(("id", "model", "output"), id=TEXT, model=TEXT, output={"type": "array"}),
-        "ConnectError": record(("code",), code=TEXT, message=TEXT),
-    },
-)
+RUN: Final = Description({f"/{SERVICE}/Run": {"post": _DESCRIPTION}}, schemas_of("run"))
 """The prompt service over Connect, in JSON; its streams, and protobuf, are described by ``prompt.proto``."""
 
 

@@ -16,20 +16,9 @@ from innkeeper.operations.operation import json_schema, schema_and_parts
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.gateway.operation import GatewayPath, Operations
 from innkeeper.service.gateway.state import AppState, GatewayCall
-from innkeeper.service.openapi.document import OBJECT, SERVICE, TEXT, Description, document, errors, named, record
+from innkeeper.service.openapi.document import SERVICE, Description, document, errors, named, schemas_of
 
 TITLE: Final = "Innkeeper"
-
-PROBLEM: Final = {
-    "Refusal": record(("error",)),
-    "Problem": record(
-        error_code=TEXT,
-        message=TEXT,
-        detail=TEXT,
-        problem=record(("kind", "message"), kind=TEXT, message=TEXT, hint=TEXT, details=OBJECT),
-    ),
-}
-"""The gateway's errors, and the service's own."""
 
 
 def health(state: AppState) -> dict[str, Any]:
@@ -83,7 +72,7 @@ def gateway_description(state: AppState) -> Description:
     paths = {f"/api/{name}": _path(entry, schemas) for name, entry in state.operations.items()}
     for page, words in (("/api/health", "That the service answers."), ("/api/info", "What this service is.")):
         paths[page] = {"get": {"summary": words, "tags": [SERVICE], "responses": _replies({"type": "object"})}}
-    return Description(paths, {**schemas, **PROBLEM})
+    return Description(paths, {**schemas, **schemas_of("service")})
 
 
 def _entry(entry: GatewayPath) -> dict[str, Any]:

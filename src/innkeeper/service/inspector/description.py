@@ -13,7 +13,7 @@ from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import EMPTY
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.views.schema import VIEWS
-from innkeeper.service.openapi.document import OBJECT, Schema, document, errors, named, parameter, record
+from innkeeper.service.openapi.document import OBJECT, Schema, document, errors, named, parameter
 from innkeeper.service.pages import Endpoint, Page, PageTable
 
 API: Final = "/v1/inspector/"
@@ -80,5 +80,8 @@ REPLAY: Final[Schema] = named("ReplayBundle")
 def document_bytes(table: PageTable) -> bytes:
     """The document, as JSON."""
     _, schemas = msgspec.json.schema_components(VIEWS, ref_template=_REF)
-    own = {"Failure": record(("error",), error=named("ProblemView")), "ReplayBundle": OBJECT}
+    own = {
+        "Failure": {"type": "object", "required": ["error"], "properties": {"error": named("ProblemView")}},
+        "ReplayBundle": OBJECT,
+    }
     return encode(document([PageTable(table.pages, {**schemas, **own}).described()], keyed=True))

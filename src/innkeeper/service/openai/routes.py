@@ -20,9 +20,8 @@ from innkeeper.inference.routing.models import ModelCard, ModelNotFoundError
 from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.service.answers import CANONICAL, MODE, CompletionHandler, Surface
-from innkeeper.service.openai.schemas import SCHEMAS
 from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
-from innkeeper.service.openapi.document import named, operation, parameter
+from innkeeper.service.openapi.document import named, operation, parameter, schemas_of
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.web import json_body, json_response, ticket_of, unless_gone, with_errors
 
@@ -84,7 +83,7 @@ def openai_pages(answering: CompletionHandler, store: ResponseStore, started: in
             _looked("One of them.", "Model", parameter("name", "its name")),
         ),
     )
-    return PageTable(pages, SCHEMAS)
+    return PageTable(pages, schemas_of("openai"))
 
 
 def _asked(summary: str, body: str, reply: str, *, streams: bool = True) -> dict[str, Any]:

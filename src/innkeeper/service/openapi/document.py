@@ -6,10 +6,13 @@ application stands in one of them; a test holds the two against each other.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from innkeeper import __version__
+from innkeeper.prompt.once import once
 
 TITLE: Final = "Innkeeper"
 
@@ -18,12 +21,18 @@ SERVICE: Final = "service"
 
 Schema = Mapping[str, Any]
 
-TEXT: Final[dict[str, Any]] = {"type": "string"}
-FLAG: Final = {"type": ["boolean", "null"]}
-NUMBER: Final = {"type": ["number", "null"]}
 OBJECT: Final[dict[str, Any]] = {"type": "object"}
-MAYBE_TEXT: Final = {"type": ["string", "null"]}
-MAYBE_OBJECT: Final = {"type": ["object", "null"]}
+
+
+@once
+def _foreign() -> dict[str, dict[str, Schema]]:
+    read: dict[str, dict[str, Schema]] = json.loads(files(__package__).joinpath("schemas.json").read_bytes())
+    return read
+
+
+def schemas_of(surface: str) -> Mapping[str, Schema]:
+    """Return the schemas of a surface whose shapes are others' protocols, or errors that no type of ours describes."""
+    return _foreign()[surface]
 
 
 class Description(NamedTuple):
@@ -124,24 +133,3 @@ def parameter(name: str, words: str, place: str = "path") -> dict[str, Any]:
     """A text in the path, which has to be there, or in the query or the headers."""
     schema = {"type": "string", **({"minLength": 1} if place == "path" else {})}
     return {"name": name, "in": place, "required": place == "path", "description": words, "schema": schema}
-
-
-def constant(value: str) -> dict[str, Any]:
-    """The schema of a text that is always this one."""
-    return {"type": "string", "const": value}
-
-
-def record(required: Iterable[str] = (), /, **properties: Schema) -> dict[str, Any]:
-    """The schema of an object. Properties that it does not name may stand beside these."""
-    needed = list(required)
-    return {"type": "object", **({"required": needed} if needed else {}), "properties": properties}
-
-
-def closed(schema: Schema) -> dict[str, Any]:
-    """The schema of an object that has no other properties than it names."""
-    return {**schema, "additionalProperties": False}
-
-
-def listed(items: Schema, *, least: int = 0) -> dict[str, Any]:
-    """The schema of a list."""
-    return {"type": "array", "items": items, **({"minItems": least} if least else {})}
