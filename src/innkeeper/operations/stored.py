@@ -7,32 +7,61 @@ Everything is the caller's own: an id of somebody else's is not found, in the sa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from innkeeper.library.memory import SCOPES, NewMemory
-from innkeeper.library.rows import CharacterRow, MessageRow, StoredRow
+from innkeeper.library.rows import StoredRow
 from innkeeper.operations.operation import Deleted, Operation, Row, RowList, listing_limit
 from innkeeper.operations.scope import Scope
 from innkeeper.operations.tasks.opening import Opening, card_columns, opened
 from innkeeper.prompt.data import thaw
 
 if TYPE_CHECKING:
+    from innkeeper.library.db.owner import Owner
     from innkeeper.library.library import Library
+    from innkeeper.library.log.conversations import ConversationStore
+    from innkeeper.library.log.memories import MemoryStore
 
+R = TypeVar("R", bound=msgspec.Struct)
 T = TypeVar("T")
 
 MemoryTier = Annotated[str, Meta(extra_json_schema={"enum": [*SCOPES]})]
 """How long something is remembered."""
 
 
-async def _asked(scope: Scope, work: Callable[[Library], T]) -> T:
-    """What the library gives; it waits for the database, so it is asked beside the event loop."""
-    library = (await scope.tasks()).library
-    return await asyncio.to_thread(work, library)
+class Stored(NamedTuple):
+    """What a caller has stored, for the work of one operation."""
+
+    library: Library
+    owner: Owner
+    key: str | None
+    """The caller's own word for the request."""
+
+    @property
+    def conversations(self) -> ConversationStore:
+        """The caller's conversations."""
+        return self.library.conversations_of(self.owner)
+
+    @property
+    def memories(self) -> MemoryStore:
+        """What is remembered for the caller."""
+        return self.library.memories_of(self.owner)
+
+
+def _stored(work: Callable[[R, Stored], T]) -> Callable[[R, Scope], Coroutine[Any, Any, T]]:
+    """Have the work of an operation done beside the event loop: it waits for the database."""
+
+    @wraps(work)
+    async def run(request: R, scope: Scope) -> T:
+        library = (await scope.tasks()).library
+        return await asyncio.to_thread(work, request, Stored(library, scope.owner, scope.idempotency_key))
+
+    return run
 
 
 def _rows(rows: Iterable[StoredRow]) -> RowList:
@@ -110,71 +139,62 @@ class PinMessage(MessageId, frozen=True, kw_only=True):
     pinned: bool = False
 
 
-async def begin(request: BeginConversation, scope: Scope) -> Row:
+@_stored
+def begin(request: BeginConversation, mine: Stored) -> Row:
     """Begin a conversation."""
     fields = msgspec.structs.asdict(request)
     key = fields.pop("client_conversation_id")
-    key = scope.idempotency_key or key
+    key = mine.key or key
     opening = Opening(**fields, key=f"turn:{key}" if key else None)
-    return _shown(await _asked(scope, lambda library: opened(library, scope.owner, opening)))
+    return _shown(opened(mine.library, mine.owner, opening))
 
 
-async def list_conversations(request: ListRows, scope: Scope) -> RowList:
+@_stored
+def list_conversations(request: ListRows, mine: Stored) -> RowList:
     """List your conversations, the one used last first."""
-    limit = listing_limit(request.limit)
-    return _rows(await _asked(scope, lambda library: library.conversations_of(scope.owner).list(limit)))
+    return _rows(mine.conversations.list(listing_limit(request.limit)))
 
 
-async def show_conversation(request: ConversationId, scope: Scope) -> Row:
+@_stored
+def show_conversation(request: ConversationId, mine: Stored) -> Row:
     """Show a conversation."""
-    return _shown(
-        await _asked(scope, lambda library: library.conversations_of(scope.owner).get(request.conversation_id))
-    )
+    return _shown(mine.conversations.get(request.conversation_id))
 
 
-async def change_conversation(request: ChangeConversation, scope: Scope) -> Row:
+@_stored
+def change_conversation(request: ChangeConversation, mine: Stored) -> Row:
     """Change a conversation."""
     changes = {name: value for name, value in msgspec.structs.asdict(request).items() if value is not UNSET}
     key = changes.pop("conversation_id")
     Opening(memory_tier=changes.get("memory_tier") or None)
-    return _shown(await _asked(scope, lambda library: library.conversations_of(scope.owner).update(key, changes)))
+    return _shown(mine.conversations.update(key, changes))
 
 
-async def remove_conversation(request: ConversationId, scope: Scope) -> Deleted:
+@_stored
+def remove_conversation(request: ConversationId, mine: Stored) -> Deleted:
     """Take a conversation out, for good."""
-    key = request.conversation_id
-    row = await _asked(scope, lambda library: library.conversations_of(scope.owner).remove(key))
-    return {"id": row.id, "deleted": True}
+    return {"id": mine.conversations.remove(request.conversation_id).id, "deleted": True}
 
 
-async def list_messages(request: ListMessages, scope: Scope) -> RowList:
+@_stored
+def list_messages(request: ListMessages, mine: Stored) -> RowList:
     """List the newest messages of a conversation."""
-    key, limit, before = request.conversation_id, listing_limit(request.limit), request.before
-    return _rows(
-        await _asked(scope, lambda library: library.conversations_of(scope.owner).newest(key, limit, before=before))
-    )
+    limit = listing_limit(request.limit)
+    return _rows(mine.conversations.newest(request.conversation_id, limit, before=request.before))
 
 
-async def pin_message(request: PinMessage, scope: Scope) -> Row:
+@_stored
+def pin_message(request: PinMessage, mine: Stored) -> Row:
     """Keep a message in every prompt, or no more."""
-
-    def pinned(library: Library) -> MessageRow:
-        store = library.conversations_of(scope.owner)
-        store.get(request.conversation_id)  # the store asks the same of the message
-        return store.pin(request.message_id, pinned=request.pinned)
-
-    return _shown(await _asked(scope, pinned))
+    mine.conversations.get(request.conversation_id)  # the store asks the same of the message
+    return _shown(mine.conversations.pin(request.message_id, pinned=request.pinned))
 
 
-async def delete_message(request: MessageId, scope: Scope) -> Row:
+@_stored
+def delete_message(request: MessageId, mine: Stored) -> Row:
     """Delete a message."""
-
-    def deleted(library: Library) -> MessageRow:
-        store = library.conversations_of(scope.owner)
-        store.get(request.conversation_id)
-        return store.delete_message(request.message_id)
-
-    row = await _asked(scope, deleted)
+    mine.conversations.get(request.conversation_id)
+    row = mine.conversations.delete_message(request.message_id)
     return {"id": row.id, "deleted_at": row.deleted_at}
 
 
@@ -209,33 +229,30 @@ class PinMemory(MemoryKey, frozen=True, kw_only=True):
     pinned: bool = False
 
 
-async def remember(request: Remember, scope: Scope) -> Row:
+@_stored
+def remember(request: Remember, mine: Stored) -> Row:
     """Remember something."""
     memory = NewMemory(content=request.content, scope=request.scope, kind=request.kind, pinned=request.pinned)
-
-    def added(library: Library) -> StoredRow:
-        row = library.conversations_of(scope.owner).get(request.conversation_id)
-        return library.memories_of(scope.owner).add(row, [memory])[0]
-
-    return _shown(await _asked(scope, added))
+    conversation = mine.conversations.get(request.conversation_id)
+    return _shown(mine.memories.add(conversation, [memory])[0])
 
 
-async def list_memories(request: ListMemories, scope: Scope) -> RowList:
+@_stored
+def list_memories(request: ListMemories, mine: Stored) -> RowList:
     """List what is remembered."""
-    rows = await _asked(scope, lambda library: library.memories_of(scope.owner).list(request.scope, request.scope_id))
-    return _rows(rows[: listing_limit(request.limit)])
+    return _rows(mine.memories.list(request.scope, request.scope_id)[: listing_limit(request.limit)])
 
 
-async def pin_memory(request: PinMemory, scope: Scope) -> Row:
+@_stored
+def pin_memory(request: PinMemory, mine: Stored) -> Row:
     """Keep a memory before others, or no more."""
-    key, pinned = request.memory_id, request.pinned
-    return _shown(await _asked(scope, lambda library: library.memories_of(scope.owner).pin(key, pinned=pinned)))
+    return _shown(mine.memories.pin(request.memory_id, pinned=request.pinned))
 
 
-async def forget(request: MemoryKey, scope: Scope) -> Deleted:
+@_stored
+def forget(request: MemoryKey, mine: Stored) -> Deleted:
     """Forget something."""
-    row = await _asked(scope, lambda library: library.memories_of(scope.owner).forget(request.memory_id))
-    return {"id": row.id, "deleted": True}
+    return {"id": mine.memories.forget(request.memory_id).id, "deleted": True}
 
 
 # ---------------------------------------------------------------------------------------------------------------- characters
@@ -259,46 +276,41 @@ class ChangeCharacter(CharacterId, frozen=True, kw_only=True):
     columns: dict[str, Any] = {}
 
 
-async def add_character(request: AddCharacter, scope: Scope) -> Row:
+@_stored
+def add_character(request: AddCharacter, mine: Stored) -> Row:
     """Store a character."""
-    columns = {**card_columns(request.columns), **scope.owner.columns()}
-    return _shown(await _asked(scope, lambda library: library.characters.add(columns, who=scope.owner.user)))
+    columns = {**card_columns(request.columns), **mine.owner.columns()}
+    return _shown(mine.library.characters.add(columns, who=mine.owner.user))
 
 
-async def list_characters(request: ListRows, scope: Scope) -> RowList:
+@_stored
+def list_characters(request: ListRows, mine: Stored) -> RowList:
     """List your characters."""
-    rows = await _asked(scope, lambda library: library.characters.of_owner(scope.owner))
-    return _rows(rows[: listing_limit(request.limit)])
+    return _rows(mine.library.characters.of_owner(mine.owner)[: listing_limit(request.limit)])
 
 
-async def show_character(request: CharacterId, scope: Scope) -> Row:
+@_stored
+def show_character(request: CharacterId, mine: Stored) -> Row:
     """Show a character."""
-    key = request.character_id
-    return _shown(await _asked(scope, lambda library: library.characters.seen_by(scope.owner, key)))
+    return _shown(mine.library.characters.seen_by(mine.owner, request.character_id))
 
 
-async def change_character(request: ChangeCharacter, scope: Scope) -> Row:
+@_stored
+def change_character(request: ChangeCharacter, mine: Stored) -> Row:
     """Change a character.
 
     It waits for approval again before others see it.
     """
     columns = {**card_columns(request.columns), "moderation_status": "pending"}
-
-    def changed(library: Library) -> StoredRow:
-        key = library.characters.owned(scope.owner, request.character_id).id
-        return library.characters.update(key, columns, who=scope.owner.user)
-
-    return _shown(await _asked(scope, changed))
+    key = mine.library.characters.owned(mine.owner, request.character_id).id
+    return _shown(mine.library.characters.update(key, columns, who=mine.owner.user))
 
 
-async def remove_character(request: CharacterId, scope: Scope) -> Deleted:
+@_stored
+def remove_character(request: CharacterId, mine: Stored) -> Deleted:
     """Take a character out."""
-
-    def removed(library: Library) -> CharacterRow:
-        key = library.characters.owned(scope.owner, request.character_id).id
-        return library.characters.remove(key, who=scope.owner.user)
-
-    return {"id": (await _asked(scope, removed)).id, "deleted": True}
+    key = mine.library.characters.owned(mine.owner, request.character_id).id
+    return {"id": mine.library.characters.remove(key, who=mine.owner.user).id, "deleted": True}
 
 
 BEGIN: Final = Operation("conversations.begin", begin)

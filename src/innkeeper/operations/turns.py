@@ -192,8 +192,8 @@ async def _pictured(request: TakeTurn, scope: Scope, reply: Mapping[str, Any]) -
     body = {name: value for name, value in request.others.items() if name not in _TURNS_OWN}
     body |= {name: getattr(request, name) for name in _SHARED}
     try:
-        wanted = GENERATE.read({**body, "conversation_id": reply["conversation_id"]})
-        scene = await generate(wanted, scope.again(f"scene of {reply['message_id']}"))
+        picture = GENERATE.read({**body, "conversation_id": reply["conversation_id"]})
+        scene = await generate(picture, scope.again(f"scene of {reply['message_id']}"))
     except InnkeeperError as error:
         return {**reply, "scene_error": function_facts(error)}
     done = scene["status"] == "completed"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -34,8 +35,6 @@ CONNECT_SECONDS: Final = 5.0
 CALL_SECONDS: Final = 15.0
 """How long to wait for the reply, as the original's client does."""
 
-_NOT_FOUND: Final = 404
-_FAILED: Final = 400
 
 
 def call_api(  # noqa: PLR0913 - the original's signature
@@ -73,18 +72,15 @@ def call_api(  # noqa: PLR0913 - the original's signature
     sent = key_headers(headers or {}, os.environ)
     query: dict[str, Any] = {"params": payload} if method.upper() == "GET" else {"json": payload or {}}
     if files:
-        query = {"data": payload or {}, "files": _read_files(files)}
+        # Open files are read, so that they can be sent to one namespace after the other.
+        contents = {name: file.read() if hasattr(file, "read") else file for name, file in files.items()}
+        query = {"data": payload or {}, "files": contents}
     for namespace_name in NAMESPACES if namespace is None else (namespace,):
         url = f"{base}/api/{quote(namespace_name)}/{quote(path)}"
         status, body = exchange(method.upper(), url, sent, timeout=timeout, **query)
-        if status != _NOT_FOUND:
+        if status != HTTPStatus.NOT_FOUND:
             break
     return _filled(status, body)
-
-
-def _read_files(files: Mapping[str, Any]) -> dict[str, Any]:
-    """The files as they can be sent to one namespace after the other: open ones are read."""
-    return {name: file.read() if hasattr(file, "read") else file for name, file in files.items()}
 
 
 def checked_path(name: str) -> str:
@@ -125,7 +121,7 @@ def _filled(status: int, content: bytes) -> Any:
         body = json.loads(content)
     except ValueError:
         body = {"message": content.decode("utf-8", "replace")}
-    if status < _FAILED:
+    if status < HTTPStatus.BAD_REQUEST:
         return body
     facts = body if isinstance(body, dict) else {"message": body}
     return {"error_code": f"HTTP_{status}", "status": status, **facts}

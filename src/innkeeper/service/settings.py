@@ -64,7 +64,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ``keys`` are the accepted keys; without any, a service on this machine's loopback is open and one on any other address
     does not start. ``data`` is the folder below which assets are read and conversations written; without it those
     operations refuse. ``profiles`` are folders of profiles, which clients call as models, with ``stored_profiles``
-    those of the library's database, too, which are kept as folders in ``profile_place`` while the service runs; ``states`` is
+    those of the library's database, too, which are kept as folders in ``profile_folder`` while the service runs; ``states`` is
     where their conversations are kept between turns. ``python`` allows the
     ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
     ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
@@ -82,7 +82,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data: Path | None = None
     profiles: tuple[Path, ...] = ()
     stored_profiles: bool = False
-    profile_place: Path | None = None
+    profile_folder: Path | None = None
     states: Literal["memory", "database"] = "memory"
     database: str | None = None
     grpc_port: int | None = None

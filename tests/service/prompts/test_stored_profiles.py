@@ -146,6 +146,6 @@ def test_they_are_wanted_or_not(rows: StoredProfiles, tmp_path: Path) -> None:
     assert stored_folders(Settings()) == (Settings(), None)
     settings, made = stored_folders(Settings(stored_profiles=True, database=str(tmp_path / "library.db")))
     assert made is not None
-    assert settings.profile_place == made.folder
+    assert settings.profile_folder == made.folder
     assert made.folder.stat().st_mode & 0o777 == 0o700
     made.close()

@@ -136,8 +136,8 @@ def _beside(
                 write_json(path, table)
     except DataError as error:
         return error.body()
-    place = {f"{kind}_file": named(call.state, path)}
-    return {**place, kind: table, "slug": path.parent.name} if slug else {kind: table, **place}
+    location = {f"{kind}_file": named(call.state, path)}
+    return {**location, kind: table, "slug": path.parent.name} if slug else {kind: table, **location}
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -126,17 +126,14 @@ def without_secrets(value: Any) -> Any:
         return {name: SECRET if _is_secret(name, part) else without_secrets(part) for name, part in value.items()}
     if isinstance(value, list):
         return [without_secrets(part) for part in value]
-    return _plain_address(value) if isinstance(value, str) and "://" in value else value
+    if isinstance(value, str) and "://" in value:
+        return _QUERY_SECRET.sub(rf"\g<1>{SECRET}", _USER.sub(f"://{SECRET}@", value))
+    return value
 
 
 def _is_secret(name: str, value: Any) -> bool:
-    named = _SECRET_NAME.search(name) is not None and not (_COUNT_NAME.search(name) and isinstance(value, int | float))
-    return named and value not in ("", None)
-
-
-def _plain_address(text: str) -> str:
-    """An address without who signs in with what password, and without the secrets of its query."""
-    return _QUERY_SECRET.sub(rf"\g<1>{SECRET}", _USER.sub(f"://{SECRET}@", text))
+    is_count = _COUNT_NAME.search(name) and isinstance(value, int | float)
+    return _SECRET_NAME.search(name) is not None and not is_count and value not in ("", None)
 
 
 def _files(folder: Path, main: str) -> Iterator[Path]:

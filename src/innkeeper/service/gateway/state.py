@@ -225,7 +225,7 @@ class AppState:
         if self._profiles is None:
             from innkeeper.taverns.profiles.opened import Profiles
 
-            self._profiles = Profiles(self.settings.profiles, self.settings.profile_place)
+            self._profiles = Profiles(self.settings.profiles, self.settings.profile_folder)
         return self._profiles
 
 

@@ -129,7 +129,7 @@ def named(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def parameter(name: str, words: str, place: str = "path") -> dict[str, Any]:
+def parameter(name: str, words: str, within: str = "path") -> dict[str, Any]:
     """A text in the path, which has to be there, or in the query or the headers."""
-    schema = {"type": "string", **({"minLength": 1} if place == "path" else {})}
-    return {"name": name, "in": place, "required": place == "path", "description": words, "schema": schema}
+    schema = {"type": "string", **({"minLength": 1} if within == "path" else {})}
+    return {"name": name, "in": within, "required": within == "path", "description": words, "schema": schema}

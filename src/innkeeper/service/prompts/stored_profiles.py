@@ -180,4 +180,4 @@ def stored_folders(settings: Settings) -> tuple[Settings, StoredFolders | None]:
     except BaseException:
         folders.close()
         raise
-    return msgspec.structs.replace(settings, profile_place=folders.folder), folders
+    return msgspec.structs.replace(settings, profile_folder=folders.folder), folders

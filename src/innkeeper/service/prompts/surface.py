@@ -61,7 +61,7 @@ class PromptSurface:
             return
         if not isinstance(self.models, RouteModels):
             raise ConfigError("profiles want routes to be answered by", hint="pass models=RouteModels(...), or none")
-        there = Profiles(settings.profiles, settings.profile_place)
+        there = Profiles(settings.profiles, settings.profile_folder)
         if stored is not None:
             stored.changed = there.refresh
         profiles = ProfileModels(there, self.models, pool, states=_states(settings), plans=self.plans, stored=stored)
