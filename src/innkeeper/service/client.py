@@ -36,7 +36,6 @@ CALL_SECONDS: Final = 15.0
 """How long to wait for the reply, as the original's client does."""
 
 
-
 def call_api(  # noqa: PLR0913 - the original's signature
     name: str,
     payload: Mapping[str, Any] | None = None,

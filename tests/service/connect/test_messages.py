@@ -5,20 +5,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from connectrpc.code import Code
 from google.protobuf import descriptor_pb2
 from grpc_tools import protoc  # type: ignore[import-untyped]
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.prompt.errors import FormatError, LimitError
+from innkeeper.library.errors import NotFoundError
+from innkeeper.prompt.errors import FormatError, InnkeeperError, LimitError, UnavailableError
 from innkeeper.service.connect import messages
 from innkeeper.service.connect.messages import (
+    CODES,
     EVENT,
     REQUEST,
     RESPONSE,
     pool,
     read_json,
     read_proto,
+    status_of,
     write_json,
     write_proto,
 )
@@ -71,3 +75,23 @@ def test_json_that_is_none() -> None:
             read_json(body, max_bytes=100)
     with pytest.raises(LimitError):
         read_json(b'{"a": "' + b"x" * 200 + b'"}', max_bytes=100)
+
+
+def test_words() -> None:
+    """Connect knows them all."""
+    assert {Code(word) for word in CODES.values()}
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (NotFoundError("x"), "not_found"),
+        (UnavailableError("x"), "unavailable"),
+        (LimitError("x", limit="L", allowed=1), "resource_exhausted"),
+        (InnkeeperError("x"), "internal"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_status_of(error: InnkeeperError, code: str) -> None:
+    """By the HTTP status."""
+    assert status_of(error)[0] == code

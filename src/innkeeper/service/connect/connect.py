@@ -6,7 +6,6 @@ JSON object under ``application/connect+json`` is what the document's server tak
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Protocol
 
@@ -19,15 +18,13 @@ from innkeeper.service.connect.messages import (
     SERVICE,
     read_json,
     read_proto,
+    status_of,
     write_json,
     write_proto,
 )
-from innkeeper.service.connect.status import code_of
 from innkeeper.service.guard.work import current_ticket
 from innkeeper.service.openapi.document import Description, named, operation, schemas_of
 from innkeeper.service.settings import Settings
-
-LOG: Final = logging.getLogger("innkeeper.service")
 
 _DESCRIPTION: Final = operation(
     "Run a tool's prompt.", "run", body=named("RunRequest"), reply=named("RunResponse"), error="ConnectError"
@@ -155,17 +152,14 @@ def connect_mount(runs: PromptRuns, settings: Settings) -> Mount:
 
 
 def _connect_error(error: Exception) -> Exception:
-    """An error as Connect has it: code, message, hint. A defect of ours tells its kind alone: its text may quote a prompt."""
+    """An error as Connect has it, in the record of the call, too."""
     from connectrpc.code import Code
     from connectrpc.errors import ConnectError
 
     if isinstance(error, ConnectError):
         return error
-    if isinstance(error, InnkeeperError):
-        ticket = current_ticket()
-        if ticket is not None:
-            ticket.record.failed(error)
-        hint = f" ({error.hint})" if error.hint else ""
-        return ConnectError(Code(code_of(error)), error.message + hint)
-    LOG.error("%s: internal error: %s", SERVICE, type(error).__name__)
-    return ConnectError(Code.INTERNAL, f"internal error: {type(error).__name__}")
+    ticket = current_ticket()
+    if isinstance(error, InnkeeperError) and ticket is not None:
+        ticket.record.failed(error)
+    code, text = status_of(error)
+    return ConnectError(Code(code), text)

@@ -6,12 +6,11 @@ request in protobuf does. The answer is written as the request was. Keys, sizes 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
 
-from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError
+from innkeeper.prompt.errors import ConfigError, FormatError
 from innkeeper.service.connect.connect import PromptRuns
 from innkeeper.service.connect.messages import (
     EVENT,
@@ -20,15 +19,13 @@ from innkeeper.service.connect.messages import (
     pool,
     read_json,
     read_proto,
+    status_of,
     write_json,
     write_proto,
 )
-from innkeeper.service.connect.status import code_of
 from innkeeper.service.errors import STOP_SECONDS
 from innkeeper.service.guard.work import CallRecord, Gate
 from innkeeper.service.settings import Settings
-
-LOG: Final = logging.getLogger("innkeeper.service")
 
 SURFACE: Final = "run"
 """What keys call this surface, over HTTP too."""
@@ -173,16 +170,13 @@ def _all_descriptors(health: Any) -> Any:
 
 
 async def _abort(context: Any, error: Exception) -> None:
-    """End a call with the status of an error. A defect of ours tells its kind alone: its text may quote a prompt."""
+    """End a call with the status of an error."""
     import grpc
 
     if isinstance(error, grpc.RpcError | grpc.aio.AbortError):
         raise error
-    if isinstance(error, InnkeeperError):
-        code = getattr(grpc.StatusCode, _GRPC.get(code_of(error), code_of(error).upper()))
-        await context.abort(code, error.message + (f" ({error.hint})" if error.hint else ""))
-    LOG.error("%s: internal error: %s", SERVICE, type(error).__name__)
-    await context.abort(grpc.StatusCode.INTERNAL, f"internal error: {type(error).__name__}")
+    code, text = status_of(error)
+    await context.abort(getattr(grpc.StatusCode, _GRPC.get(code, code.upper())), text)
 
 
 _GRPC: Final[Mapping[str, str]] = {"canceled": "CANCELLED"}

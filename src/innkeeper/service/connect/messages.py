@@ -1,4 +1,4 @@
-"""The messages of ``prompt.v1`` as bytes: JSON or protobuf on the wire, plain data inside.
+"""The messages of ``prompt.v1`` as bytes, and the codes of its errors: JSON or protobuf on the wire, plain data inside.
 
 ``prompt.proto`` is for foreign clients; ``prompt.binpb`` is the same, compiled, and what is read and written here. JSON has its
 names or their lowerCamelCase on the way in; on the way out it is what the document draws: snake_case, ``created`` as a number.
@@ -7,6 +7,7 @@ names or their lowerCamelCase on the way in; on the way out it is what the docum
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from importlib.resources import files
@@ -16,9 +17,11 @@ import msgspec
 
 from innkeeper.content.errors import LIMITS, JsonError
 from innkeeper.content.json.text import decode_json
-from innkeeper.prompt.errors import FormatError, Where
+from innkeeper.prompt.errors import FormatError, InnkeeperError, Where
 from innkeeper.prompt.once import once
 from innkeeper.service.errors import MAX_DEPTH
+
+LOG: Final = logging.getLogger("innkeeper.service")
 
 SERVICE: Final = "prompt.v1.PromptService"
 REQUEST: Final = "prompt.v1.PromptRunRequest"
@@ -94,3 +97,36 @@ def write_proto(data: Mapping[str, Any], name: str) -> bytes:
     message = json_format.ParseDict(json.loads(write_json(data)), _message(name), ignore_unknown_fields=True)
     written: bytes = message.SerializeToString(deterministic=True)
     return written
+
+
+CODES: Final[Mapping[int, str]] = {
+    400: "invalid_argument",
+    401: "unauthenticated",
+    403: "permission_denied",
+    404: "not_found",
+    408: "deadline_exceeded",
+    409: "aborted",
+    413: "resource_exhausted",
+    415: "invalid_argument",
+    422: "invalid_argument",
+    429: "resource_exhausted",
+    431: "resource_exhausted",
+    499: "canceled",
+    501: "unimplemented",
+    502: "unavailable",
+    503: "unavailable",
+    504: "deadline_exceeded",
+}
+"""By the ``http_status`` of an error; any other is ``internal``."""
+
+
+def status_of(error: Exception) -> tuple[str, str]:
+    """The code of an error (one word of Connect, which is also gRPC's), and its text.
+
+    A defect of ours tells its kind alone, since its text may quote a prompt.
+    """
+    if isinstance(error, InnkeeperError):
+        hint = f" ({error.hint})" if error.hint else ""
+        return CODES.get(error.http_status, "internal"), error.message + hint
+    LOG.error("%s: internal error: %s", SERVICE, type(error).__name__)
+    return "internal", f"internal error: {type(error).__name__}"
