@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from innkeeper.cli.prompt.profile import find_profile
+from innkeeper.cli.prompt.assets import find_profile
 from tests.cli.running import Run, runner
 from tests.shared import ROOT
 

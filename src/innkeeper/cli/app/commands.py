@@ -29,6 +29,13 @@ def json_option(command: F) -> F:
     )(command)
 
 
+def print_result(facts: Any, text: str, *, as_json: bool) -> None:
+    """Print facts as one line of JSON, or the text."""
+    import json  # here, since few runs print it
+
+    click.echo(json.dumps(facts, ensure_ascii=False) if as_json else text)
+
+
 def examples(*lines: str) -> str:
     """Return shell lines as the epilog of a command's help."""
     return "\b\n" + "\n".join(("Examples:", *(f"  {line}" for line in lines)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_result
 from innkeeper.cli.settings.completion import files as offered_files
 
 if TYPE_CHECKING:
@@ -31,16 +31,12 @@ def inspect(files: tuple[Path, ...], *, port: int, no_browser: bool, as_json: bo
     packaged example. The page is served to this machine only, loads nothing from elsewhere, and opens with an address
     that works once. Nothing is written before you save, and the previous version is backed up. Ctrl-C ends it.
     """
-    import json
-
     from innkeeper.service.inspector.library.library_access import LibraryAccess
     from innkeeper.service.inspector.server import serve_inspector
 
     def ready(address: str) -> None:
-        if as_json:
-            click.echo(json.dumps({"address": address}))
-        else:
-            click.echo(f"The inspector is at {address}\nIt opens once, in one browser. Ctrl-C ends it.")
+        text = f"The inspector is at {address}\nIt opens once, in one browser. Ctrl-C ends it."
+        print_result({"address": address}, text, as_json=as_json)
         if not no_browser:
             _show(address)
 
@@ -82,15 +78,12 @@ def open_session(files: tuple[Path, ...], talk: InspectorTalk | None) -> Workspa
 
 def _talk() -> InspectorTalk | None:
     """Return the configured routes, or the model on this machine."""
-    from innkeeper.cli.settings.routes import read_routes, secrets_of
+    from innkeeper.cli.settings.routes import read_routes, route_models
     from innkeeper.cli.settings.settings import UserSettings
-    from innkeeper.inference.routing.models import RouteModels
     from innkeeper.service.inspector.talking import InspectorTalk
 
     settings = UserSettings.read()
     routes = read_routes(settings, ())
     if not routes:
         return None
-    addresses = {name: str(address) for name, address in settings.table("providers").items()}
-    models = RouteModels(routes, secrets_of(settings, routes), addresses=addresses)
-    return InspectorTalk(models, "local" if "local" in routes else next(iter(routes)))
+    return InspectorTalk(route_models(settings, routes), "local" if "local" in routes else next(iter(routes)))

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import json_option, print_result
 from innkeeper.cli.settings.completion import profiles as offered_profiles
 from innkeeper.service.errors import MAX_BODY
 
@@ -146,11 +146,8 @@ def serve(
     Keys are read from INNKEEPER_SERVICE_KEY and --key-file. Without a key the service is open, on this machine only. In the
     file a key's permissions can follow it, as in KEY scope=chat rate=60 seconds=0.5.
     """
-    import json
-
-    from innkeeper.cli.settings.routes import read_routes, secrets_of
+    from innkeeper.cli.settings.routes import read_routes, route_models
     from innkeeper.cli.settings.settings import UserSettings
-    from innkeeper.inference.routing.models import RouteModels
     from innkeeper.prompt.allowance import BuildLimits
     from innkeeper.service import Settings
     from innkeeper.service import serve as run
@@ -173,25 +170,23 @@ def serve(
     )
 
     def ready(address: str) -> None:
-        who = "every call needs a key" if settings.keys else "open, for this machine only"
-        words = f"Innkeeper listens on {address} ({who}). Ctrl-C stops it."
-        click.echo(json.dumps({"listening": address, "open": not settings.keys}) if as_json else words)
+        access = "every call needs a key" if settings.keys else "open, for this machine only"
+        words = f"Innkeeper listens on {address} ({access}). Ctrl-C stops it."
+        print_result({"listening": address, "open": not settings.keys}, words, as_json=as_json)
         if opened is not None:
             from innkeeper.service.inspector.server import entrance
 
             entry = entrance(address, opened.access)
-            click.echo(json.dumps({"inspector": entry}) if as_json else f"The inspector is at {entry} (opens once)")
+            print_result({"inspector": entry}, f"The inspector is at {entry} (opens once)", as_json=as_json)
         names = ", ".join(Profiles(settings.profiles))
         if names and not as_json:
             click.echo(f"Clients of OpenAI's and Anthropic's protocols call these models at {address}/v1: {names}")
 
     def grpc_ready(address: str) -> None:
-        click.echo(json.dumps({"grpc": address}) if as_json else f"gRPC: {address}")
+        print_result({"grpc": address}, f"gRPC: {address}", as_json=as_json)
 
     user = UserSettings.read()
-    named = read_routes(user, route_options)
-    addresses = {name: str(address) for name, address in user.table("providers").items()}
-    models = RouteModels(named, secrets_of(user, named), addresses=addresses)
+    models = route_models(user, read_routes(user, route_options))
     opened = None if folder is None else _inspector(folder, settings, models)
     run(settings, ready, grpc_ready=grpc_ready, models=models, inspector=opened)
 
@@ -211,7 +206,7 @@ def _inspector(folder: str, settings: Settings, models: RouteModels) -> Inspecto
 
 def _profiles(words: tuple[str, ...]) -> dict[str, Any]:
     """Return the settings from ``--profile``: a variant of the gateway, and folders of profiles."""
-    from innkeeper.cli.prompt.profile import find_profile
+    from innkeeper.cli.prompt.assets import find_profile
     from innkeeper.prompt import ConfigError
     from innkeeper.service.settings import PROFILES
 
@@ -263,8 +258,8 @@ def _answer(path: str, body: bytes, namespace: str | None, options: dict[str, An
     from innkeeper.service.client import NAMESPACES, checked_path
     from innkeeper.service.exchange import JSON, Request
 
-    ask = _there if options["url"] else _here
-    headers = {"content-type": JSON, **_moment(options)}
+    ask = _ask_service if options["url"] else _ask_gateway
+    headers = {"content-type": JSON, **_headers(options)}
     names = NAMESPACES if namespace is None else (namespace,)
     requests = [Request("POST", f"/api/{name}/{checked_path(path)}", headers=headers, body=body) for name in names]
     for request in requests:
@@ -274,7 +269,7 @@ def _answer(path: str, body: bytes, namespace: str | None, options: dict[str, An
     return status, reply
 
 
-def _here(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
+def _ask_gateway(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
     from innkeeper.service import Gateway, Settings
 
     settings = Settings(data=options["data"], profile=options["profile"], python=not options["no_python"])
@@ -282,14 +277,14 @@ def _here(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
     return reply.status, reply.body
 
 
-def _there(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
+def _ask_service(request: Any, options: dict[str, Any]) -> tuple[int, bytes]:
     from innkeeper.service.client import exchange, key_headers
 
     url = options["url"].rstrip("/") + request.path
     return exchange("POST", url, key_headers(request.headers, os.environ), content=request.body)
 
 
-def _moment(options: dict[str, Any]) -> dict[str, str]:
+def _headers(options: dict[str, Any]) -> dict[str, str]:
     from innkeeper.service.gateway.state import EXPLAIN_HEADER, NOW_HEADER, SEED_HEADER
 
     explain = "1" if options["explain"] else None

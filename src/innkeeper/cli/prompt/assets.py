@@ -116,7 +116,6 @@ class AssetFiles(AssetFields):
         """
         if name is None:
             return
-        from innkeeper.cli.prompt.profile import find_profile
         from innkeeper.taverns.profiles.opened import open_profile
 
         folder = find_profile(name)
@@ -181,6 +180,21 @@ class AssetFiles(AssetFields):
             self._piped = stream.read(LIMITS.file_bytes + 1)
             check_limit(LIMITS, "file_bytes", len(self._piped), "the standard input", asset="stdin")
         return self._piped
+
+
+def find_profile(name: str) -> Path | None:
+    """Return the folder of a profile, by path or by name in Innkeeper's folder; None if there is none."""
+    from innkeeper.taverns.profiles.opened import is_profile
+
+    own = (profiles_folder() / name,) if name and Path(name).name == name else ()
+    return next((path for path in (Path(name), *own) if is_profile(path)), None)
+
+
+def profiles_folder() -> Path:
+    """Return Innkeeper's folder of profiles."""
+    from innkeeper.prompt.machine import home
+
+    return home() / "profiles"
 
 
 def _in_folder(name: str, options: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_result
 from innkeeper.cli.prompt.asset_options import asset_options, install_options
 from innkeeper.cli.settings import completion
 
@@ -201,7 +201,7 @@ def replay(files: tuple[str, ...], lines: tuple[int, ...], *, as_json: bool) -> 
         plan = replay_bundle(bundle)
         facts = {"file": name, "same": True, "fingerprint": bundle.fingerprint, "dialect": bundle.dialect}
         words = f"{name}: same bytes, {len(plan.sent_blocks())} messages, {bundle.fingerprint[:16]}…"
-        click.echo(json.dumps(facts) if as_json else words)
+        print_result(facts, words, as_json=as_json)
 
 
 @click.command()

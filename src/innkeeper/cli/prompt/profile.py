@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from innkeeper.cli.app.commands import examples, json_option
+from innkeeper.cli.app.commands import examples, json_option, print_result
+from innkeeper.cli.prompt.assets import find_profile, placed, profiles_folder, setting
 from innkeeper.cli.prompt.stored_profile import (
     COMMANDS,
     owner_options,
@@ -82,14 +83,14 @@ def new(
     from innkeeper.taverns.profiles.profile import Profile
 
     copies, keys = _sorted(files)
-    whose = {"tenant": options.pop("tenant"), "owner": options.pop("owner")}
+    owner = {"tenant": options.pop("tenant"), "owner": options.pop("owner")}
     values = {key: value for key, value in options.items() if value is not None and key != "settings"}
     document = _settled({**values, **keys}, options["settings"])
     made = Profile.of({"name": folder.resolve().name, **document}, asset=PROFILE_FILE)
     open_profile(made, copies)
     if stored or url is not None:
-        put(url, force=force, name=made.name, document=_toml(document), files=copies, **whose)
-        click.echo(json.dumps({"name": made.name, "files": [*copies]}) if as_json else f"stored {made.name}")
+        put(url, force=force, name=made.name, document=_toml(document), files=copies, **owner)
+        print_result({"name": made.name, "files": [*copies]}, f"stored {made.name}", as_json=as_json)
         return
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in copies.items():
@@ -116,8 +117,8 @@ def list_(folders: tuple[Path, ...], url: str | None, *, stored: bool, as_json: 
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
     for row in rows:
-        who = row.get("error") or f"{row['characters']}, {row['model'] or 'any model'}"
-        click.echo(f"{row['name']}  {who}  ({row['folder']})")
+        facts = row.get("error") or f"{row['characters']}, {row['model'] or 'any model'}"
+        click.echo(f"{row['name']}  {facts}  ({row['folder']})")
     if not rows:
         click.echo("there is no profile; innkeeper profile new FOLDER CARD writes one", err=True)
 
@@ -127,8 +128,8 @@ def _list_stored(rows: list[dict[str, Any]], *, as_json: bool) -> None:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
     for row in rows:
-        whose = ", ".join(f"{what} {row[what]}" for what in ("tenant", "owner") if row[what]) or "for all"
-        click.echo(f"{row['name']}  {whose}, {row['digest'][:12]}, {row['updated_at']}")
+        owner = ", ".join(f"{column} {row[column]}" for column in ("tenant", "owner") if row[column]) or "for all"
+        click.echo(f"{row['name']}  {owner}, {row['digest'][:12]}, {row['updated_at']}")
     if not rows:
         click.echo("there is no stored profile; innkeeper profile import FOLDER stores one", err=True)
 
@@ -207,25 +208,11 @@ def profile_path(name: str) -> Path:
     raise UnavailableError(f"there is no profile {name!r}: no folder with a profile.toml", where=Where(name), hint=hint)
 
 
-def find_profile(name: str) -> Path | None:
-    """Return the folder of a profile; None if there is none."""
-    from innkeeper.taverns.profiles.opened import is_profile
-
-    own = (_home() / name,) if name and Path(name).name == name else ()
-    return next((path for path in (Path(name), *own) if is_profile(path)), None)
-
-
 def named_profile(name: str) -> OpenProfile:
     """Open the profile with this path or name. Raises as `profile_path` and `open_profile`."""
     from innkeeper.taverns.profiles.opened import open_profile
 
     return open_profile(profile_path(name))
-
-
-def _home() -> Path:
-    from innkeeper.prompt.machine import home
-
-    return home() / "profiles"
 
 
 # --------------------------------------------------------------------------------------------------------------- writing
@@ -260,8 +247,6 @@ def _sorted(files: Iterable[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
 
 def _settled(document: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]:
     """Return the document with the keys of ``--set``."""
-    from innkeeper.cli.prompt.assets import placed, setting
-
     for keys, value in map(setting, texts):
         document = placed(document, keys, value)
     return document
@@ -286,7 +271,7 @@ def _profile_files(folders: tuple[Path, ...]) -> Iterator[Path]:
     for folder in folders:
         yield from profile_folders(folder)
     if not folders:
-        for directory in (Path(), _home()):
+        for directory in (Path(), profiles_folder()):
             yield from sorted(path for path in directory.glob("*") if is_profile(path)) if directory.is_dir() else ()
 
 
@@ -350,17 +335,14 @@ def _checked(opened: OpenProfile, message: str) -> ProfileCheck:
     turn = profile_turn(opened, turn_input)
     figures = accounting(turn.plan)
     warnings = [f"{name}: {finding}" for name, finding in opened.findings if finding.level != "info"]
+    warnings += note_lines(turn.plan.warnings)
+    if not _characters(opened) and opened.profile.tavern != "template":
+        warnings.append('no character is named: character = "card.png"')
     return ProfileCheck(
         opened.name,
         opened.profile.model_name,
         len(turn.plan.sent_blocks()),
         {"used": figures.total, "reserved": figures.reserve, "window": figures.window, "exact": figures.exact},
-        [*warnings, *note_lines(turn.plan.warnings), *_wanting(opened)],
+        warnings,
         note_lines((*turn.plan.notes, *turn.notes, *turn.body.notes)),
     )
-
-
-def _wanting(opened: OpenProfile) -> Iterator[str]:
-    """Yield warnings about what a profile should have."""
-    if not _characters(opened) and opened.profile.tavern != "template":
-        yield 'no character is named: character = "card.png"'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from innkeeper.cli.app.commands import json_option
+from innkeeper.cli.app.commands import json_option, print_result
 
 if TYPE_CHECKING:
     from innkeeper.library.profiles import StoredProfiles
@@ -91,7 +90,7 @@ def import_(folder: Path, url: str | None, *, tenant: str, owner: str, force: bo
     with _store(url) as store:
         row = store.put(stored, replace=force)
     words = f"stored {row.name} and {len(stored.files)} files; innkeeper serve --stored-profiles"
-    click.echo(json.dumps(row._asdict()) if as_json else words)
+    print_result(row._asdict(), words, as_json=as_json)
 
 
 @click.command("export")
@@ -106,8 +105,8 @@ def export(name: str, folder: Path, url: str | None, *, force: bool, as_json: bo
 
     with _store(url) as store:
         files = write_folder(store.get(name), folder, force=force)
-    words = f"wrote {len(files)} files to {folder}"
-    click.echo(json.dumps({"name": name, "folder": str(folder), "files": [*files]}) if as_json else words)
+    facts = {"name": name, "folder": str(folder), "files": [*files]}
+    print_result(facts, f"wrote {len(files)} files to {folder}", as_json=as_json)
 
 
 @click.command("remove")
@@ -118,7 +117,7 @@ def remove(name: str, url: str | None, *, as_json: bool) -> None:
     """Remove the stored profile NAME."""
     with _store(url) as store:
         store.remove(name)
-    click.echo(json.dumps({"removed": name}) if as_json else f"removed {name}")
+    print_result({"removed": name}, f"removed {name}", as_json=as_json)
 
 
 COMMANDS = (import_, export, remove)

@@ -19,12 +19,14 @@ from innkeeper.cli.keep.library import database_options, opened, read_bytes, rea
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
     from innkeeper.library.prompts.prompt_service import PromptService
+    from innkeeper.prompt.errors import InnkeeperError
 
 
 ADDRESS: Final = "127.0.0.1:8051"
 """The default gRPC address of `innkeeper serve`."""
 
 _SECONDS: Final = 120.0
+_RUN: Final = "/prompt.v1.PromptService/Run"
 
 
 @click.group(
@@ -70,7 +72,7 @@ def run(url: str | None, *, as_json: bool, remote: bool, addr: str, timeout: flo
     """
     request = _request(**options)
     if remote:
-        answer = asked(addr, request, timeout)
+        answer = ask_service(addr, request, timeout)
     else:
         with opened(url) as library:
             answer = _run_here(library, request)
@@ -120,16 +122,49 @@ def service_of(library: Library) -> PromptService:
     return PromptService(Tools(LOCAL_TOOL, db=library.db), Secrets(library.vault))
 
 
-def asked(addr: str, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return the answer of a running service.
+def ask_service(addr: str, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Return the answer of the service at ``host:port``, with the key from the environment.
 
     Raises:
-        UnavailableError: there is none, or the library for gRPC is missing.
-        NotFoundError, UsageError, ProviderError: the service's error, by its status.
+        ToolNotFoundError: it has no such tool.
+        UsageError, FormatError, ProviderError: what it says, by its status.
+        UnavailableError: nobody answers there in time, or the library for gRPC is missing.
     """
-    from innkeeper.cli.run.remote import ask
+    from innkeeper.lazy import require
+    from innkeeper.service.guard.grants import KEY_VARIABLE
 
-    return ask(addr, request, seconds, os.environ)
+    require("grpc")
+    import grpc
+
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    metadata = [("authorization", f"Bearer {key}")] if key else []
+    with grpc.insecure_channel(addr) as channel:
+        call: Any = channel.unary_unary(_RUN)
+        try:
+            reply = call(json.dumps(request).encode(), timeout=seconds, metadata=metadata)
+        except grpc.RpcError as error:
+            raise _grpc_error(error, addr, str(request.get("tool_name"))) from None
+    answer: dict[str, Any] = json.loads(reply)
+    return answer
+
+
+def _grpc_error(error: Any, addr: str, tool: str) -> InnkeeperError:
+    from innkeeper.library.prompts.tool_config import ToolNotFoundError
+    from innkeeper.prompt.errors import FormatError, ProviderError, UnavailableError, UsageError
+    from innkeeper.service.guard.grants import KEY_VARIABLE
+
+    status, words = error.code().name, str(error.details() or "")
+    if status == "NOT_FOUND":
+        return ToolNotFoundError(tool)
+    if status == "INVALID_ARGUMENT":
+        return FormatError(words)
+    if status in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
+        return UsageError(words, hint=f"set {KEY_VARIABLE} to the service's key")
+    if status == "DEADLINE_EXCEEDED":
+        return UnavailableError(f"the service at {addr} did not answer in time", hint="--timeout SECONDS")
+    if status == "UNAVAILABLE" and "onnect" in words:
+        return UnavailableError(f"no service answers at {addr}", hint="start one: innkeeper serve")
+    return ProviderError(f"the service at {addr} answered {status.lower()}: {words}")
 
 
 def _readable(answer: Mapping[str, Any]) -> str:

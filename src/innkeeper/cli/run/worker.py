@@ -72,7 +72,7 @@ def worker(  # noqa: PLR0913 - one argument an option
     """
     import json
 
-    from innkeeper.cli.settings.routes import secrets_of
+    from innkeeper.cli.settings.routes import provider_addresses, secrets_of
     from innkeeper.cli.settings.settings import UserSettings
     from innkeeper.inference.local.shared import LocalModels
     from innkeeper.inference.routing.models import RouteModels
@@ -87,7 +87,7 @@ def worker(  # noqa: PLR0913 - one argument an option
     local = LocalModels(bare=True)
     engine: WorkerEngine | MediaEngine
     if kind == "chat":
-        backends = _backends(models, {name: str(address) for name, address in user.table("providers").items()})
+        backends = _backends(models, provider_addresses(user))
         routes = RouteModels(Routes(), secrets_of(user, Routes(*backends.values())), local=local)
         engine = WorkerEngine(backends, routes, slots=slots, revisions=_revisions(backends))
     else:

@@ -15,6 +15,7 @@ from innkeeper.prompt.machine import Secret
 
 if TYPE_CHECKING:
     from innkeeper.cli.settings.settings import UserSettings
+    from innkeeper.inference.routing.models import RouteModels
 
 
 _KEY: Final = "INNKEEPER_API_KEY"
@@ -22,8 +23,19 @@ _KEY: Final = "INNKEEPER_API_KEY"
 
 def read_routes(settings: UserSettings, options: tuple[str, ...]) -> Routes:
     """Read the routes. Raises `ConfigError` for an invalid route, `UnknownNameError` for an unknown provider."""
-    addresses = {name: str(address) for name, address in settings.table("providers").items()}
-    return Routes.read(options, settings.table("aliases.models"), addresses)
+    return Routes.read(options, settings.table("aliases.models"), provider_addresses(settings))
+
+
+def provider_addresses(settings: UserSettings) -> dict[str, str]:
+    """Return the addresses of the configured providers by name."""
+    return {name: str(address) for name, address in settings.table("providers").items()}
+
+
+def route_models(settings: UserSettings, routes: Routes) -> RouteModels:
+    """Return the models behind these routes, with the stored keys."""
+    from innkeeper.inference.routing.models import RouteModels
+
+    return RouteModels(routes, secrets_of(settings, routes), addresses=provider_addresses(settings))
 
 
 def secrets_of(settings: UserSettings, routes: Routes) -> Callable[[str], Secret | None]:

@@ -80,7 +80,7 @@ def ask(words: tuple[str, ...], *, dry_run: bool, as_json: bool, **options: Any)
     What is said is kept in the log: `innkeeper log`, `innkeeper why` and `innkeeper ask -c` know it.
     """
     from innkeeper.cli.app.root import INTERRUPTED
-    from innkeeper.cli.prompt.profile import find_profile
+    from innkeeper.cli.prompt.assets import find_profile
     from innkeeper.cli.talk.opening import SessionStart
     from innkeeper.cli.talk.tools import opened_tools
 
