@@ -142,6 +142,9 @@ _NOT_FOR_PROMPTS: Final = frozenset(
 )
 """Keys that SillyTavern keeps for itself, its page or its other functions."""
 
+ASKING_PORTS: Final = ("ports.hooks", "ports.injections", "ports.vectors", "ports.media")
+"""Ports that only the steps of a tavern ask."""
+
 _HINTS: Final = ("model_hint", "default_model_hint")
 """Keys of ``meta`` that every tavern counts tokens by."""
 

@@ -58,34 +58,22 @@ _Counter: TypeAlias = TokenCounter | Estimator | Callable[[str], int] | None
 
 
 class _OtherNames(TypedDict, total=False):
-    """Inputs by the names that TavernKit and others have for them."""
+    """Inputs by the names that TavernKit and others have for them, each with our own."""
 
-    user_message: str
-    lore_book: Lorebook | _Json
-    lore_books: Iterable[Lorebook | _Json] | None
-    generation_type: str
-    llm_options: Mapping[str, Any] | None
-    greeting_index: int | None
-    force_world_info: Iterable[Any] | None
-    token_estimator: _Counter
-    variables_store: _Store
-    injection_registry: _Injections
-    hook_registry: HookRegistry | None
+    user_message: Annotated[str, "message"]
+    lore_book: Annotated[Lorebook | _Json, "lorebooks"]
+    lore_books: Annotated[Iterable[Lorebook | _Json] | None, "lorebooks"]
+    generation_type: Annotated[str, "generation"]
+    llm_options: Annotated[Mapping[str, Any] | None, "options"]
+    greeting_index: Annotated[int | None, "greeting"]
+    force_world_info: Annotated[Iterable[Any] | None, "force_lore"]
+    token_estimator: Annotated[_Counter, "token_counter"]
+    variables_store: Annotated[_Store, "variables"]
+    injection_registry: Annotated[_Injections, "injections"]
+    hook_registry: Annotated[HookRegistry | None, "hooks"]
 
 
-ALIASES: Final[Mapping[str, str]] = {
-    "user_message": "message",
-    "lore_book": "lorebooks",
-    "lore_books": "lorebooks",
-    "generation_type": "generation",
-    "llm_options": "options",
-    "greeting_index": "greeting",
-    "force_world_info": "force_lore",
-    "token_estimator": "token_counter",
-    "variables_store": "variables",
-    "injection_registry": "injections",
-    "hook_registry": "hooks",
-}
+ALIASES: Final[Mapping[str, str]] = {name: kind.__metadata__[0] for name, kind in _OtherNames.__annotations__.items()}
 """Other names of inputs, and our own."""
 
 

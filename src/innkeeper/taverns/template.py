@@ -33,7 +33,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.block import OriginAsset
 from innkeeper.prompt.once import convert
-from innkeeper.taverns.inputs import InputRules
+from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.tavern import Tavern
 
 PARTS: Final = {"memory": BudgetGroup.SYSTEM, "scene": BudgetGroup.LORE, "voice": BudgetGroup.EXAMPLES}
@@ -42,34 +42,19 @@ PARTS: Final = {"memory": BudgetGroup.SYSTEM, "scene": BudgetGroup.LORE, "voice"
 HISTORY_ID: Final = "history-"
 """The id of the block of a message of the history begins so; its place follows, from 0."""
 
-_NO_ASSETS: Final = "the text of the template is all that is said of anybody"
-_NO_LORE: Final = "the template tavern activates no lore"
-_RENDERED: Final = "the text was rendered before"
-_NO_STEP: Final = "the template tavern has no step that asks it"
-
 INPUTS: Final = InputRules(
     ignored={
         "profile": "the template tavern has no profiles",
-        "character": _NO_ASSETS,
-        "user": _NO_ASSETS,
-        "group": _NO_ASSETS,
+        **dict.fromkeys(("character", "user", "group"), "the text of the template is all that is said of anybody"),
         "generation": "the template tavern builds the same prompt for every kind of generation",
         "greeting": "the template tavern starts from the history it is given",
         "preset": "the order of the template tavern is fixed",
-        "lorebooks": _NO_LORE,
-        "force_lore": _NO_LORE,
-        "lore_state": _NO_LORE,
+        **dict.fromkeys(("lorebooks", "force_lore", "lore_state"), "the template tavern activates no lore"),
         "injections": "the template tavern injects nothing",
         "authors_note": "the template tavern has no author's note",
-        "macro_vars": _RENDERED,
-        "variables": _RENDERED,
-        "context": _RENDERED,
-        "locale": _RENDERED,
+        **dict.fromkeys(("macro_vars", "variables", "context", "locale"), "the text was rendered before"),
         "seed": "nothing in the template tavern is left to chance",
-        "ports.hooks": _NO_STEP,
-        "ports.injections": _NO_STEP,
-        "ports.vectors": _NO_STEP,
-        "ports.media": _NO_STEP,
+        **dict.fromkeys(ASKING_PORTS, "the template tavern has no step that asks it"),
     },
     meta=(),
     settings=frozenset({"ranges", "client_msg_id", "parts"}),

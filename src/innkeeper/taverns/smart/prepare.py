@@ -22,7 +22,7 @@ from innkeeper.prompt.request import BuildRequest
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.taverns.assets import Assets, Book, assets_of, raw_of
-from innkeeper.taverns.inputs import InputRules
+from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.smart.asset_conversion import (
     REQUEST_OPTIONS,
     convert_book,
@@ -85,10 +85,7 @@ INPUTS: Final = InputRules(
         "lore_state": "entries of the smart tavern do not last",
         "context": "the smart tavern has nothing that reads it; configurations of steps are its module_configs",
         "locale": "macros write dates as Python does",
-        "ports.hooks": "the smart tavern has no step that asks it",
-        "ports.injections": "the smart tavern has no step that asks it",
-        "ports.vectors": "the smart tavern has no step that asks it",
-        "ports.media": "the smart tavern has no step that asks it",
+        **dict.fromkeys(ASKING_PORTS, "the smart tavern has no step that asks it"),
     },
     meta=(),
     refuses_settings=True,

@@ -28,7 +28,7 @@ from innkeeper.prompt import (
 )
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.assets import assets_of
-from innkeeper.taverns.inputs import InputRules
+from innkeeper.taverns.inputs import ASKING_PORTS, InputRules
 from innkeeper.taverns.vibe.language_policy import check_context_policy
 
 TOGGLE: Final = "expand_user_input_macros"
@@ -89,9 +89,7 @@ INPUTS: Final = InputRules(
         "generation": "the vibe tavern builds the same prompt for every kind of generation",
         "greeting": "the vibe tavern starts from the history it is given",
         "preset": "the order of the vibe tavern is fixed; presets belong to the silly tavern",
-        "lorebooks": "the vibe tavern activates no lore",
-        "force_lore": "the vibe tavern activates no lore",
-        "lore_state": "the vibe tavern activates no lore",
+        **dict.fromkeys(("lorebooks", "force_lore", "lore_state"), "the vibe tavern activates no lore"),
         "injections": "the vibe tavern injects nothing; use a step of your own",
         "authors_note": "the vibe tavern has no author's note; use post_history_template",
         "macro_vars": "templates read the context and the chat's variables",
@@ -99,10 +97,7 @@ INPUTS: Final = InputRules(
         "locale": "templates write dates in English",
         "seed": "nothing in the vibe tavern is left to chance",
         "dialect": "it decides how the plan is counted and rendered, not what is in it",
-        "ports.hooks": "the vibe tavern has no step that asks it",
-        "ports.injections": "the vibe tavern has no step that asks it",
-        "ports.vectors": "the vibe tavern has no step that asks it",
-        "ports.media": "the vibe tavern has no step that asks it",
+        **dict.fromkeys(ASKING_PORTS, "the vibe tavern has no step that asks it"),
     },
     metadata=frozenset({"scenario", "system_prompt"}),
     meta=("system_template", "post_history_template"),
