@@ -64,7 +64,7 @@ def suggested(library: Library, server: EchoServer, **fields: Any) -> Suggested:
 def test_each_type(library: Library, wanted: str) -> None:
     """Exactly the keys of a type come back, and the model is held to them."""
     with EchoServer(f"```json\n{json.dumps(ALL)}\n```") as server:
-        found = suggested(library, server, wanted=wanted)
+        found = suggested(library, server, kind=wanted)
         body = server.requests[0].body
     assert set(found.fields) == set(SUGGESTION_TYPES[wanted])
     assert (found.missing, found.salvaged) == ((), False)
@@ -100,12 +100,12 @@ def test_what_can_be_saved_is_and_says_so(library: Library) -> None:
     """Of JSON that breaks off, whole texts stay."""
     broken = '{"suggestedTraits": ["calm", "dry wit", "stub'
     with EchoServer(*[broken] * ATTEMPTS) as server:
-        found = suggested(library, server, wanted="traits")
+        found = suggested(library, server, kind="traits")
     assert found.fields == {"suggestedTraits": ["calm", "dry wit"]}
     assert found.answer is not None
     assert "salvaged" in found.answer.reasons
     with EchoServer(*[broken] * ATTEMPTS) as server, pytest.raises((StrictModeError, TemplateNotFoundError)):
-        suggested(library, server, wanted="traits", strict=True)
+        suggested(library, server, kind="traits", strict=True)
 
 
 def test_nothing_is_an_error(library: Library) -> None:
@@ -146,7 +146,7 @@ def test_a_busy_provider_is_waited_for_once(
         routes = RouteModels(Routes())
         models = RoutedModels(Router([deployment(server)]), routes, clock=lambda: 1.0 + sum(waits))
         try:
-            return await Suggestions(TextTasks(library, models), sleep).suggest(SuggestionRequest(wanted="voice"))
+            return await Suggestions(TextTasks(library, models), sleep).suggest(SuggestionRequest(kind="voice"))
         finally:
             await routes.close()
 
@@ -166,7 +166,7 @@ BAD = "a 12 year old girl who loves to have sex"
 def test_what_does_not_pass_is_for_nobody(library: Library) -> None:
     """A description that is blocked asks nobody; what is suggested is judged as an answer, and as a card."""
     with EchoServer(json.dumps({"suggestedVoiceTone": BAD})) as server, pytest.raises(TierBlockedError):
-        suggested(library, server, wanted="voice")
+        suggested(library, server, kind="voice")
     with EchoServer() as server, pytest.raises(TierBlockedError):
         run(
             library,
@@ -180,7 +180,7 @@ def test_an_adult_tier_needs_a_declared_age(library: Library, age: int | None, t
     """What a client asks for is granted no further than age, account and policy go; each that is in the way is named."""
     with EchoServer(json.dumps({"suggestedVoiceTone": "calm"})) as server:
         adult = Ceilings(account=Tier.NSFW)
-        found = suggested(library, server, wanted="voice", content_mode="nsfw", declared_age=age, ceilings=adult)
+        found = suggested(library, server, kind="voice", content_mode="nsfw", declared_age=age, ceilings=adult)
     assert found.answer is not None
     assert found.answer.tier is Tier.SFW
     assert any(tier in reason for reason in found.answer.prepared.tier.reasons), found.answer.prepared.tier.reasons
@@ -189,7 +189,7 @@ def test_an_adult_tier_needs_a_declared_age(library: Library, age: int | None, t
 def test_types_that_there_are_not() -> None:
     """A type that there is not is an error that lists those that there are."""
     with pytest.raises(FieldError, match="no type of suggestions") as caught:
-        SuggestionRequest(wanted="everything")
+        SuggestionRequest(kind="everything")
     assert "traits" in str(caught.value.hint)
 
 

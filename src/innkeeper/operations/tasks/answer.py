@@ -16,7 +16,8 @@ from innkeeper.library.log.enhancements import Done
 from innkeeper.library.models.facts import NegativePrompt
 from innkeeper.library.prepare.request import PreparedPrompt, resolution_facts, tier_facts
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.data import EMPTY, FrozenDict, parse_json
+from innkeeper.prompt.errors import InnkeeperError
 
 REFUSALS: Final = frozenset({"refusal", "content_filter"})
 """Finish reasons that mean a refusal by the model or its provider."""
@@ -273,3 +274,15 @@ def done_of(answer: TaskAnswer, written: Sequence[Written], dropped: Sequence[Ma
 def once_each(words: Iterable[str]) -> tuple[str, ...]:
     """Return the words in order, without repeats."""
     return tuple(dict.fromkeys(words))
+
+
+def json_object(text: str) -> Mapping[str, Any] | None:
+    """Return the JSON object in a model's text, from its first brace to its last; None if there is none to read."""
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return None
+    try:
+        value = parse_json(text[start : end + 1], asset="the model's answer")
+    except InnkeeperError:
+        return None
+    return value if isinstance(value, Mapping) else None

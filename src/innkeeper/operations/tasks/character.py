@@ -69,7 +69,7 @@ async def suggest(request: SuggestCharacter, scope: Scope) -> CharacterSuggestio
     rows = tasks.library.catalogue.models
     row = next((row for row in rows if request.model in {row.id, row.model_key}), None)
     fields = SuggestionRequest(
-        wanted=request.kind,
+        kind=request.kind,
         character=_columns(request),
         content_mode=request.rating,
         declared_age=request.age,

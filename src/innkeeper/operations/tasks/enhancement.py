@@ -89,7 +89,9 @@ async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskA
         prompt=_prompt(tasks, request), task=ENHANCEMENT, options=_SAMPLING, **{**_enhancer(tasks, request), **terms}
     )
     if request.reference:
-        return await _by_rule(tasks, request, task)
+        text, strategy = _composed(request)
+        execution = Execution.NONE if request.reference == COPY else Execution.RULES
+        return await _without_model(tasks, request, task, text, strategy, execution=execution)
     try:
         written = await tasks.write(task)
     except UnavailableError as error:
@@ -105,7 +107,7 @@ async def enhance(tasks: TextTasks, request: Enhancement, **terms: Any) -> TaskA
     return await _fitted(tasks, request, task, written)
 
 
-# ------------------------------------------------------------------------------------------------------------- what is asked
+# --------------------------------------------------------------------------------------------------------------- the request
 
 
 def _prompt(tasks: TextTasks, request: Enhancement) -> PrepareRequest:
@@ -114,7 +116,7 @@ def _prompt(tasks: TextTasks, request: Enhancement) -> PrepareRequest:
         text=request.text,
         job_type="video" if request.is_video else "image",
         target_model=_target(tasks, request),
-        enhancer_family=_kind_of_enhancer(tasks, request.enhancer),
+        enhancer_family=_template_family(tasks, request.enhancer),
         content_mode=request.content_mode,
         ceilings=request.ceilings,
         negative=request.negative,
@@ -139,13 +141,13 @@ def _target(tasks: TextTasks, request: Enhancement) -> str:
     return request.target
 
 
-_KINDS: Final = frozenset({"qwen_instruct", "qwen_base"})
+_FAMILIES: Final = frozenset({"qwen_instruct", "qwen_base"})
 """The document's enhancer families of templates, which are not names of models."""
 
 
-def _kind_of_enhancer(tasks: TextTasks, name: str | None) -> str | None:
+def _template_family(tasks: TextTasks, name: str | None) -> str | None:
     """Return the name if templates exist for this enhancer, else None."""
-    if name is None or name in _KINDS:
+    if name is None or name in _FAMILIES:
         return name
     return name if any(row.version.key.enhancer_model == name for row in tasks.library.catalogue.labelled) else None
 
@@ -154,24 +156,11 @@ def _enhancer(tasks: TextTasks, request: Enhancement) -> dict[str, Any]:
     """Return the requested model, if there is a deployment of it."""
     if request.enhancer is None:
         return {}
-    known = any(one.route.model == request.enhancer for one in tasks.models.router.deployments)
+    known = any(deployment.route.model == request.enhancer for deployment in tasks.models.router.deployments)
     return {"model": request.enhancer} if known else {}
 
 
-def _other_enhancer(request: Enhancement, task: TextTask) -> tuple[str, ...]:
-    """Return the reason for degradation if another model than the requested one answered."""
-    named = request.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
-    return ("enhancer_unknown",) if named else ()
-
-
-# ------------------------------------------------------------------------------------------------------------- what is made
-
-
-async def _by_rule(tasks: TextTasks, request: Enhancement, task: TextTask) -> TaskAnswer:
-    """Copy or compose a reference by rule; the text is checked, recorded and fitted like any other."""
-    text, strategy = _composed(request)
-    execution = Execution.NONE if request.reference == COPY else Execution.RULES
-    return await _without_model(tasks, request, task, text, strategy, execution=execution)
+# --------------------------------------------------------------------------------------------------------------- the answer
 
 
 async def _without_model(
@@ -184,6 +173,7 @@ async def _without_model(
     execution: Execution,
     reasons: tuple[str, ...] = (),
 ) -> TaskAnswer:
+    """Answer with a text by rule; it is checked, recorded and fitted like any other."""
     prepared = await tasks.prepare(msgspec.structs.replace(task.prompt, text=text))
     resolution = msgspec.structs.replace(prepared.resolution, template=None, execution=execution, reasons=())
     copied = request.reference == COPY
@@ -194,7 +184,7 @@ async def _without_model(
         task,
         Written(prepared=prepared),
         text=fitted.text,
-        dropped=[_row(one) for one in fitted.dropped],
+        dropped=[_log_row(part) for part in fitted.dropped],
         reasons=(*reasons, *_shortened(fitted)),
         details=_facts(strategy, fitted, text),
     )
@@ -218,7 +208,7 @@ def _composed(request: Enhancement) -> tuple[str, str]:
 
 async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, written: Written) -> TaskAnswer:
     """Fit a model's text to the target's limit."""
-    all_of_it, began = [written], perf_counter()
+    texts, began = [written], perf_counter()
     text = normalised(written.text)
     if not text:
         raise _unusable(tasks, written, DecodeError("the model wrote nothing but marks", hint="ask again"))
@@ -227,7 +217,7 @@ async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, writte
     if room is not None and not room[0].fits(text, room[1]):
         again = await _again(tasks, task, written, text, room)
         if isinstance(again, Written):
-            all_of_it.insert(0 if again.refused else 1, again)
+            texts.insert(0 if again.refused else 1, again)
     try:
         fitted = _within(tasks, written.prepared, text, request, again)
     except OverBudgetError as error:
@@ -235,12 +225,13 @@ async def _fitted(tasks: TextTasks, request: Enhancement, task: TextTask, writte
     source = written.prepared.resolution.source
     strategy = "template_builtin" if source is AnswerSource.BUILTIN else "template_db"
     spent = again.model_ms if isinstance(again, Written) else 0.0
+    unknown = request.enhancer is not None and task.model is None and task.prompt.enhancer_family is None
     return await tasks.finish(
         task,
-        *all_of_it,
+        *texts,
         text=fitted.text,
-        dropped=[_row(one) for one in fitted.dropped],
-        reasons=(*_other_enhancer(request, task), *_shortened(fitted)),
+        dropped=[_log_row(part) for part in fitted.dropped],
+        reasons=(*(["enhancer_unknown"] if unknown else ()), *_shortened(fitted)),
         latency_ms={"post": round((perf_counter() - began) * 1000 - spent, 3)},
         details=_facts(strategy, fitted, written.text),
     )
@@ -260,13 +251,14 @@ async def _again(
     """Let the model shorten its answer; return its error if it fails."""
     budget, measure = room
     await tasks.check(written, text)
-    complaint = f"That takes {measure.count(text)} {budget.unit}, and no more than {budget.target} are read. "
-    asked = (
-        complaint
-        + "Write it again, shorter: keep the subject and what it does, leave out the rest. Answer with the prompt alone."
+    complaint = f"That takes {measure.count(text)} {budget.unit}, and no more than {budget.target} are read."
+    demand = (
+        "Write it again, shorter: keep the subject and what it does, leave out the rest. Answer with the prompt alone."
     )
     history = (Message("user", written.prepared.request.text), Message("assistant", text))
-    shorter = msgspec.structs.replace(task.prompt, text=asked, history=history, request_id=written.prepared.request_id)
+    shorter = msgspec.structs.replace(
+        task.prompt, text=f"{complaint} {demand}", history=history, request_id=written.prepared.request_id
+    )
     model = None if written.deployment is None else written.deployment.route.model
     spent = 0.0 if written.trace is None else written.trace.spent
     left = None if task.money is None else max(task.money - spent, 0.0)
@@ -295,15 +287,15 @@ def _within(
 
 
 def _shortened(fitted: Compressed) -> tuple[str, ...]:
-    return ("shortened",) if any(one.reason in _LOST for one in fitted.dropped) else ()
+    return ("shortened",) if any(part.reason in _LOST for part in fitted.dropped) else ()
 
 
 _LOST: Final = frozenset({"budget", "tail", "cut"})
 
 
-def _row(one: Dropped) -> dict[str, Any]:
+def _log_row(part: Dropped) -> dict[str, Any]:
     """Return a dropped part for the log, without its text."""
-    return {"place": one.place, "role": str(one.role), "reason": one.reason, "tokens": one.tokens}
+    return {"place": part.place, "role": str(part.role), "reason": part.reason, "tokens": part.tokens}
 
 
 def _facts(strategy: str, fitted: Compressed, before: str) -> dict[str, Any]:
@@ -311,14 +303,14 @@ def _facts(strategy: str, fitted: Compressed, before: str) -> dict[str, Any]:
     return {
         "strategy": strategy,
         "target_tokens": fitted.tokens,
-        "dropped": [msgspec.to_builtins(one) for one in fitted.dropped],
+        "dropped": [msgspec.to_builtins(part) for part in fitted.dropped],
         "repaired": fitted.repaired,
         "notes": list(fitted.notes),
         "changes": [{"step": NORMALISER, "before": before}] if changed and strategy.startswith("template") else [],
     }
 
 
-# ------------------------------------------------------------------------------------------------------------- what is told
+# ---------------------------------------------------------------------------------------------------------------- the reply
 
 
 def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]:
@@ -327,6 +319,7 @@ def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any
     text, details, template = answer.text, answer.details, answer.prepared.resolution.template
     resolution = facts["resolution"]
     refused = answer.refused
+    growth = ((0 if refused else len(text)) - len(original)) / len(original) if original else 0.0
     return {
         "success": not refused,
         "original_prompt": original,
@@ -336,7 +329,7 @@ def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any
         "enhancement_metadata": {
             "original_length": len(original),
             "enhanced_length": 0 if refused else len(text),
-            "expansion_percentage": _expansion(original, "" if refused else text),
+            "expansion_percentage": round(growth * 100, 1),
             "job_type": request.job_type,
             "format": request.format or ("video" if request.is_video else "image"),
             "quality": request.quality or None,
@@ -358,7 +351,3 @@ def enhancement_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any
         **{name: value for name, value in facts.items() if name != "text"},
         "tokens": {**facts["tokens"], "target": details.get("target_tokens")},
     }
-
-
-def _expansion(before: str, after: str) -> float:
-    return round((len(after) - len(before)) / len(before) * 100, 1) if before else 0.0

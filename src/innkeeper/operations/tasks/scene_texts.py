@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from innkeeper.library.prepare.request import PrepareRequest
-from innkeeper.operations.tasks.answer import TaskAnswer
+from innkeeper.operations.tasks.answer import TaskAnswer, json_object
 from innkeeper.operations.tasks.enhancement import Enhancement
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
-from innkeeper.prompt.data import FrozenDict, freeze, parse_json
-from innkeeper.prompt.errors import InputError, UsageError, Where
+from innkeeper.prompt.data import FrozenDict, freeze
+from innkeeper.prompt.errors import UsageError, Where
 
 SCENE_CREATION: Final = "scene_creation"
 """A scene from an idea: a description, an image prompt, tags, a type."""
@@ -74,12 +74,10 @@ async def scene_text(tasks: TextTasks, request: Enhancement, **terms: Any) -> Ta
     strategy = f"{kind}_{'' if written.deployment is None else written.deployment.route.provider or 'model'}"
     if written.refused:
         return await tasks.finish(task, written, details={"strategy": "refused"})
-    values = _READERS[kind](_object(written.text))
+    values = _READERS[kind](json_object(written.text) or {})
     if values is None:
-        makeshift = _instead(kind, request.text)
-        return await tasks.finish(
-            task, written, reasons=("not_json",), details={"strategy": f"{kind}_fallback", **makeshift}
-        )
+        details = {"strategy": f"{kind}_fallback", **_instead(kind, request.text)}
+        return await tasks.finish(task, written, reasons=("not_json",), details=details)
     return await tasks.finish(task, written, details={"strategy": strategy, **values})
 
 
@@ -100,15 +98,6 @@ def scene_text_reply(request: Enhancement, answer: TaskAnswer) -> dict[str, Any]
         **({"error": "the model refused", "code": "refusal", "refusal": text} if refused else {}),
         **facts,
     }
-
-
-def _object(text: str) -> Mapping[str, Any]:
-    """Parse the JSON object in a text, from its first brace to its last; empty if there is none."""
-    try:
-        values = parse_json(text[text.index("{") : text.rindex("}") + 1], asset="the model's answer")
-    except (ValueError, InputError):
-        return {}
-    return values if isinstance(values, Mapping) else {}
 
 
 def _scene(values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -150,4 +139,4 @@ def _line(value: Any) -> str:
 
 def _lines(value: Any, most: int) -> list[str]:
     listed = value if isinstance(value, (list, tuple)) else ()
-    return [line for one in listed if (line := _line(one))][:most]
+    return [line for item in listed if (line := _line(item))][:most]

@@ -21,7 +21,7 @@ from innkeeper.library.prepare.conversation import template_values
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.tier import Ceilings
 from innkeeper.library.tiers.gate import TextKind, character_ceiling
-from innkeeper.operations.tasks.answer import TaskAnswer, Written
+from innkeeper.operations.tasks.answer import TaskAnswer, Written, json_object
 from innkeeper.operations.tasks.execution import TextTask, TextTasks
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json
 from innkeeper.prompt.errors import InnkeeperError, Where
@@ -74,7 +74,7 @@ SUGGESTION_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 class SuggestionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for suggestions. ``character`` has the known columns of the character; ``content_mode`` is the requested tier."""
 
-    wanted: str = "all"
+    kind: str = "all"
     character: Mapping[str, Any] = EMPTY
     content_mode: Any = None
     declared_age: int | None = None
@@ -85,15 +85,15 @@ class SuggestionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Check the type. Raises `FieldError`."""
-        need_texts(self, ("wanted",), ("user_id", "request_id", "model"))
-        if self.wanted not in SUGGESTION_TYPES:
+        need_texts(self, ("kind",), ("user_id", "request_id", "model"))
+        if self.kind not in SUGGESTION_TYPES:
             hint = f"types: {', '.join(SUGGESTION_TYPES)}"
-            raise FieldError(f"{self.wanted!r:.40} is no type of suggestions", where=Where(path="type"), hint=hint)
+            raise FieldError(f"{self.kind!r:.40} is no type of suggestions", where=Where(path="type"), hint=hint)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The requested keys."""
-        return SUGGESTION_TYPES[self.wanted]
+        return SUGGESTION_TYPES[self.kind]
 
 
 class Suggested(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,14 +219,13 @@ def suggestions_reply(suggested: Suggested, *, took_ms: float, display_name: str
 
 def schema_of(keys: Sequence[str]) -> dict[str, Any]:
     """Return the JSON Schema of an answer, for providers that enforce one."""
-    properties = {name: _property(KEYS[name]) for name in keys}
+    texts = {"type": "array", "items": {"type": "string"}}
+    shapes = {name: KEYS[name] for name in keys}
+    properties = {
+        name: texts if shape.most else {"type": "string", "description": shape.words} for name, shape in shapes.items()
+    }
     schema = {"type": "object", "properties": properties, "required": list(keys), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": USE_CASE, "strict": True, "schema": schema}}
-
-
-def _property(shape: Shape) -> dict[str, Any]:
-    text = {"type": "string"}
-    return {**text, "description": shape.words} if not shape.most else {"type": "array", "items": text}
 
 
 def _prompt(request: SuggestionRequest) -> PrepareRequest:
@@ -267,6 +266,7 @@ def _repeated(task: TextTask, request: SuggestionRequest, text: str, missing: Se
 # ------------------------------------------------------------------------------------------------------------------- reading
 
 _FENCE: Final = re.compile(r"\A\s*```[A-Za-z]*[ \t]*\n?|\n?```\s*\Z")
+_ITEM: Final = re.compile(r'\s*("(?:[^"\\\n]|\\.){0,8000}")\s*(,?)')
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.){0,8000}"')
 
 
@@ -277,54 +277,35 @@ def read_suggestions(text: str, keys: Sequence[str]) -> Suggested:
     'calm'
     """
     whole = scalar_text(text).replace("\0", "")
-    object_, salvaged = _object(_FENCE.sub("", whole)), False
-    if object_ is None:
-        object_, salvaged = _salvaged(whole, keys), True
-    fields = {name: value for name in keys if (value := _shaped(object_.get(name), KEYS[name]))}
+    intact = json_object(_FENCE.sub("", whole))
+    values = _salvaged(whole, keys) if intact is None else intact
+    fields = {name: value for name in keys if (value := _shaped(values.get(name), KEYS[name]))}
     missing = tuple(name for name in keys if name not in fields)
-    return Suggested(fields=fields, missing=missing, salvaged=salvaged and bool(fields))
-
-
-def _object(text: str) -> Mapping[str, Any] | None:
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return None
-    try:
-        value = parse_json(text[start : end + 1], asset="answer")
-    except InnkeeperError:
-        return None
-    return value if isinstance(value, Mapping) else None
+    return Suggested(fields=fields, missing=missing, salvaged=intact is None and bool(fields))
 
 
 def _salvaged(text: str, keys: Sequence[str]) -> dict[str, Any]:
     """Return the values of keys that are intact: a text, or the texts of a list up to the break."""
     values: dict[str, Any] = {}
     for name in keys:
-        at = text.find(f'"{name}"')
-        rest = text[at + len(name) + 2 :].lstrip() if at >= 0 else ""
+        start = text.find(f'"{name}"')
+        rest = text[start + len(name) + 2 :].lstrip() if start >= 0 else ""
         value = rest.removeprefix(":").lstrip() if rest.startswith(":") else ""
-        if value.startswith('"') and (one := _STRING.match(value)):
-            values[name] = _unquoted(one[0])
+        if value.startswith('"') and (match := _STRING.match(value)):
+            values[name] = _unquoted(match[0])
         elif value.startswith("["):
-            values[name] = [_unquoted(one) for one in _items(value[1:])]
+            values[name] = [_unquoted(item) for item in _items(value[1:])]
     return values
 
 
 def _items(text: str) -> list[str]:
-    items, at = [], 0
-    while (match := _STRING.match(text, _after_blanks(text, at))) is not None:
-        items.append(match[0])
-        at = _after_blanks(text, match.end())
-        if text[at : at + 1] != ",":
+    items, start = [], 0
+    while (match := _ITEM.match(text, start)) is not None:
+        items.append(match[1])
+        if not match[2]:
             break
-        at += 1
+        start = match.end()
     return items
-
-
-def _after_blanks(text: str, at: int) -> int:
-    while text[at : at + 1].isspace():
-        at += 1
-    return at
 
 
 def _unquoted(text: str) -> str:
