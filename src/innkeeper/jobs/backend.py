@@ -131,6 +131,29 @@ class Backend(Protocol):
         ...
 
 
+class WaitingBackend:
+    """What backends have in common that answer a call with its results: they have no jobs of their own, and ask for nothing."""
+
+    name: str
+    repeatable = True
+    waits = True
+
+    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
+        """Never asked: the answer comes with the call."""
+        return Progress("lost")
+
+    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
+        """Nothing to stop."""
+
+    def fetch(self, call: BackendCall, output: Output) -> bytes:
+        """The bytes, which came with the answer."""
+        return output.data
+
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
+        """It sends none."""
+        raise WebhookRefusedError(f"{self.name} sends no webhooks")
+
+
 _KINDS: dict[str, tuple[str, bool]] = {
     "authentication": ("auth", False),
     "quota": ("quota", False),

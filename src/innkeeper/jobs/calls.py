@@ -91,15 +91,14 @@ class JobCalls:
             stored[first] = picture
         if not stored:
             return job.body
-        shown = {reference: _data_address(data) for reference, data in stored.items()}
-        return {name: _shown(value, shown) for name, value in job.body.items()}
+        addresses = {
+            reference: f"data:{media_type_of(data)[0]};base64,{base64.b64encode(data).decode()}"
+            for reference, data in stored.items()
+        }
+        return {name: _with_addresses(value, addresses) for name, value in job.body.items()}
 
 
-def _data_address(picture: bytes) -> str:
-    return f"data:{media_type_of(picture)[0]};base64,{base64.b64encode(picture).decode()}"
-
-
-def _shown(value: Any, shown: Mapping[str, str]) -> Any:
+def _with_addresses(value: Any, addresses: Mapping[str, str]) -> Any:
     if isinstance(value, (list, tuple)):
-        return [shown.get(one, one) if isinstance(one, str) else one for one in value]
-    return shown.get(value, value) if isinstance(value, str) else value
+        return [_with_addresses(item, addresses) for item in value]
+    return addresses.get(value, value) if isinstance(value, str) else value

@@ -24,7 +24,7 @@ import msgspec
 from innkeeper.inference.routing.trace import RouteStep, RouteTrace
 from innkeeper.library.errors import ConflictError, NotFoundError
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY, thaw, to_json
+from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, thaw, to_json
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.once import convert
 
@@ -130,7 +130,7 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     at: str
     event: str
     state: str = ""
-    details: Mapping[str, Any] = EMPTY
+    details: FrozenDict = EMPTY
 
 
 class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -186,10 +186,10 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         known = str((job.reference or EMPTY).get("id") or "")
         return self.past if not known or known in self.past else (*self.past, known)[-_STEPS:]
 
-    def to_dict(self) -> dict[str, Any]:
+    def columns(self) -> FrozenDict:
         """As a row keeps it."""
-        fields: dict[str, Any] = msgspec.to_builtins(self)
-        return fields
+        columns: FrozenDict = freeze(msgspec.to_builtins(self))
+        return columns
 
     def trace(self, mode: Mode) -> RouteTrace:
         """What is told of it."""
@@ -224,9 +224,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     backend: str
     model_key: str
-    request: Mapping[str, Any] = EMPTY
-    body: Mapping[str, Any] = EMPTY
-    notes: tuple[Mapping[str, Any], ...] = ()
+    request: FrozenDict = EMPTY
+    body: FrozenDict = EMPTY
+    notes: tuple[FrozenDict, ...] = ()
     tier: str = "sfw"
     state: JobState = JobState.QUEUED
     error_kind: str | None = None
@@ -238,8 +238,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     deadline: str = ""
     lease: str | None = None
     lease_until: str | None = None
-    reference: Mapping[str, Any] | None = None
-    outputs: tuple[Mapping[str, Any], ...] = ()
+    reference: FrozenDict | None = None
+    outputs: tuple[FrozenDict, ...] = ()
     results: tuple[Stored, ...] = ()
     progress: float | None = None
     cost_estimate: float | None = None
@@ -251,21 +251,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str = ""
     updated_at: str = ""
     finished_at: str | None = None
-    route: Mapping[str, Any] | None = None
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Job:
-        """The job of a row."""
-        return cls(
-            **{
-                **row,
-                "mode": Mode(row["mode"]),
-                "state": JobState(row["state"]),
-                "notes": tuple(row["notes"]),
-                "outputs": tuple(row["outputs"]),
-                "results": tuple(Stored(**one) for one in row["results"]),
-            }
-        )
+    route: FrozenDict | None = None
 
     @property
     def ended(self) -> bool:

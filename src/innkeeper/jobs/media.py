@@ -94,7 +94,7 @@ class MediaNote(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
 
 
-class Built(msgspec.Struct, frozen=True):
+class BuiltBody(msgspec.Struct, frozen=True):
     """A body, and what in it is not as it was asked for."""
 
     body: Mapping[str, Any]
@@ -141,7 +141,7 @@ _SIZES: Final = {
 }
 
 
-def build(request: MediaRequest, model: CatalogueModel, tier: Tier, *, picture: str | None = None) -> Built:
+def build(request: MediaRequest, model: CatalogueModel, tier: Tier, *, picture: str | None = None) -> BuiltBody:
     """The body of a request for a model.
 
     Args:
@@ -164,7 +164,7 @@ def build(request: MediaRequest, model: CatalogueModel, tier: Tier, *, picture: 
         maker.own(name, value)
     maker.safety(tier)
     maker.require()
-    return Built(maker.body, tuple(maker.notes))
+    return BuiltBody(maker.body, tuple(maker.notes))
 
 
 def pictures_read(capabilities: Mapping[str, Any]) -> int:
@@ -215,7 +215,8 @@ class _Maker:
                 continue
             name = self._name(field)
             if name is not None:
-                self.body[name] = self._fitted(name, _listed(name, self._facts(name), value), value)
+                single = _is_list(name, self._facts(name)) and not isinstance(value, list)
+                self.body[name] = self._fitted(name, [value] if single else value, value)
             elif not (field == "count" and value == 1):
                 shown = None if field == "image" else value
                 self.notes.append(MediaNote(field, shown, None, "the model has no such input"))
@@ -333,11 +334,6 @@ _SLACK: Final = 0.01
 _FPS: Final = 16
 _MEGAPIXEL: Final = 1024
 _SEED_MOST: Final = 2**31 - 1
-
-
-def _listed(name: str, facts: Mapping[str, Any], value: Any) -> Any:
-    """A single value as a list, where the model takes one."""
-    return [value] if _is_list(name, facts) and not isinstance(value, list) else value
 
 
 def _is_list(name: str, facts: Mapping[str, Any]) -> bool:

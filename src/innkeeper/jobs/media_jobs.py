@@ -22,7 +22,7 @@ from innkeeper.jobs.calls import JobCalls
 from innkeeper.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobState, JobStateError
 from innkeeper.jobs.limits import DEADLINE_SECONDS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
-from innkeeper.jobs.planning import Plan, Planner
+from innkeeper.jobs.planning import MediaPlan, Planner
 from innkeeper.jobs.routing import MediaRoutes
 from innkeeper.jobs.store import JobStore, later
 from innkeeper.library.tier import Ceilings, Tier
@@ -151,7 +151,7 @@ class MediaJobs:
             self.added()
         return stored
 
-    def _route(self, plan: Plan, terms: Terms, request: MediaRequest) -> JobRoute:
+    def _route(self, plan: MediaPlan, terms: Terms, request: MediaRequest) -> JobRoute:
         return JobRoute(
             deployment=plan.target.deployment.name,
             policy=self.routes.policy_name(request),
@@ -194,10 +194,11 @@ class MediaJobs:
             plan = self._plan_for(lowered, route, ())
         elif job.route is None or self.routes.is_open(route.deployment):
             return job
-        elif (found := self._planned_anew(job, route, {*route.tried, route.deployment})) is None:
-            return job  # it rests, and there is no other: its own pauses spare it
         else:
-            plan = found
+            other = self._planned_anew(job, route, {*route.tried, route.deployment})
+            if other is None:
+                return job  # it rests, and there is no other: its own pauses spare it
+            plan = other
         return self.store.change(job, **_planned(plan, _next(route, plan)))
 
     def elsewhere(self, job: Job, route: JobRoute) -> dict[str, Any] | None:
@@ -208,13 +209,13 @@ class MediaJobs:
         plan = self._planned_anew(job, route, route.tried)
         return None if plan is None else _planned(plan, _next(route, plan))
 
-    def _planned_anew(self, job: Job, route: JobRoute, without: Iterable[str]) -> Plan | None:
+    def _planned_anew(self, job: Job, route: JobRoute, without: Iterable[str]) -> MediaPlan | None:
         try:
             return self._plan_for(job, route, without)
         except (PreflightError, NoRouteError, BudgetError, UnknownNameError, ConfigError):
             return None
 
-    def _plan_for(self, job: Job, route: JobRoute, without: Iterable[str]) -> Plan:
+    def _plan_for(self, job: Job, route: JobRoute, without: Iterable[str]) -> MediaPlan:
         """A plan for another deployment, in no higher tier, and for no more money than the job may cost."""
         request, own = convert(thaw(job.request), MediaRequest), Ceilings(account=Tier.of(job.tier))
         plan = self.planner.plan(
@@ -268,7 +269,7 @@ class MediaJobs:
             "progress": None,
             "due_at": now,
             "cancel_due": None,
-            "route": JobRoute.of(job).anew(job).to_dict(),
+            "route": JobRoute.of(job).anew(job).columns(),
         }
         queued = self.store.move(
             job, JobState.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
@@ -349,7 +350,7 @@ class MediaJobs:
         return vault.reveal(name, who="jobs", why="media job") if is_set else Secret("")
 
 
-def _planned(plan: Plan, route: JobRoute) -> dict[str, Any]:
+def _planned(plan: MediaPlan, route: JobRoute) -> dict[str, Any]:
     """The columns of a job that its plan decides."""
     return {
         "backend": plan.target.backend,
@@ -358,11 +359,11 @@ def _planned(plan: Plan, route: JobRoute) -> dict[str, Any]:
         "notes": tuple(msgspec.to_builtins(note) for note in plan.built.notes),
         "tier": plan.tier.value,
         "cost_estimate": plan.estimate,
-        "route": route.to_dict(),
+        "route": route.columns(),
     }
 
 
-def _next(route: JobRoute, plan: Plan) -> JobRoute:
+def _next(route: JobRoute, plan: MediaPlan) -> JobRoute:
     return msgspec.structs.replace(route, deployment=plan.target.deployment.name)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from innkeeper.inference.routing.deployment import Price
 from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
-from innkeeper.jobs.media import PICTURES, Built, MediaNote, MediaRequest, MediaRequestError, build
+from innkeeper.jobs.media import PICTURES, BuiltBody, MediaNote, MediaRequest, MediaRequestError, build
 from innkeeper.jobs.routing import JobTarget, MediaRoutes
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
 
-class Plan(msgspec.Struct, frozen=True):
+class MediaPlan(msgspec.Struct, frozen=True):
     """A request as it will be carried out. ``request`` has the seed that is sent; ``estimate`` is in US dollars."""
 
     request: MediaRequest
     target: JobTarget
     tier: Tier
-    built: Built
+    built: BuiltBody
     estimate: float | None = None
 
 
@@ -55,7 +55,7 @@ class Planner:
         actor: str = "",
         money: float | None = None,
         without: Iterable[str] = (),
-    ) -> Plan:
+    ) -> MediaPlan:
         """The plan of a request that was `MediaRequest.checked`: for the first target that can be asked this, for this money.
 
         Where none is cheap enough it is the plan of the cheapest. ``without`` names deployments that were tried.
@@ -66,7 +66,7 @@ class Planner:
             MediaRequestError, UnknownNameError, ConfigError: what is wanted cannot be asked.
         """
         granted = effective_tier(tier, ceilings, policy=self.library.rules.policy).effective
-        dear: list[Plan] = []
+        too_expensive: list[MediaPlan] = []
         refused: MediaRequestError | None = None
         for target in self.routes.targets(request, granted, without):
             try:
@@ -76,9 +76,9 @@ class Planner:
                 continue
             if money is None or plan.estimate is None or plan.estimate <= money:
                 return plan
-            dear.append(plan)
-        if dear:
-            return min(dear, key=lambda plan: plan.estimate or 0.0)
+            too_expensive.append(plan)
+        if too_expensive:
+            return min(too_expensive, key=lambda plan: plan.estimate or 0.0)
         assert refused is not None  # noqa: S101 - no target at all is an error of the routes
         raise refused
 
@@ -98,7 +98,7 @@ class Planner:
 
     def _planned(
         self, target: JobTarget, request: MediaRequest, tier: Any, ceilings: Ceilings, *, request_id: str, actor: str
-    ) -> Plan:
+    ) -> MediaPlan:
         """The plan for one target: everything is made anew for it, and judged in the form in which it is sent."""
         above = self._ceilings(target, request, ceilings)
         texts = _texts(request)
@@ -115,10 +115,11 @@ class Planner:
             if again.require().effective is decision.effective:
                 break
             decision = again
-        request_kept = msgspec.structs.replace(request, seed=_sent_seed(built.body, seed))
+        sent_seed = built.body.get("seed")
+        request = msgspec.structs.replace(request, seed=sent_seed if isinstance(sent_seed, int) else seed)
         estimate = _estimate(target.model, request)
         free = estimate is None and target.deployment.price == Price()
-        return Plan(request_kept, target, decision.effective, built, 0.0 if free else estimate)
+        return MediaPlan(request, target, decision.effective, built, 0.0 if free else estimate)
 
     def _ceilings(self, target: JobTarget, request: MediaRequest, ceilings: Ceilings) -> Ceilings:
         """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
@@ -130,13 +131,18 @@ class Planner:
         own = target.deployment.tier
         return msgspec.structs.replace(above, model=own if above.model is None else Tier.lowest(own, above.model))
 
-    def _built(self, target: JobTarget, request: MediaRequest, tier: Tier) -> tuple[Built, int | None]:
+    def _built(self, target: JobTarget, request: MediaRequest, tier: Tier) -> tuple[BuiltBody, int | None]:
         negative, dropped = self._negative(target, request, tier)
-        seed = request.seed if request.seed is not None else _seed(target)
+        schema, seed = target.model.capabilities.get("input_schema"), request.seed
+        if seed is None and (not isinstance(schema, Mapping) or "seed" in schema):
+            seed = fresh_seed() % 2**31  # so that the result can be generated again
         sent = msgspec.structs.replace(request, seed=seed, negative_prompt=negative)
         built = build(sent, target.model, tier)
-        more = _workflow(target.model) if target.backend in {"comfyui", WORKER} else {}
-        return Built({**built.body, **more}, (*dropped, *built.notes)), seed
+        workflow: dict[str, Any] = {}  # kept with the job, so that changes of the row are for the next
+        if target.backend in {"comfyui", WORKER}:
+            capabilities = target.model.capabilities
+            workflow = {name: capabilities[name] for name in ("workflow", "inputs") if name in capabilities}
+        return BuiltBody({**built.body, **workflow}, (*dropped, *built.notes)), seed
 
     def _require_fits(self, target: JobTarget, request: MediaRequest) -> None:
         """Refuse a prompt of which a model that reads CLIP's window would not see the end."""
@@ -195,22 +201,6 @@ def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
     elif isinstance(value, (list, tuple)):
         for index, inner in enumerate(value):
             yield from _strings(f"{path}[{index}]", inner)
-
-
-def _seed(target: JobTarget) -> int | None:
-    """A fresh seed for a model that takes one, so that what was made can be made again."""
-    schema = target.model.capabilities.get("input_schema")
-    return fresh_seed() % 2**31 if not isinstance(schema, Mapping) or "seed" in schema else None
-
-
-def _workflow(model: CatalogueModel) -> dict[str, Any]:
-    """The workflow of a model's row, and where in it values go: kept with the job, so that changes are for the next."""
-    return {name: model.capabilities[name] for name in ("workflow", "inputs") if name in model.capabilities}
-
-
-def _sent_seed(body: Mapping[str, Any], asked: int | None) -> int | None:
-    sent = body.get("seed")
-    return sent if isinstance(sent, int) else asked
 
 
 def _estimate(model: CatalogueModel, request: MediaRequest) -> float | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -21,7 +20,7 @@ from innkeeper.inference.routing.failures import CONSEQUENCES
 from innkeeper.inference.routing.failures import Failure as Kind
 from innkeeper.inference.routing.policy import RoutePolicy, policy_for
 from innkeeper.inference.routing.route import Route
-from innkeeper.inference.routing.router import NoRouteError, RouteAttempts, Router, RouteRequest
+from innkeeper.inference.routing.router import NoRouteError, Router, RouteRequest
 from innkeeper.jobs.backend import WORKER, Backend, JobFailure
 from innkeeper.jobs.backends.registry import backend_of
 from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
@@ -142,9 +141,14 @@ class MediaRoutes:
             without=frozenset(without),
         )
         attempts, some = self.router.attempts(asked, now), False
-        for one in chain(self._open(attempts, now), self._resting(asked, now)):
+        while (attempt := attempts.next(now)) is not None:
+            attempts.left(attempt)
             some = True
-            yield self.target(one)
+            yield self.target(attempt.deployment)
+        for candidate in self.router.explain(asked, now):
+            if candidate.refused in _RESTING:
+                some = True
+                yield self.target(self._named[candidate.deployment])
         if not some:
             raise NoRouteError("nobody can be asked for this", attempts.trace)
 
@@ -198,16 +202,6 @@ class MediaRoutes:
         one = self._named.get(JobRoute.of(job).deployment)
         return job.backend != WORKER or (one is not None and (one.lease_until or 0.0) > monotonic())
 
-    def _open(self, attempts: RouteAttempts, now: float) -> Iterator[Deployment]:
-        while (attempt := attempts.next(now)) is not None:
-            attempts.left(attempt)
-            yield attempt.deployment
-
-    def _resting(self, asked: RouteRequest, now: float) -> Iterator[Deployment]:
-        for candidate in self.router.explain(asked, now):
-            if candidate.refused in _RESTING:
-                yield self._named[candidate.deployment]
-
     def _key(self, request: MediaRequest) -> str:
         """The key of the model that is named, by key or id. Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`."""
         name = str(request.model)
@@ -215,13 +209,13 @@ class MediaRoutes:
             return NAME
         row = self._rows.get(name) or self._by_id.get(name)
         key = name if row is None else row.model_key
-        made = self._by_model.get(key)
-        if row is None and made is None:
+        deployment = self._by_model.get(key)
+        if row is None and deployment is None:
             raise UnknownNameError("model", name, {*self._rows, *self._by_model, NAME})
-        tasks = (() if row is None else row.tasks) or (() if made is None else tuple(made.tasks))
+        tasks = (() if row is None else row.tasks) or (() if deployment is None else tuple(deployment.tasks))
         if tasks and request.mode.value not in tasks:
             raise MediaRequestError(f"{name} does not do {request.mode}", hint=f"it does {', '.join(tasks)}")
-        if made is None:
+        if deployment is None:
             raise ConfigError(
                 f"the provider of {name} makes no pictures or videos that are known here",
                 hint=f"backends: {', '.join(sorted(self.backends))}",

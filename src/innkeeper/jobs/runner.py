@@ -135,8 +135,10 @@ class Runner:
 
     def _take(self, pool: ThreadPoolExecutor) -> int:
         free = self._threads - len(self._held)
-        if free <= 0 or self._gathering(free) or not (self._more or self.store.is_anything_due()):
+        if free <= 0 or not (self._more or self.store.is_anything_due()):
             return 0
+        if self._more and free < self._threads / 2 and time.monotonic() - self._claimed < _GATHER:
+            return 0  # while there is a backlog, each claim is to bring several jobs
         claimed = self._claim(free)
         self._more, self._claimed = len(claimed) == free, time.monotonic()
         with self._lock:
@@ -144,10 +146,6 @@ class Runner:
         for job in claimed:
             pool.submit(self._one, job)
         return len(claimed)
-
-    def _gathering(self, free: int) -> bool:
-        """Whether to wait a moment for more threads: while there is a backlog, each claim is to bring several jobs."""
-        return self._more and free < self._threads / 2 and time.monotonic() - self._claimed < _GATHER
 
     def _claim(self, limit: int) -> tuple[Job, ...]:
         waiting = [backend.name for backend in self.jobs.backends.values() if backend.waits]

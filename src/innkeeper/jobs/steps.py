@@ -11,6 +11,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -19,7 +20,7 @@ from innkeeper.inference.errors import RequestCancelledError
 from innkeeper.jobs.assets import whole_or_refused
 from innkeeper.jobs.backend import Backend, BackendCall, JobFailure, Progress, Submitted, failure_of
 from innkeeper.jobs.job import Job, JobChangedError, JobRoute, JobState, Output, Stored
-from innkeeper.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, POLL_SECONDS
+from innkeeper.jobs.limits import LONGEST_WAIT, MAX_ATTEMPTS, MAX_CANCEL_TRIES, POLL_SECONDS
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.routing import may_go_elsewhere
 from innkeeper.jobs.store import JobStep, later
@@ -67,11 +68,15 @@ class Steps:
             LOG.debug("%s: changed by somebody else", job.id)
 
     def _run(self, job: Job) -> None:
-        step = _step_of(job)
+        waited_for = job.state is JobState.RUNNING and job.reference is None
+        step = Steps.submit if waited_for else _STEPS[job.state]
         try:
             held = self._surely(lambda: self.jobs.directed(job)) if step is Steps.submit else job
             if step is Steps.submit and not self.jobs.routes.is_there(held):
-                self._wait_for_worker(held)
+                now = self.store.db.now()
+                wait = min(_LONGEST_ABSENCE, max(self._first, _seconds(held.created_at, now) / 10))
+                due = later(now, wait)
+                self._queue(held, "waits_for_worker", EMPTY, due_at=due, attempt=held.attempt - 1)  # that is no attempt
                 return
             backend, call = self.jobs.calls.of(held)
         except (DatabaseError, JobChangedError):
@@ -84,19 +89,13 @@ class Steps:
             return
         step(self, held, backend, call)
 
-    def _wait_for_worker(self, job: Job) -> None:
-        """Put a job back that no worker can take now. That is no attempt."""
-        now = self.store.db.now()
-        wait = min(_LONGEST_ABSENCE, max(self._first, (_seconds(job.created_at, now) or 0) / 10))
-        self._queue(job, "waits_for_worker", EMPTY, due_at=later(now, wait), attempt=job.attempt - 1)
-
     # ------------------------------------------------------------------------------------------------------------ hand over
 
     def submit(self, job: Job, backend: Backend, call: BackendCall) -> None:
         """Hand a job over."""
         held = self.store.move(job, JobState.RUNNING) if backend.waits and job.state is JobState.DISPATCHED else job
         began = msgspec.structs.replace(JobRoute.of(job), began=self.store.db.now())
-        held = msgspec.structs.replace(held, route=began.to_dict())
+        held = msgspec.structs.replace(held, route=began.columns())
         asked = self.jobs.routes.enter(began.deployment)
         try:
             submitted = backend.submit(call)
@@ -164,7 +163,7 @@ class Steps:
     def _wait(self, job: Job, stands: Progress) -> None:
         now = self.store.db.now()
         least, most = POLL_SECONDS
-        age = (_seconds(job.created_at, now) or 0) / 10
+        age = _seconds(job.created_at, now) / 10
         fields = {} if stands.share is None else {"progress": stands.share}
         waiting = self.store.change(job, due_at=later(now, min(most, max(least, age))), **fields, **_FREE)
         if stands.share is not None and stands.share != job.progress:
@@ -184,7 +183,7 @@ class Steps:
             "outputs": offered,
             "cost_usd": job.cost_estimate if cost is None else cost,
             "progress": 1.0,
-            "route": JobRoute.of(job).after(job, "answered", self.store.db.now()).to_dict(),
+            "route": JobRoute.of(job).after(job, "answered", self.store.db.now()).columns(),
         }
         if any(not one.data for one in outputs):
             self.keep(self._surely(lambda: self.store.move(job, JobState.STORING, **known)), backend, call)
@@ -261,7 +260,7 @@ class Steps:
             wait = max(backoff(job.id, job.attempt, self._first), min(failure.retry_after or 0.0, LONGEST_WAIT))
             due = later(self.store.db.now(), wait)
             # Whoever was tried may be asked again then.
-            anew = route.anew(job).to_dict()
+            anew = route.anew(job).columns()
             details = {"kind": failure.kind, "attempt": job.attempt}
             self._queue(job, "retry_later", details, due_at=due, route=anew)
         else:
@@ -297,8 +296,6 @@ class Steps:
 
     def tell_provider(self, job: Job) -> None:
         """Tell a provider that a job is no longer wanted, until it has heard it or is asked too often."""
-        from innkeeper.jobs.limits import MAX_CANCEL_TRIES
-
         backend, call = self.jobs.calls.of(job)
         try:
             backend.cancel(call, job.reference or EMPTY)
@@ -311,14 +308,16 @@ class Steps:
         self.store.tell(job.id, "provider_cancelled", job.state)
 
     def _end(self, job: Job, failure: JobFailure, route: JobRoute | None = None) -> None:
-        facts: dict[str, Any] = {
+        # No database takes NUL and halves of characters as text.
+        message = failure.message[:500].replace("\0", "").encode("utf-8", "replace").decode()
+        changes: dict[str, Any] = {
             "error_kind": failure.kind,
-            "error_message": _storable(failure.message),
+            "error_message": message,
             "retryable": failure.retryable,
-            **({} if route is None else {"route": route.to_dict()}),
+            **({} if route is None else {"route": route.columns()}),
         }
         details = {"kind": failure.kind, "retryable": failure.retryable}
-        self._surely(lambda: self.store.move(job, JobState.FAILED, details=details, **facts))
+        self._surely(lambda: self.store.move(job, JobState.FAILED, details=details, **changes))
 
     def _surely(self, write: Callable[[], _T]) -> _T:
         """Write what must not be lost, also where the database is away for a while."""
@@ -347,13 +346,8 @@ def _usage(job: Job, now: str, cost: float | None) -> dict[str, Any]:
         "request_type": job.mode.modality,
         "cost_usd": cost,
         "cost_source": "catalogue",
-        "response_time_ms": (_seconds(job.created_at, now) or 0.0) * 1000,
+        "response_time_ms": _seconds(job.created_at, now) * 1000,
     }
-
-
-def _storable(words: str) -> str:
-    """What a provider said, without what no database takes as text: NUL, and halves of characters."""
-    return words[:500].replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def _storage(error: InnkeeperError | OSError) -> JobFailure:
@@ -370,10 +364,8 @@ def _id(submitted: Submitted) -> Any:
     return (submitted.reference or EMPTY).get("id")
 
 
-def _seconds(since: str, now: str) -> float | None:
-    from datetime import datetime
-
-    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds() if since else None
+def _seconds(since: str, now: str) -> float:
+    return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds() if since else 0.0
 
 
 _STEPS: Final[Mapping[JobState, Callable[[Steps, Job, Backend, BackendCall], None]]] = {
@@ -381,9 +373,3 @@ _STEPS: Final[Mapping[JobState, Callable[[Steps, Job, Backend, BackendCall], Non
     JobState.RUNNING: Steps.poll,
     JobState.STORING: Steps.keep,
 }
-
-
-def _step_of(job: Job) -> Callable[[Steps, Job, Backend, BackendCall], None]:
-    """What is to be done with a job that was claimed: one that runs and has no reference is one to wait for."""
-    waited_for = job.state is JobState.RUNNING and job.reference is None
-    return Steps.submit if waited_for else _STEPS[job.state]

@@ -21,10 +21,11 @@ from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.group_commit import GroupCommit
 from innkeeper.library.db.job_tables import DUE, job_deliveries, job_events, jobs, webhook_receipts
-from innkeeper.library.db.rows import checked, frozen_row, insert_into, insert_many, insert_new
+from innkeeper.library.db.rows import checked, first_row, insert_into, insert_many, insert_new, typed_rows
 from innkeeper.library.errors import ConflictError
 from innkeeper.library.log.logs import LogStore
 from innkeeper.prompt.data import EMPTY, freeze, to_json
+from innkeeper.prompt.once import convert
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -40,10 +41,10 @@ _ADD_ALL = text("""
 WITH added AS (
   INSERT INTO jobs SELECT * FROM json_populate_recordset(NULL::jobs, CAST(:rows AS json))
   ON CONFLICT DO NOTHING RETURNING id, created_at
-), told AS (
+), events AS (
   INSERT INTO job_events (job_id, created_at, event, state)
-  SELECT id, created_at, state, state FROM added, unnest(ARRAY['created', 'queued']) WITH ORDINALITY AS begun (state, place)
-  ORDER BY id, place
+  SELECT id, created_at, state, state FROM added, unnest(ARRAY['created', 'queued']) WITH ORDINALITY AS begun (state, step)
+  ORDER BY id, step
 )
 SELECT id FROM added
 """)
@@ -82,7 +83,7 @@ class JobStore:
         Raises:
             ConflictError: the key was used for another request.
         """
-        values = checked(jobs, _values(job))
+        values = checked(jobs, msgspec.to_builtins(job))
         if afford is not None:
             new = self._add_affordable(values, afford)
         else:
@@ -122,21 +123,21 @@ class JobStore:
             return None
         query = select(jobs).where(jobs.c.tenant == tenant, jobs.c.owner == owner, jobs.c.idempotency_key == key)
         with self.db.reading() as connection:
-            row = connection.execute(query).mappings().first()
-        if row is not None and row["request_sha256"] != sha256:
+            job = first_row(connection.execute(query), Job)
+        if job is not None and job.request_sha256 != sha256:
             raise ConflictError(
                 "the idempotency key was used for another request", hint="use a new key for a new request"
             )
-        return None if row is None else Job.of(frozen_row(row))
+        return job
 
     def get(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
         """The job, where it is of this tenant and owner. Raises `JobMissingError`, also for one of somebody else."""
         query = select(jobs).where(jobs.c.id == job_id, *_mine(tenant, owner))
         with self.db.reading() as connection:
-            row = connection.execute(query).mappings().first()
-        if row is None:
+            job = first_row(connection.execute(query), Job)
+        if job is None:
             raise JobMissingError(f"there is no job {job_id!r:.80}")
-        return Job.of(frozen_row(row))
+        return job
 
     def list(
         self, *, tenant: str | None = None, owner: str | None = None, state: str | None = None, limit: int = 50
@@ -145,17 +146,15 @@ class JobStore:
         conditions = [] if state is None else [jobs.c.state == JobState(state)]
         query = select(jobs).where(*_mine(tenant, owner), *conditions)
         with self.db.reading() as connection:
-            rows = connection.execute(query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit))
-            return tuple(Job.of(frozen_row(row)) for row in rows.mappings())
+            newest = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+            return typed_rows(connection.execute(newest), Job)
 
     def events(self, job_id: str, after: int = 0) -> tuple[JobEvent, ...]:
         """What happened to a job, oldest first; ``after`` is the last one that was seen."""
-        query = select(job_events).where(job_events.c.job_id == job_id, job_events.c.id > after)
+        query = select(job_events, job_events.c.created_at.label("at")).order_by(job_events.c.id)
+        here = (job_events.c.job_id == job_id, job_events.c.id > after)
         with self.db.reading() as connection:
-            rows = connection.execute(query.order_by(job_events.c.id)).mappings()
-            return tuple(
-                JobEvent(row["id"], row["created_at"], row["event"], row["state"], row["details"]) for row in rows
-            )
+            return typed_rows(connection.execute(query.where(*here)), JobEvent)
 
     def spent(self, tenant: str, owner: str, since: str) -> float:
         """What jobs cost that an owner has asked for since a moment, in US dollars; of those under way the estimate."""
@@ -198,15 +197,11 @@ class JobStore:
                 self._log.insert_usage(connection, {"created_at": now, **usage})
             if before in ENDED:
                 _settle_scene(connection, moved, now)
-                if moved.callback_url:
-                    self._announce(connection, moved, now)
+                if moved.callback_url:  # the message waits for whoever sends it
+                    body = to_json({"type": f"job.{moved.state}", "job": moved.to_dict()}).decode()
+                    row = {"id": self.db.fresh_id(), "job_id": job.id, "url": moved.callback_url, "body": body}
+                    connection.execute(insert(job_deliveries), checked(job_deliveries, {**row, "due_at": now}))
         return moved
-
-    def _announce(self, connection: Connection, job: Job, now: str) -> None:
-        """Leave the message about a job that has ended for whoever sends it."""
-        body = to_json({"type": f"job.{job.state}", "job": job.to_dict()}).decode()
-        row = {"id": self.db.fresh_id(), "job_id": job.id, "url": job.callback_url, "body": body, "due_at": now}
-        connection.execute(insert(job_deliveries), checked(job_deliveries, row))
 
     def change(self, job: Job, **changes: Any) -> Job:
         """Change columns of a job in its state, without an event. Raises `JobChangedError`."""
@@ -265,7 +260,7 @@ class JobStore:
         }
         change = update(jobs).where(jobs.c.id.in_(select(taken.c.id))).values(values).returning(jobs)
         with self.db.transaction() as connection:
-            claimed = [Job.of(frozen_row(row)) for row in connection.execute(change).mappings()]
+            claimed = typed_rows(connection.execute(change), Job)
             insert_many(connection, job_events, [event for job in claimed for event in _begun(job, now)])
         return tuple(sorted(claimed, key=lambda job: (job.due_at, job.id)))
 
@@ -283,7 +278,9 @@ class JobStore:
 
     def overdue(self) -> tuple[Job, ...]:
         """The jobs whose deadline has passed."""
-        return self._all(jobs.c.deadline < self.db.now(), jobs.c.finished_at.is_(None))
+        query = select(jobs).where(jobs.c.deadline < self.db.now(), jobs.c.finished_at.is_(None))
+        with self.db.reading() as connection:
+            return typed_rows(connection.execute(query.order_by(jobs.c.id).limit(_MANY)), Job)
 
     def to_cancel(self, limit: int) -> tuple[Job, ...]:
         """Take jobs that have ended here and whose provider is still to be told; each is put off before it is tried."""
@@ -302,21 +299,17 @@ class JobStore:
         with self.db.transaction() as connection:
             ids = list(connection.execute(query).scalars())
             taken = update(jobs).where(jobs.c.id.in_(ids)).values(values).returning(jobs)
-            return tuple(Job.of(frozen_row(row)) for row in connection.execute(taken).mappings()) if ids else ()
-
-    # ------------------------------------------------------------------------------------------------------ for its own parts
-
-    def _all(self, *conditions: Any) -> tuple[Job, ...]:
-        with self.db.reading() as connection:
-            rows = connection.execute(select(jobs).where(*conditions).order_by(jobs.c.id).limit(_MANY)).mappings()
-            return tuple(Job.of(frozen_row(row)) for row in rows)
+            return typed_rows(connection.execute(taken), Job) if ids else ()
 
     def _changed(self, connection: Connection, job: Job, values: Mapping[str, Any]) -> Job:
-        whole = {**checked(jobs, values, whole=False), "version": job.version + 1}
+        columns = {**checked(jobs, values, whole=False), "version": job.version + 1}
         seen = (jobs.c.id == job.id, jobs.c.version == job.version)
-        if connection.execute(update(jobs).where(*seen).values(whole)).rowcount != 1:
+        if connection.execute(update(jobs).where(*seen).values(columns)).rowcount != 1:
             raise JobChangedError(f"the job {job.id} was changed by somebody else")
-        return Job.of({**_fields(job), **freeze(whole)})
+        return msgspec.structs.replace(job, **{name: convert(freeze(columns[name]), _TYPES[name]) for name in columns})
+
+
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(Job)}
 
 
 def _event(job_id: str, at: str, step: JobStep) -> dict[str, Any]:
@@ -330,16 +323,6 @@ def _begun(job: Job, at: str) -> list[dict[str, Any]]:
         return []
     ways = (JobState.DISPATCHED,) if job.state is JobState.DISPATCHED else (JobState.DISPATCHED, JobState.RUNNING)
     return [_event(job.id, at, JobStep(to, details={"attempt": job.attempt})) for to in ways]
-
-
-def _fields(job: Job) -> dict[str, Any]:
-    """A job as its row."""
-    rows = {name: getattr(job, name) for name in job.__struct_fields__}
-    return {**rows, "results": [msgspec.structs.asdict(one) for one in job.results]}
-
-
-def _values(job: Job) -> dict[str, Any]:
-    return dict(msgspec.to_builtins(job))
 
 
 def _settle_scene(connection: Connection, job: Job, now: str) -> None:

@@ -57,7 +57,7 @@ def _json_and_tiers(kind: type[msgspec.Struct]) -> dict[str, Any]:
     for field in msgspec.structs.fields(kind):
         types = {field.type, *get_args(field.type)}
         if get_origin(field.type) is tuple:
-            kinds[field.name] = get_args(field.type)[0]
+            kinds[field.name] = str if get_args(field.type)[0] is str else Any
         else:
             kinds[field.name] = next((one for one in (Tier, FrozenDict) if one in types), None)
     return kinds

@@ -18,7 +18,7 @@ from innkeeper.jobs.media import MediaRequest
 from innkeeper.jobs.media_jobs import MediaJobs
 from innkeeper.jobs.runner import Runner
 from innkeeper.jobs.steps import Steps
-from innkeeper.jobs.worker.media_engine import MediaEngine, MediaPlace
+from innkeeper.jobs.worker.media_engine import MediaEngine, ServedModel
 from innkeeper.library.library import Library
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.workers.states import WorkerState
@@ -44,7 +44,7 @@ class Yard:
 
     def enrol(self, host: str, *, kind: str = "image", state: WorkerState = WorkerState.READY) -> str:
         """A worker that holds a lease; its id."""
-        engine = MediaEngine(kind, {"barn": MediaPlace(TinySeedPicture(), "barn", _tasks(kind))})
+        engine = MediaEngine(kind, {"barn": ServedModel(TinySeedPicture(), "barn", _tasks(kind))})
         engine.state = state
         made = self.store.enrol(self.store.invite(hosts=[host]), f"http://{host}:7861", engine.report(), kind=kind)
         self.jobs.routes._read = -1e9
@@ -64,7 +64,7 @@ class Yard:
         row = next(row for row in self.store.list() if host in row.url)
 
         async def ask() -> httpx.Response:
-            engine = MediaEngine(row.kind, {"barn": MediaPlace(TinySeedPicture(), "barn", _tasks(row.kind))})
+            engine = MediaEngine(row.kind, {"barn": ServedModel(TinySeedPicture(), "barn", _tasks(row.kind))})
             app = worker_app(engine, Settings(keys=Keys(self.store.call_key(row.id))))
             client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")
             async with app.router.lifespan_context(app), client:

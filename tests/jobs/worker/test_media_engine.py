@@ -17,7 +17,7 @@ from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, RefusedByP
 from innkeeper.jobs.backends.tiny_seed_picture import TinySeedPicture, drawn
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.worker import media_engine
-from innkeeper.jobs.worker.media_engine import MediaEngine, MediaPlace
+from innkeeper.jobs.worker.media_engine import MediaEngine, ServedModel
 from innkeeper.jobs.worker.media_protocol import MediaWork, read_work, work_sha256
 from innkeeper.jobs.worker.slots import WorkerDrainingError
 from innkeeper.library.workers.states import WorkerState
@@ -76,7 +76,7 @@ def used(use: Use, backend: Any = None, **options: Any) -> Any:
     """What a function gives that uses an engine."""
 
     async def run() -> Any:
-        place = MediaPlace(backend or TinySeedPicture(), "real", ("t2i", "i2i"), "http://127.0.0.1:1")
+        place = ServedModel(backend or TinySeedPicture(), "real", ("t2i", "i2i"), "http://127.0.0.1:1")
         engine = MediaEngine("image", {"barn": place}, **options)
         await engine.start()
         try:
@@ -194,7 +194,7 @@ def test_service() -> None:
     """Over HTTP: what it can do, that it is well, its key, and pictures; a chat is none of its."""
 
     async def run() -> None:
-        engine = MediaEngine("image", {"barn": MediaPlace(TinySeedPicture(), "barn", ("t2i",))}, slots=2)
+        engine = MediaEngine("image", {"barn": ServedModel(TinySeedPicture(), "barn", ("t2i",))}, slots=2)
         app = worker_app(engine, Settings(keys=Keys("a-key")))
         headers = {"authorization": "Bearer a-key"}
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1", headers=headers)

@@ -12,7 +12,7 @@ from innkeeper.cli.app.commands import examples, json_option
 
 if TYPE_CHECKING:
     from innkeeper.inference.routing.route import Route
-    from innkeeper.jobs.worker.media_engine import MediaPlace
+    from innkeeper.jobs.worker.media_engine import ServedModel
     from innkeeper.service.workers.agent import Membership
 
 
@@ -116,12 +116,12 @@ def _backends(assignments: tuple[str, ...], addresses: dict[str, str]) -> dict[s
     return {name.strip(): Route.of(name.strip(), target.strip(), addresses) for name, target in targets}
 
 
-def _media_models(kind: str, assignments: tuple[str, ...]) -> dict[str, MediaPlace]:
+def _media_models(kind: str, assignments: tuple[str, ...]) -> dict[str, ServedModel]:
     """Return the models of an image or video worker, at your own servers. Raises `ConfigError`."""
     from innkeeper.jobs.backends.registry import backend_of, backends
     from innkeeper.jobs.backends.tiny_seed_picture import NAME
     from innkeeper.jobs.backends.wire import MediaWire
-    from innkeeper.jobs.worker.media_engine import MediaPlace
+    from innkeeper.jobs.worker.media_engine import ServedModel
     from innkeeper.prompt.errors import ConfigError
     from innkeeper.prompt.machine import Secret
 
@@ -135,7 +135,7 @@ def _media_models(kind: str, assignments: tuple[str, ...]) -> dict[str, MediaPla
         if matching is None or (url and "://" not in url) or bool(url) is (matching == NAME):
             hint = f"write it like NAME=a1111:http://127.0.0.1:7860; backends: {', '.join(sorted(known))}"
             raise ConfigError(f"{text!r:.80} is no model of a worker for {kind}s", hint=hint)
-        media_models[name.strip()] = MediaPlace(known[matching], name.strip(), tasks, url.rstrip("/"))
+        media_models[name.strip()] = ServedModel(known[matching], name.strip(), tasks, url.rstrip("/"))
     return media_models
 
 

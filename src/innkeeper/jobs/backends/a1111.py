@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from innkeeper.inference.errors import DecodeError, HttpError
-from innkeeper.jobs.backend import BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, Submitted, WaitingBackend
 from innkeeper.jobs.backends.outputs import of_data
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
@@ -28,12 +28,10 @@ _NAMES: Final = {
 """Its own names, where a model's row has no schema and the usual ones were written."""
 
 
-class A1111:
+class A1111(WaitingBackend):
     """A server of one's own. Asking it twice costs nothing but time."""
 
     name = "a1111"
-    repeatable = True
-    waits = True
 
     def __init__(self, wire: MediaWire) -> None:
         self._wire = wire
@@ -49,7 +47,7 @@ class A1111:
             path = "img2img"
             body.setdefault("init_images", pictures)
         answer = self._wire.call(
-            "POST", f"{self._base(call)}/sdapi/v1/{path}", json=body, seconds=_SECONDS, headers=_headers(call)
+            "POST", f"{call.base_url or _BASE}/sdapi/v1/{path}", json=body, seconds=_SECONDS, headers=_headers(call)
         )
         listed = answer.get("images") if isinstance(answer, Mapping) else None
         if not isinstance(listed, list) or not listed:
@@ -57,29 +55,13 @@ class A1111:
         expected = int(body.get("batch_size", 1)) * int(body.get("n_iter", 1))
         return Submitted(outputs=tuple(Output(data=of_data(str(one))) for one in listed[: min(expected, MAX_OUTPUTS)]))
 
-    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
-        """Never asked: the answer comes with the call."""
-        return Progress("lost")
-
     def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
         """Have it stop what it does."""
         try:
-            self._wire.call("POST", f"{self._base(call)}/sdapi/v1/interrupt", json={}, headers=_headers(call))
+            self._wire.call("POST", f"{call.base_url or _BASE}/sdapi/v1/interrupt", json={}, headers=_headers(call))
         except HttpError as error:
             if error.status != 404:  # noqa: PLR2004 - a server without it
                 raise
-
-    def fetch(self, call: BackendCall, output: Output) -> bytes:
-        """The bytes, which came with the answer."""
-        return output.data
-
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
-        """It sends none."""
-        raise WebhookRefusedError("this server sends no webhooks")
-
-    @staticmethod
-    def _base(call: BackendCall) -> str:
-        return call.base_url or _BASE
 
 
 def _headers(call: BackendCall) -> FrozenDict:

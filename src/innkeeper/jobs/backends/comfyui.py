@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from innkeeper.inference.errors import DecodeError
-from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, JobFailure, Progress, Submitted, WaitingBackend
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.limits import MAX_OUTPUTS
@@ -23,11 +23,10 @@ _BASE: Final = "http://127.0.0.1:8188"
 _KINDS: Final = ("images", "gifs", "videos")
 
 
-class ComfyUI:
-    """A server of one's own."""
+class ComfyUI(WaitingBackend):
+    """A server of one's own, with a queue."""
 
     name = "comfyui"
-    repeatable = True
     waits = False
 
     def __init__(self, wire: MediaWire) -> None:
@@ -67,10 +66,6 @@ class ComfyUI:
         """A result from the server itself."""
         return self._wire.fetch(output.url, guarded=False)
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
-        """It sends none."""
-        raise WebhookRefusedError("this server sends no webhooks")
-
 
 def filled(call: BackendCall) -> dict[str, Any]:
     """The workflow of a call: its body holds it under ``workflow``, the places of values under ``inputs``.
@@ -82,10 +77,10 @@ def filled(call: BackendCall) -> dict[str, Any]:
     if not workflow:
         hint = "put the workflow, in the format of the API, under capabilities.workflow of the model's row"
         raise MediaRequestError("the model's row has no workflow", hint=hint)
-    for name, place in inputs.items():
+    for name, target in inputs.items():
         if name in call.body:
             try:
-                workflow[str(place["node"])]["inputs"][place["input"]] = call.body[name]
+                workflow[str(target["node"])]["inputs"][target["input"]] = call.body[name]
             except (KeyError, TypeError):
                 raise MediaRequestError(f"the workflow has no place for {name}") from None
     return workflow

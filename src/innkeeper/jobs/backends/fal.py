@@ -63,8 +63,10 @@ class Fal:
         reply = self._call("POST", f"{self._base(call)}/{call.model}{hook}", call, json=dict(call.body))
         if not isinstance(reply, Mapping) or not reply.get("request_id"):
             raise DecodeError("the queue gave no request_id")
-        known = {name: self._ours(call, reply.get(f"{name}_url")) for name in ("status", "response", "cancel")}
-        return Submitted(FrozenDict({"id": str(reply["request_id"]), **{k: v for k, v in known.items() if v}}))
+        urls = {name: str(reply.get(f"{name}_url") or "") for name in ("status", "response", "cancel")}
+        queue = urlsplit(self._base(call))[:2]  # our key goes nowhere else
+        known = {name: url for name, url in urls.items() if urlsplit(url)[:2] == queue}
+        return Submitted(FrozenDict({"id": str(reply["request_id"]), **known}))
 
     def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
         """Look at the queue, and take the results once they are there."""
@@ -136,11 +138,6 @@ class Fal:
         """Where a request stands: below the owner and the application, without what of the model comes behind them."""
         application = "/".join(call.model.split("/")[:_OWNER_AND_APP])
         return f"{self._base(call)}/{application}/requests/{quote(str(reference['id']), safe='')}"
-
-    def _ours(self, call: BackendCall, url: Any) -> str | None:
-        """An address that the queue named, if it is one of the queue's: our key goes nowhere else."""
-        same = isinstance(url, str) and urlsplit(url)[:2] == urlsplit(self._base(call))[:2]
-        return url if same else None
 
 
 def _results(answer: Any) -> tuple[Output, ...]:

@@ -10,10 +10,10 @@ import hashlib
 import math
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from innkeeper.jobs.backend import BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import BackendCall, Submitted, WaitingBackend
 from innkeeper.jobs.job import Output
 from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 
@@ -53,12 +53,10 @@ _HEAD: Final = b"\x89PNG\r\n\x1a\n"
 _FRAMES: Final = 8
 
 
-class TinySeedPicture:
+class TinySeedPicture(WaitingBackend):
     """The backend in this process."""
 
     name = NAME
-    repeatable = True
-    waits = True
 
     def submit(self, call: BackendCall) -> Submitted:
         """Draw it."""
@@ -78,21 +76,6 @@ class TinySeedPicture:
             for number in range(count)
         ]
         return Submitted(outputs=tuple(Output(data=one, media_type="image/png") for one in pictures), cost_usd=0.0)
-
-    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
-        """Never asked: it has no jobs of its own."""
-        return Progress("lost")
-
-    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
-        """Nothing to stop."""
-
-    def fetch(self, call: BackendCall, output: Output) -> bytes:
-        """The bytes."""
-        return output.data
-
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
-        """It sends none."""
-        raise WebhookRefusedError(f"{NAME} sends no webhooks")
 
 
 def drawn(

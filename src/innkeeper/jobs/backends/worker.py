@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from innkeeper.inference.errors import DecodeError, ProviderConnectionError, TamperedError
-from innkeeper.jobs.backend import WORKER, BackendCall, Progress, Submitted, Webhook, WebhookRefusedError
+from innkeeper.jobs.backend import WORKER, BackendCall, Submitted, WaitingBackend
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.job import Output
 from innkeeper.jobs.worker.media_protocol import MediaAnswer, work_sha256
@@ -21,12 +21,10 @@ from innkeeper.prompt.once import convert
 _SECONDS: Final = 900.0
 
 
-class MediaWorkers:
+class MediaWorkers(WaitingBackend):
     """The workers of one database. To which of them a job goes, its route says."""
 
     name = WORKER
-    repeatable = True
-    waits = True
 
     def __init__(self, wire: MediaWire) -> None:
         self._wire = wire
@@ -56,22 +54,7 @@ class MediaWorkers:
             answer = convert(reply, MediaAnswer)
         except msgspec.ValidationError as error:
             raise DecodeError(f"the worker's answer is none of the protocol: {error}") from error
-        made = [
+        outputs = [
             Output(data=one.data, media_type=one.media_type, sha256=one.sha256, size=one.size) for one in answer.results
         ]
-        return Submitted(outputs=tuple(made))
-
-    def status(self, call: BackendCall, reference: Mapping[str, Any]) -> Progress:
-        """Never asked: the answer comes with the call."""
-        return Progress("lost")
-
-    def cancel(self, call: BackendCall, reference: Mapping[str, Any]) -> None:
-        """Nothing to tell: who hangs up has it stopped."""
-
-    def fetch(self, call: BackendCall, output: Output) -> bytes:
-        """The bytes, which came with the answer."""
-        return output.data
-
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
-        """It sends none."""
-        raise WebhookRefusedError("workers send no webhooks")
+        return Submitted(outputs=tuple(outputs))

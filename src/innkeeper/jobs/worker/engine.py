@@ -20,7 +20,7 @@ from innkeeper.inference.adapters.registry import ADAPTERS
 from innkeeper.inference.errors import ProviderTimeoutError
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.worker_protocol import PROTOCOL, WorkerAnswer, WorkerRequest, messages_sha256
-from innkeeper.inference.response.events import Finished, ModelEvent, RefusalDelta, Started, TextDelta, UsageReport
+from innkeeper.inference.response.events import Finished, ModelEvent, RefusalDelta, TextDelta, UsageReport
 from innkeeper.inference.response.response import FinishReason, Usage
 from innkeeper.inference.routing.models import ModelNotFoundError, RouteModels
 from innkeeper.inference.routing.route import Route
@@ -144,7 +144,11 @@ class Execution:
                 events = await self._engine.ask(self.key, self._sent)
             self._passed("load_ms")
             async with aclosing(events):
-                while (event := await self._next(events)) is not None:
+                while True:
+                    async with asyncio.timeout(self._left()):
+                        event = await anext(events, None)
+                    if event is None:
+                        break
                     if piece := self._read(event):
                         yield piece
         except TimeoutError:
@@ -171,10 +175,6 @@ class Execution:
             **self._times,
         )
 
-    async def _next(self, events: AsyncGenerator[ModelEvent]) -> ModelEvent | None:
-        async with asyncio.timeout(self._left()):
-            return await anext(events, None)
-
     def _left(self) -> float | None:
         """Seconds until the deadline, None where there is none."""
         asked = self.request.deadline_ms
@@ -184,9 +184,9 @@ class Execution:
     def _start(self) -> float:
         return self._began - sum(self._times.values()) / 1000
 
-    def _passed(self, what: str) -> None:
+    def _passed(self, stage: str) -> None:
         now = self._engine.now()
-        self._times[what] = round((now - self._began) * 1000, 3)
+        self._times[stage] = round((now - self._began) * 1000, 3)
         self._began = now
 
     def _read(self, event: ModelEvent) -> str:
@@ -197,8 +197,6 @@ class Execution:
             self._usage = event.usage
         elif isinstance(event, Finished):
             self._finish = self._finish or event.reason
-        elif not isinstance(event, Started):
-            return ""
         return ""
 
 

@@ -34,8 +34,8 @@ _LONGEST: Final = 900.0
 _LOOK: Final = 0.5
 
 
-class MediaPlace(msgspec.Struct, frozen=True):
-    """Where a model of a worker is: its backend, its name and address there, and what it does."""
+class ServedModel(msgspec.Struct, frozen=True):
+    """A model of a worker: its backend, its name and address there, and its tasks."""
 
     backend: Backend
     model: str
@@ -48,11 +48,11 @@ class MediaEngine(WorkerSlots):
 
     Args:
         kind: ``image`` or ``video``.
-        backends: places by the names of models under which they are asked; the first is asked where none is named.
+        backends: models by the names under which they are asked; the first is asked where none is named.
         slots: requests that are executed at once.
     """
 
-    def __init__(self, kind: str, backends: Mapping[str, MediaPlace], *, slots: int = 1) -> None:
+    def __init__(self, kind: str, backends: Mapping[str, ServedModel], *, slots: int = 1) -> None:
         super().__init__(slots)
         self.kind, self.backends = kind, dict(backends)
 
@@ -85,7 +85,7 @@ class MediaEngine(WorkerSlots):
         await self.enter()
         queued, gone = self.now(), threading.Event()
         call = _call(model, work)
-        making = asyncio.ensure_future(asyncio.to_thread(_made, model.backend, call, gone))
+        making = asyncio.ensure_future(asyncio.to_thread(_generated, model.backend, call, gone))
         making.add_done_callback(lambda done: self.leave(done.exception()))
         try:
             results = await asyncio.shield(making)
@@ -103,7 +103,7 @@ class MediaEngine(WorkerSlots):
         )
 
 
-def _call(model: MediaPlace, work: MediaWork) -> BackendCall:
+def _call(model: ServedModel, work: MediaWork) -> BackendCall:
     """What the backend is told: the input as it came, and nothing else."""
     return BackendCall(
         job_id=random_bytes(8).hex() if work.request_id is msgspec.UNSET else work.request_id,
@@ -114,7 +114,7 @@ def _call(model: MediaPlace, work: MediaWork) -> BackendCall:
     )
 
 
-def _made(backend: Backend, call: BackendCall, gone: threading.Event) -> list[MediaResult]:
+def _generated(backend: Backend, call: BackendCall, gone: threading.Event) -> list[MediaResult]:
     submitted = backend.submit(call)
     outputs = (
         submitted.outputs if submitted.outputs is not None else _waited(backend, call, submitted.reference or {}, gone)
@@ -134,17 +134,14 @@ def _waited(
         if stands.stage == "done":
             return stands.outputs
         if stands.stage in {"failed", "lost", "cancelled"}:
-            raise _error(stands.failure or JobFailure("unavailable", f"the backend's job is {stands.stage}"))
+            failure = stands.failure or JobFailure("unavailable", f"the backend's job is {stands.stage}")
+            refused = failure.kind == "provider_policy_refusal"
+            raise RefusedByProviderError(failure.message) if refused else ProviderError(failure.message)
         sleep(_LOOK)
     backend.cancel(call, reference)
     if gone.is_set():
         raise RequestCancelledError("nobody waits for the result any more")
     raise ProviderTimeoutError("the backend does not end", phase="total")
-
-
-def _error(failure: JobFailure) -> ProviderError:
-    refused = failure.kind == "provider_policy_refusal"
-    return RefusedByProviderError(failure.message) if refused else ProviderError(failure.message)
 
 
 def _result(output: Output, data: bytes) -> MediaResult:

@@ -17,7 +17,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import audit_events
 from innkeeper.library.errors import DatabaseCorruptError, FieldError
 from innkeeper.library.rows import AuditRow, read_row
-from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, to_json
+from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ _BIG: Final = 2**63 - 1
 def by_priority(query: Select[Any], table: Table) -> Select[Any]:
     """The one order of everything with a priority: the lowest number first, ties by identifier."""
     return query.order_by(table.c.priority.asc(), table.c.id.asc())
-
-
-def frozen_row(row: Mapping[Any, Any]) -> FrozenDict:
-    """A row (of `Result.mappings`) as frozen plain data."""
-    frozen: FrozenDict = freeze({str(name): value for name, value in row.items()})
-    return frozen
 
 
 def typed_rows(result: Result[Any], kind: type[T]) -> tuple[T, ...]:
