@@ -12,10 +12,8 @@ from innkeeper.content.card_versions import (
     V2_DEFAULTS,
     CardAsset,
     CardVersion,
-    field_edits,
-    version_edits,
 )
-from innkeeper.content.character import Character
+from innkeeper.content.character import Character, field_edits, version_edits
 from innkeeper.content.json import ABSENT
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt.errors import UnknownNameError, UsageError

@@ -16,16 +16,18 @@ import msgspec
 
 from innkeeper.content.card_versions import (
     DEFAULT_ASSETS,
+    FIELDS,
+    SPEC_NUMBERS,
     SPECS,
     TEXT_FIELDS,
     V1_NAMES,
+    V2_DEFAULTS,
     CardAsset,
     CardVersion,
-    field_edits,
-    version_edits,
 )
 from innkeeper.content.errors import CARD_HINT, LIMITS, AssetError, Limits, WrongKindError
 from innkeeper.content.finding import Finding, Level, Path, shown
+from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.json_asset import kind_of_json
 from innkeeper.content.json.record import FindingCollector, Record, as_integer, as_number, as_role
@@ -33,7 +35,7 @@ from innkeeper.content.json.text import encode_json
 from innkeeper.content.lorebook import Lorebook, read_lorebook
 from innkeeper.content.regex_script import RegexScripts
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.errors import UnknownNameError, UsageError, Where
 
 TALKATIVENESS: Final = 0.5
 """The talkativeness of a character in a group if the card has none."""
@@ -368,3 +370,69 @@ def _book(document: Document, record: Record, limits: Limits) -> Lorebook | None
 def _read(document: Document) -> Character:
     """A card after an edit, which is read as it was before."""
     return read_character(document, lenient=True)
+
+
+# ---- edits, in a card's own words
+
+
+def field_edits(character: Character, fields: Mapping[str, Any]) -> dict[Path, Any]:
+    """The edits that give a card other values in some fields. Raises `UnknownNameError`, `UsageError` as `Character.replace`."""
+    edits: dict[Path, Any] = {}
+    for name, value in fields.items():
+        if name not in FIELDS:
+            raise UnknownNameError("field of a character", name, FIELDS)
+        edits.update(_edits(character, name, _plain(name, value)))
+    return edits
+
+
+def version_edits(character: Character, version: CardVersion) -> dict[Path, Any]:
+    """The edits that make a card one of another version. Raises `UsageError` for V1."""
+    if version is CardVersion.V1:
+        raise UsageError("a card is not taken back to V1", hint="V2 cards keep the V1 fields for old readers")
+    spec, number = SPEC_NUMBERS[version]
+    edits: dict[Path, Any] = {("spec",): spec, ("spec_version",): number}
+    if character.version is CardVersion.V1:
+        edits.update(_from_v1(character))
+    else:
+        data = character.document.at(("data",))
+        edits.update({("data", key): value for key, value in V2_DEFAULTS.items() if key not in data})
+    if version is CardVersion.V3 and character.document.at(("data", "group_only_greetings")) is ABSENT:
+        edits["data", "group_only_greetings"] = []
+    return edits
+
+
+def _from_v1(character: Character) -> dict[Path, Any]:
+    """The V1 fields moved into ``data``; fields that no V1 reader knows stay beside it."""
+    data: dict[str, Any] = {"name": character.name, **V2_DEFAULTS}
+    data |= {name: getattr(character, name) for name in V1_NAMES}
+    data |= {"tags": list(character.tags), "extensions": dict(character.extensions)}
+    moved = {spelling for names in V1_NAMES.values() for spelling in names} | {"tags", *character.extensions}
+    return {("data",): data} | {(name,): ABSENT for name in moved if name in character.raw}
+
+
+def _edits(character: Character, name: str, value: Any) -> dict[Path, Any]:
+    if character.version is CardVersion.V1:
+        return {_v1_path(character, name): value}
+    key = "character_book" if name == "book" else name
+    edits: dict[Path, Any] = {("data", key): ABSENT if value is None else value}
+    old = getattr(character, name)
+    for mirror in V1_NAMES.get(name, ())[:1]:
+        if mirror in character.raw and character.raw[mirror] == old:
+            edits[mirror,] = value
+    return edits
+
+
+def _v1_path(character: Character, name: str) -> Path:
+    names = V1_NAMES.get(name)
+    if names is None:
+        hint = "convert it first: character.to_version('v2')"
+        raise UsageError(f"a V1 card has no field {name!r}", hint=hint)
+    return (next((spelling for spelling in names if spelling in character.raw), names[0]),)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, Lorebook):
+        return value.to_card_book()
+    if name == "assets" and value is not None:
+        return [msgspec.to_builtins(item) if isinstance(item, CardAsset) else item for item in value]
+    return list(value) if isinstance(value, tuple) else value

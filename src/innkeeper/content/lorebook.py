@@ -13,13 +13,15 @@ import msgspec
 from innkeeper.content.entry import LorebookEntry, Spelling
 from innkeeper.content.errors import LIMITS, AssetError, Limits, limit_error
 from innkeeper.content.finding import Finding, Level, Path
+from innkeeper.content.json import ABSENT
 from innkeeper.content.json.document import Document, remembered
 from innkeeper.content.json.record import FindingCollector, Record
 from innkeeper.content.json.text import encode_json
 from innkeeper.content.spellings.foreign import foreign_shape
 from innkeeper.content.spellings.reading import read_entry, spelling_of
+from innkeeper.content.spellings.writing import card_entry, entry_edits, world_entry
 from innkeeper.prompt.bounded_cache import BoundedCache
-from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.errors import UnknownNameError, UsageError, Where
 
 LAST_INDEX: Final = 2**32 - 2
 """The largest key that JavaScript sorts as an array index."""
@@ -78,15 +80,17 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def replace(self, **fields: Any) -> Self:
         """The book with other values of its own fields, everything else as it was. Raises `UsageError` for a name it has not."""
-        from innkeeper.content.spellings.writing import book_edits
-
         return self._edited(book_edits(self, fields))
 
     def replace_entry(self, id: int | str, /, **fields: Any) -> Self:  # noqa: A002 - the field's name
         """The book with other values in one entry. Raises `UsageError` for an entry or a name it has not."""
-        from innkeeper.content.spellings.writing import entry_edits
-
-        return self._edited(entry_edits(self, self.entry(id), fields))
+        entry = self.entry(id)
+        edits = entry_edits(entry, fields)
+        entries = self.raw["entries"] if isinstance(self.raw, dict) else self.raw
+        pairs = entries.items() if isinstance(entries, dict) else enumerate(entries)
+        key = next((key for key, raw in pairs if raw is entry.raw), ABSENT)
+        path = ("entries", key) if isinstance(self.raw, dict) else (key,)
+        return self._edited({(*path, *inner): value for inner, value in edits.items()})
 
     def to_dict(self) -> Any:
         """The JSON the book was read from, as data of the caller's own."""
@@ -98,19 +102,35 @@ class Lorebook(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def to_card_book(self) -> dict[str, Any]:
         """The book in the words of a V2 or V3 card; what those have no word for goes to ``extensions``."""
-        from innkeeper.content.spellings.writing import to_card_book
-
-        return to_card_book(self)
+        entries = [card_entry(entry) for entry in self.entries]
+        return self._own_fields() | {"extensions": self.extensions, "entries": entries}
 
     def to_world(self) -> dict[str, Any]:
         """The book in the words of SillyTavern world info."""
-        from innkeeper.content.spellings.writing import to_world
+        return self._own_fields() | {"entries": {str(entry.index): world_entry(entry) for entry in self.entries}}
 
-        return to_world(self)
+    def _own_fields(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in _BOOK_FIELDS[:-1]}
+        return {name: value for name, value in own.items() if value not in {None, ""}}
 
     def _edited(self, edits: Mapping[Path, Any]) -> Self:
         document = self.document.replace({(*self.path, *path): value for path, value in edits.items()})
         return read_lorebook(document, self.path)  # type: ignore[return-value]
+
+
+_BOOK_FIELDS: Final = ("name", "description", "scan_depth", "token_budget", "recursive_scanning", "extensions")
+
+
+def book_edits(book: Lorebook, fields: Mapping[str, Any]) -> dict[Path, Any]:
+    """The edits that give a book's own fields other values."""
+    edits: dict[Path, Any] = {}
+    for name, value in fields.items():
+        if name not in _BOOK_FIELDS:
+            raise UnknownNameError("field of a lorebook", name, _BOOK_FIELDS)
+        first, *rest = name.split("_")
+        camel = first + "".join(part.capitalize() for part in rest)
+        edits[(camel if camel in book.raw and name not in book.raw else name,)] = value
+    return edits
 
 
 def read_lorebook(

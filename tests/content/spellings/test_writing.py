@@ -10,7 +10,9 @@ from hypothesis import given
 
 from innkeeper.content import Lorebook, LorePosition
 from innkeeper.content.entry import CharacterFilter
-from innkeeper.content.spellings.writing import book_edits, entry_edits, to_card_book, to_world
+from innkeeper.content.json.document import Document
+from innkeeper.content.lorebook import book_edits
+from innkeeper.content.spellings.writing import entry_edits
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from tests.content.builders import books
 
@@ -66,8 +68,10 @@ CASES = [
 def test_a_field_of_an_entry_is_edited(case: Case) -> None:
     """The edit stands at the entry's place, under the name its spelling has, in the words of the format."""
     book = Lorebook.of({"entries": [case.raw]})
-    expected = {("entries", 0, *path): value for path, value in case.edits.items()}
-    assert entry_edits(book, book.entries[0], dict([case.field])) == expected
+    (entry,) = book.entries
+    assert entry_edits(entry, dict([case.field])) == case.edits
+    raw = Document(case.raw).replace(case.edits).tree
+    assert book.replace_entry(entry.id, **dict([case.field])).document.at(("entries", 0)) == raw
 
 
 @pytest.mark.parametrize("raw", [WORLD, CARD], ids=["world", "card"])
@@ -75,14 +79,14 @@ def test_an_unknown_field_is_refused(raw: dict[str, Any]) -> None:
     """A name that is not a field of an entry raises `UnknownNameError` in either spelling."""
     book = Lorebook.of({"entries": [raw]})
     with pytest.raises(UnknownNameError, match="colour"):
-        entry_edits(book, book.entries[0], {"colour": "red"})
+        entry_edits(book.entries[0], {"colour": "red"})
 
 
 def test_entries_of_other_programs_are_not_edited() -> None:
     """An entry that was translated says how to write the book in a spelling that can be edited."""
     book = Lorebook.of({"type": "risu", "data": [{"key": "inn", "content": "x"}]})
     with pytest.raises(UsageError, match="risu") as info:
-        entry_edits(book, book.entries[0], {"content": "y"})
+        entry_edits(book.entries[0], {"content": "y"})
     assert "to_world()" in str(info.value.hint)
 
 
@@ -96,7 +100,7 @@ def test_a_books_own_fields_keep_their_spelling() -> None:
 
 def test_a_card_book_has_what_the_specification_requires() -> None:
     """Keys, content, extensions, enabled and insertion order are there, whatever the entry said."""
-    (entry,) = to_card_book(Lorebook.of({"entries": [{}]}))["entries"]
+    (entry,) = Lorebook.of({"entries": [{}]}).to_card_book()["entries"]
     required = {"keys": [], "content": "", "enabled": True, "insertion_order": 100, "use_regex": False}
     assert {name: entry[name] for name in required} == required
     assert entry["extensions"]["position"] == 0
@@ -104,7 +108,7 @@ def test_a_card_book_has_what_the_specification_requires() -> None:
 
 def test_world_info_writes_null_only_where_it_means_unset() -> None:
     """Settings that fall back to the global ones are null; other values that are not set are left out."""
-    entry = to_world(Lorebook.of({"entries": [WORLD]}))["entries"]["0"]
+    entry = Lorebook.of({"entries": [WORLD]}).to_world()["entries"]["0"]
     nulls = {name for name, value in entry.items() if value is None}
     assert nulls == {
         *("scanDepth", "caseSensitive", "matchWholeWords", "useGroupScoring"),
@@ -116,6 +120,6 @@ def test_world_info_writes_null_only_where_it_means_unset() -> None:
 def test_what_is_written_is_read_again(raw: dict[str, Any]) -> None:
     """A book written as world info has the same texts, keys and positions when it is read."""
     book = Lorebook.of(raw)
-    again = Lorebook.of(to_world(book))
+    again = Lorebook.of(book.to_world())
     for old, new in zip(book.entries, again.entries, strict=True):
         assert (old.keys, old.content, old.position, old.enabled) == (new.keys, new.content, new.position, new.enabled)

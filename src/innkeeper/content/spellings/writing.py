@@ -1,13 +1,12 @@
-"""Writes lorebooks as JSON: edits of single fields in the book's own spelling, whole books as world info or card book."""
+"""Writes entries of lorebooks as JSON: single fields in the entry's own spelling, whole ones as world info or in a card book."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from innkeeper.content.entry import CharacterFilter, LorebookEntry, LorePosition, Spelling
 from innkeeper.content.finding import Path
-from innkeeper.content.json import ABSENT
 from innkeeper.content.spellings.reading import (
     CARD_FIELDS,
     EXTENSION_FIELDS,
@@ -19,11 +18,6 @@ from innkeeper.content.spellings.reading import (
 )
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 
-if TYPE_CHECKING:
-    from innkeeper.content.lorebook import Lorebook
-
-
-_BOOK_FIELDS: Final = ("name", "description", "scan_depth", "token_budget", "recursive_scanning", "extensions")
 _ROLES: Final = ("system", "user", "assistant")
 
 _WORLD: Final[Mapping[str, EntryField]] = {field.attribute: field for field in (*WORLD_FIELDS, *SHARED_FIELDS)}
@@ -31,48 +25,27 @@ _CARD: Final[Mapping[str, EntryField]] = {field.attribute: field for field in CA
 _EXTENSION: Final[Mapping[str, EntryField]] = {field.attribute: field for field in EXTENSION_FIELDS}
 
 
-def book_edits(book: Lorebook, fields: Mapping[str, Any]) -> dict[Path, Any]:
-    """The edits that give a book's own fields other values."""
-    edits: dict[Path, Any] = {}
-    for name, value in fields.items():
-        if name not in _BOOK_FIELDS:
-            raise UnknownNameError("field of a lorebook", name, _BOOK_FIELDS)
-        camel = "".join(part.capitalize() for part in name.split("_"))
-        camel = camel[0].lower() + camel[1:]
-        edits[(camel if camel in book.raw and name not in book.raw else name,)] = value
-    return edits
-
-
-def entry_edits(book: Lorebook, entry: LorebookEntry, fields: Mapping[str, Any]) -> dict[Path, Any]:
-    """The edits that give one entry other values, in the entry's own spelling."""
+def entry_edits(entry: LorebookEntry, fields: Mapping[str, Any]) -> dict[Path, Any]:
+    """The edits that give an entry other values, in its own spelling, by paths within it."""
     if entry.spelling not in {Spelling.WORLD, Spelling.CARD}:
         hint = "write the book with to_world() or to_card_book() first"
         raise UsageError(f"entries of a {entry.spelling.value} book cannot be edited", hint=hint)
-    entry_path = _entry_path(book, entry)
     write = _world_edits if entry.spelling is Spelling.WORLD else _card_edits
     edits: dict[Path, Any] = {}
     for name, value in fields.items():
-        edits.update({(*entry_path, *path): plain for path, plain in write(entry, name, value).items()})
+        edits.update(write(entry, name, value))
     return edits
 
 
-def to_world(book: Lorebook) -> dict[str, Any]:
-    """Return the book as SillyTavern world info, with every field."""
-    entries: dict[str, Any] = {}
-    for entry in book.entries:
-        data: dict[str, Any] = {"uid": entry.index}
-        for field in (*WORLD_FIELDS, *SHARED_FIELDS):
-            data[field.camel] = _plain(field.attribute, getattr(entry, field.attribute))
-        data["disable"] = not entry.enabled
-        data["characterFilter"] = _plain("character_filter", entry.character_filter)
-        data["extensions"] = entry.extensions
-        entries[str(entry.index)] = {key: value for key, value in data.items() if value is not None or key in _NULLABLE}
-    return _named(book) | {"entries": entries}
-
-
-def to_card_book(book: Lorebook) -> dict[str, Any]:
-    """Return the book as V2 and V3 cards hold it, with every required field."""
-    return _named(book) | {"extensions": book.extensions, "entries": [_card_entry(entry) for entry in book.entries]}
+def world_entry(entry: LorebookEntry) -> dict[str, Any]:
+    """Return the entry as SillyTavern world info, with every field."""
+    data: dict[str, Any] = {"uid": entry.index}
+    for field in (*WORLD_FIELDS, *SHARED_FIELDS):
+        data[field.camel] = _plain(field.attribute, getattr(entry, field.attribute))
+    data["disable"] = not entry.enabled
+    data["characterFilter"] = _plain("character_filter", entry.character_filter)
+    data["extensions"] = entry.extensions
+    return {key: value for key, value in data.items() if value is not None or key in _NULLABLE}
 
 
 _NULLABLE: Final = frozenset(
@@ -81,12 +54,8 @@ _NULLABLE: Final = frozenset(
 """Fields that world info writes as null where they are not set."""
 
 
-def _named(book: Lorebook) -> dict[str, Any]:
-    own = {name: getattr(book, name) for name in _BOOK_FIELDS[:-1]}
-    return {name: value for name, value in own.items() if value not in {None, ""}}
-
-
-def _card_entry(entry: LorebookEntry) -> dict[str, Any]:
+def card_entry(entry: LorebookEntry) -> dict[str, Any]:
+    """Return the entry as V2 and V3 cards hold it, with every required field."""
     own = {name: _plain(name, getattr(entry, name)) for name in ("id", "keys", "secondary_keys", "comment", "content")}
     own |= {"constant": entry.constant, "selective": entry.selective}
     own |= {"insertion_order": 100 if entry.order is None else entry.order, "enabled": entry.enabled}
@@ -145,13 +114,6 @@ def _extension(holder: tuple[str, ...], name: str, value: Any) -> dict[Path, Any
 
 def _name(field: EntryField, raw: Mapping[str, Any]) -> str:
     return field.snake if field.snake in raw and field.camel not in raw else field.camel
-
-
-def _entry_path(book: Lorebook, entry: LorebookEntry) -> Path:
-    entries = book.raw["entries"] if isinstance(book.raw, dict) else book.raw
-    pairs = entries.items() if isinstance(entries, dict) else enumerate(entries)
-    key = next((key for key, raw in pairs if raw is entry.raw), ABSENT)
-    return ("entries", key) if isinstance(book.raw, dict) else (key,)
 
 
 def _plain(name: str, value: Any) -> Any:
