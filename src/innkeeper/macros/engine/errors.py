@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
+
+import msgspec
 
 from innkeeper.prompt.errors import InputError, LimitError, Where
 
@@ -31,6 +33,20 @@ class MacroArgumentError(MacroError):
 
 class MacroLimitError(LimitError):
     """More expansions, nesting or output than a limit of `innkeeper.macros.engine.errors` allows."""
+
+
+class NamedLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of one engine as fields, and the error beyond one of them."""
+
+    PREFIX: ClassVar[str] = ""
+    """The text before a limit's name in errors."""
+    ERROR: ClassVar[type[MacroLimitError]] = MacroLimitError
+
+    def exceeded(
+        self, name: str, what: str, actual: float | None = None, where: Where | None = None
+    ) -> MacroLimitError:
+        """Return the error for ``what`` is beyond the limit of this name."""
+        return self.ERROR(what, limit=self.PREFIX + name, allowed=getattr(self, name), found=actual, where=where)
 
 
 EXCERPT_CHARS: Final = 100

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError, UnknownMacroError, where_in
+from innkeeper.macros.engine.errors import MacroArgumentError, UnknownMacroError, where_in
 from innkeeper.macros.handlebars.syntax import HANDLEBARS_LIMITS, parse
 from innkeeper.macros.handlebars.tree import (
     BlockProgram,
@@ -99,17 +99,14 @@ class _Renderer:
         if self.steps % _SLICE == 0:
             charge("handlebars", _SLICE * _NODE_STEPS)
         if self.steps > HANDLEBARS_LIMITS.steps:
-            raise MacroLimitError(
-                "the template's work", limit="HANDLEBARS_LIMITS.steps", allowed=HANDLEBARS_LIMITS.steps
-            )
+            raise HANDLEBARS_LIMITS.exceeded("steps", "the template's work")
 
     def counted(self, text: str) -> str:
         if len(text) > _LONG:
             charge("handlebars", made=len(text))
         self.size += len(text)
         if self.size > HANDLEBARS_LIMITS.output_chars:
-            allowed = HANDLEBARS_LIMITS.output_chars
-            raise MacroLimitError("the template's output", limit="HANDLEBARS_LIMITS.output_chars", allowed=allowed)
+            raise HANDLEBARS_LIMITS.exceeded("output_chars", "the template's output")
         return text
 
     def called(self, call: SubExpression, frame: _RenderFrame) -> Any:

@@ -6,11 +6,9 @@ The language is that of handlebars.js 4.7 without partials and decorators, which
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
-import msgspec
-
-from innkeeper.macros.engine.errors import MacroLimitError, MacroSyntaxError, where_in
+from innkeeper.macros.engine.errors import MacroSyntaxError, NamedLimits, where_in
 from innkeeper.macros.handlebars.tree import (
     BlockProgram,
     BlockStatement,
@@ -28,8 +26,10 @@ from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 
 
-class HandlebarsLimits(msgspec.Struct, frozen=True, kw_only=True):
+class HandlebarsLimits(NamedLimits, frozen=True, kw_only=True):
     """The limits of one Handlebars template (`MacroLimitError`)."""
+
+    PREFIX: ClassVar[str] = "HANDLEBARS_LIMITS."
 
     template_chars: int = 200_000
     """The template."""
@@ -81,8 +81,7 @@ _STARTS: Final = frozenset({"up", "dot", "id", "bracket", "data", "double", "sin
 def parse(text: str) -> BlockProgram:
     """The template's tree, blanks around tags taken away. Raises `MacroSyntaxError`, or `MacroLimitError` (long, deep)."""
     if len(text) > HANDLEBARS_LIMITS.template_chars:
-        allowed = HANDLEBARS_LIMITS.template_chars
-        raise MacroLimitError("template", limit="HANDLEBARS_LIMITS.template_chars", allowed=allowed, found=len(text))
+        raise HANDLEBARS_LIMITS.exceeded("template_chars", "template", len(text))
     charge("handlebars", text.count("{{") * _TAG_STEPS + len(text) * _CHAR_STEPS)
     return _PROGRAMS.get_or_make(text, lambda: _program(text), _NODE_BYTES * len(text))
 
@@ -118,12 +117,8 @@ class _HandlebarsParser:
     def enter(self) -> None:
         self.depth += 1
         if self.depth > HANDLEBARS_LIMITS.nesting:
-            raise MacroLimitError(
-                "blocks inside one another",
-                limit="HANDLEBARS_LIMITS.nesting",
-                allowed=HANDLEBARS_LIMITS.nesting,
-                where=where_in(self.text, self.at),
-            )
+            where = where_in(self.text, self.at)
+            raise HANDLEBARS_LIMITS.exceeded("nesting", "blocks inside one another", where=where)
 
     def whole(self) -> BlockProgram:
         program, tag = self.program()

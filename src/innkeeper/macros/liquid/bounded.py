@@ -25,7 +25,7 @@ from liquid.undefined import UNDEFINED, Undefined
 from liquid.utils import ReadOnlyChainMap
 
 from innkeeper.macros.liquid.filters import GROWTH, TEXT_FILTERS
-from innkeeper.macros.liquid.session import LiquidSession, limit_error, size_of, text_of
+from innkeeper.macros.liquid.session import LiquidSession, size_of, text_of
 from innkeeper.macros.liquid.variables import VariablesDrop
 from innkeeper.prompt.allowance import charge
 
@@ -61,7 +61,7 @@ class Buffer(io.StringIO):
         """Append ``text``. Raises `MacroLimitError`."""
         self._bytes += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if self._bytes > self._session.limits.output_bytes:
-            raise limit_error("the output of a template", "output_bytes", self._session.limits)
+            raise self._session.limits.exceeded("output_bytes", "the output of a template")
         if len(text) > _LONG:
             charge("liquid", made=len(text))
         self._session.charge_value(text)
@@ -103,7 +103,7 @@ class BoundedContext(RenderContext):
         session = self.session
         session.namespace_size += session.charge_value(val)
         if session.namespace_size > session.limits.namespace_size:
-            raise limit_error("the values assigned", "namespace_size", session.limits, session.namespace_size)
+            raise session.limits.exceeded("namespace_size", "the values assigned", session.namespace_size)
         self.locals[key] = val
 
     def get_buffer(self, buf: TextIO | None = None) -> io.StringIO:
@@ -129,7 +129,7 @@ def _filtered(
         args = tuple(item if number else text_of(item) for item, number in zip(args, numbers, strict=True))
         value = text_of(value)
     if name in GROWTH and (size := GROWTH[name](value, *args)) > session.limits.value_size:
-        raise limit_error(f"the result of {name}", "value_size", session.limits, size)
+        raise session.limits.exceeded("value_size", f"the result of {name}", size)
     try:
         return session.bounded(function(value, *args, **named))
     except failures.FilterArgumentError as error:

@@ -64,7 +64,6 @@ from innkeeper.macros.liquid.session import (
     LIQUID_LIMITS,
     LiquidLimits,
     LiquidSession,
-    limit_error,
 )
 from innkeeper.macros.liquid.variables import TAGS
 from innkeeper.prompt.allowance import charge
@@ -207,16 +206,13 @@ class Scanner:
     def _count(self, expression: str, index: int) -> None:
         self._tags += 1
         if self._tags > self._limits.tags:
-            raise self._limit("the number of tags", "tags", self._tags, index)
+            raise self._limits.exceeded("tags", "the number of tags", self._tags, where_in(self._source, index))
         if "(" in expression or "[" in expression:
             bare = _QUOTED.sub("", expression)
             brackets = bare.count("(") + bare.count("[")
             if brackets > self._limits.brackets:
-                raise self._limit("the number of brackets in an expression", "brackets", brackets, index)
-
-    def _limit(self, what: str, name: str, actual: int, index: int) -> MacroLimitError:
-        where = where_in(self._source, index)
-        return MacroLimitError(what, limit=name, allowed=getattr(self._limits, name), found=actual, where=where)
+                what = "the number of brackets in an expression"
+                raise self._limits.exceeded("brackets", what, brackets, where_in(self._source, index))
 
     def _error(self, message: str, index: int) -> LiquidSyntaxError:
         token = Token(TOKEN_EOF, self._source[index : index + 2], index, self._source)
@@ -289,7 +285,7 @@ def parse(text: str, limits: LiquidLimits = LIQUID_LIMITS, *, strict: bool = Fal
 def _parsed(text: str, limits: LiquidLimits, *, strict: bool) -> BoundTemplate:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > limits.template_bytes:
-        raise limit_error("the template", "template_bytes", limits, size)
+        raise limits.exceeded("template_bytes", "the template", size)
     try:
         template = _environment(limits, strict).from_string(text)
         bound_nodes(template.nodes, RenderContext(template))
@@ -359,7 +355,7 @@ def raise_translated(error: Exception, text: str, limits: LiquidLimits, index: i
     if isinstance(error, (MacroError, LimitError)):
         raise error.at(**({} if where is None else msgspec.structs.asdict(where)))
     if (limit := _limit_of(error)) is not None:
-        raise limit_error("the nesting or looping of a template", limit, limits, where=where) from error
+        raise limits.exceeded(limit, "the nesting or looping of a template", where=where) from error
     raise _kind(error)(_message(error), where=where) from error
 
 

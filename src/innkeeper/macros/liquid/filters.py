@@ -18,7 +18,7 @@ from liquid import RenderContext
 from liquid.filter import sequence_filter, string_filter, with_context
 from liquid.undefined import is_undefined
 
-from innkeeper.macros.liquid.session import LiquidSession, limit_error, text_of
+from innkeeper.macros.liquid.session import LiquidSession, text_of
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.determinism import EPOCH
 from innkeeper.prompt.run.variables import number_of
@@ -79,9 +79,9 @@ def rollp(value: Any, counter: Any = None, word: Any = None, *, context: RenderC
         return "NaN"
     count, sides = dice
     if count > session.limits.dice:
-        raise limit_error("the number of dice", "dice", session.limits, count)
+        raise session.limits.exceeded("dice", "the number of dice", count)
     if sides > session.limits.dice_sides:
-        raise limit_error("the sides of a die", "dice_sides", session.limits, sides)
+        raise session.limits.exceeded("dice_sides", "the sides of a die", sides)
     session.charge(count)
     start, name = _counter(session, counter), _word(session, word)
     return sum(math.floor(_chance(session, name, start + _COUNTER_STEP * i) * sides) + 1 for i in range(count))
@@ -222,7 +222,7 @@ def join(items: Iterable[Any], separator: Any = " ", *, context: RenderContext) 
         parts.append(text_of(item))
         size += len(parts[-1]) + len(between)
         if size > session.limits.value_size:
-            raise limit_error("the result of join", "value_size", session.limits, size)
+            raise session.limits.exceeded("value_size", "the result of join", size)
     return between.join(parts)
 
 

@@ -10,19 +10,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
-import msgspec
-
-from innkeeper.macros.engine.errors import MacroArgumentError, MacroLimitError
+from innkeeper.macros.engine.errors import MacroArgumentError, NamedLimits
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import Clock
-from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.run.variables import StagedVariables
 
 
-class LiquidLimits(msgspec.Struct, frozen=True, kw_only=True):
+class LiquidLimits(NamedLimits, frozen=True, kw_only=True):
     """The limits of one Liquid template (`MacroLimitError`; in a tolerant build the whole template stays as text)."""
 
     template_bytes: int = 200_000
@@ -116,7 +113,7 @@ class LiquidSession:
         if self._spent >= self._next_check:
             self.settle()
             if self._spent > self.limits.steps:
-                raise limit_error("the work of a template", "steps", self.limits)
+                raise self.limits.exceeded("steps", "the work of a template")
             self._check_time()
 
     def settle(self) -> None:
@@ -140,7 +137,7 @@ class LiquidSession:
         if isinstance(value, float) and not math.isfinite(value):
             raise MacroArgumentError("the result is not a number")
         if isinstance(value, int) and value.bit_length() > self.limits.number_bits:
-            raise limit_error("a number", "number_bits", self.limits, value.bit_length())
+            raise self.limits.exceeded("number_bits", "a number", value.bit_length())
         size_of(value, self.limits)
         return value
 
@@ -153,14 +150,7 @@ class LiquidSession:
         if self._deadline is None:
             self._deadline = now + self.limits.seconds
         if now > self._deadline:
-            raise limit_error("the time of a template", "seconds", self.limits)
-
-
-def limit_error(
-    what: str, name: str, limits: LiquidLimits, actual: float | None = None, where: Where | None = None
-) -> MacroLimitError:
-    """The error for a limit of `LiquidLimits` by its name."""
-    return MacroLimitError(what, limit=name, allowed=getattr(limits, name), found=actual, where=where)
+            raise self.limits.exceeded("seconds", "the time of a template")
 
 
 def size_of(value: Any, limits: LiquidLimits) -> int:
@@ -182,14 +172,14 @@ def size_of(value: Any, limits: LiquidLimits) -> int:
                     if isinstance(item, (list, tuple, dict, range)):
                         boxes.append(item)
     if total > limits.value_size:
-        raise limit_error("a value", "value_size", limits, total)
+        raise limits.exceeded("value_size", "a value", total)
     return total
 
 
 def _parts(value: Any, limits: LiquidLimits) -> Iterable[Any]:
     if isinstance(value, range):
         if value.stop - value.start > limits.items:
-            raise limit_error("the items of a range", "items", limits, value.stop - value.start)
+            raise limits.exceeded("items", "the items of a range", value.stop - value.start)
         return ()
     if isinstance(value, dict):
         return chain(value, value.values())

@@ -41,7 +41,7 @@ from innkeeper.macros.smart.sandbox.limits import (
 )
 from innkeeper.macros.smart.sandbox.names import DOTTED, FUNCTIONS, MODULES
 from innkeeper.macros.smart.sandbox.operators import BINARY, COMPARE, UNARY
-from innkeeper.macros.smart.sandbox.values import Frame, Function, Module, Variables, kind_of, limit, measure
+from innkeeper.macros.smart.sandbox.values import Frame, Function, Module, Variables, kind_of, measure
 from innkeeper.prompt.allowance import AllowanceError
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.errors import InnkeeperError
@@ -84,7 +84,7 @@ def _built(code: str, limits: SandboxLimits) -> Program:
     except SyntaxError as error:
         raise _unreadable(error, code) from None
     except (MemoryError, RecursionError):
-        raise limit("the nesting of the code", "depth", limits.depth) from None
+        raise limits.exceeded("depth", "the nesting of the code") from None
     return Program(_Compiler(code, limits).compile(tree))
 
 
@@ -120,7 +120,7 @@ class _Compiler:
             )
             return in_order([self.statement(node) for node in tree.body])
         except RecursionError:
-            raise limit("the nesting of the code", "depth", self.limits.depth) from None
+            raise self.limits.exceeded("depth", "the nesting of the code") from None
 
     def position_of(self, node: Any) -> SourcePosition:
         """The place of a node."""
@@ -146,7 +146,7 @@ class _Compiler:
             self.refuse(node, f"there is no {_shown(node)} in the sandbox")
         self.depth += 1
         if self.depth > self.limits.depth:
-            raise limit("the nesting of the code", "depth", self.limits.depth).at(**self.position_of(node).parts())
+            raise self.limits.exceeded("depth", "the nesting of the code").at(**self.position_of(node).parts())
         closure = compile_node(self, node)
         self.depth -= 1
         return closure
@@ -172,7 +172,7 @@ class _Compiler:
         if type(value) not in _CONSTANTS:
             self.refuse(node, f"there are no constants of the kind {kind_of(value)} in the sandbox")
         if type(value) is int and value.bit_length() > self.limits.int_bits:
-            raise limit("a whole number", "int_bits", self.limits.int_bits, value.bit_length()).at(
+            raise self.limits.exceeded("int_bits", "a whole number", value.bit_length()).at(
                 **self.position_of(node).parts()
             )
         return lambda _frame: value

@@ -10,7 +10,6 @@ import re
 from typing import Final
 
 from innkeeper.macros.smart.sandbox.limits import SandboxForbiddenError, SandboxLimits, SandboxSyntaxError
-from innkeeper.macros.smart.sandbox.values import limit
 
 _TOKEN: Final = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -64,7 +63,7 @@ def prepared(code: str, limits: SandboxLimits) -> str:
     does not have, `SandboxSyntaxError` for characters that no code can have.
     """
     if len(code) > limits.code_chars:
-        raise limit("the code", "code_chars", limits.code_chars, len(code))
+        raise limits.exceeded("code_chars", "the code", len(code))
     if "\0" in code or not _encodable(code):
         raise SandboxSyntaxError("the code holds a character that is none: NUL or half of a surrogate pair")
     return _TokenReader(code, limits).read()
@@ -120,7 +119,7 @@ class _TokenReader:
             self.depth += 1 if token.lastgroup == "open" else -1
             count = self.depth
         if count > self.limits.brackets:
-            raise limit("the nesting of the code", "brackets", self.limits.brackets).at(
+            raise self.limits.exceeded("brackets", "the nesting of the code").at(
                 **position_parts(self.code, token.start())
             )
 

@@ -5,16 +5,46 @@ What exceeds a limit ends the code with a `SandboxLimitError` that names it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-import msgspec
-
-from innkeeper.macros.engine.errors import MacroError, MacroLimitError
+from innkeeper.macros.engine.errors import MacroError, MacroLimitError, NamedLimits
 from innkeeper.prompt.errors import InnkeeperError
 
 
-class SandboxLimits(msgspec.Struct, frozen=True, kw_only=True):
+class SandboxError(MacroError):
+    """The code gives no value."""
+
+    def __init__(self, message: str, **kwargs: Any) -> None:
+        kwargs.setdefault("macro", "python")
+        super().__init__(message, **kwargs)
+
+
+class SandboxSyntaxError(SandboxError):
+    """The code is not Python."""
+
+    HINT = "write one Python expression, or lines that set `result`"
+
+
+class SandboxForbiddenError(SandboxError):
+    """The code is Python, but not of the part that the sandbox has."""
+
+    HINT = "use values, operators, if/else, assignments and the functions of the sandbox: see docs/macros-python.md"
+
+
+class SandboxRuntimeError(SandboxError):
+    """A part of the code failed: a wrong type, a division by zero, an unknown name."""
+
+
+class SandboxLimitError(SandboxError, MacroLimitError):
+    """A part of the code would cost more than a named limit allows; it was not begun."""
+
+    HINT = "make it smaller"
+
+
+class SandboxLimits(NamedLimits, frozen=True, kw_only=True):
     """The limits of one run of one piece of code (`SandboxLimitError`). Each is checked before the cost is paid."""
+
+    ERROR: ClassVar[type[MacroLimitError]] = SandboxLimitError
 
     code_chars: int = 10_000
     """The code, in characters."""
@@ -56,36 +86,6 @@ CACHED_PROGRAMS: Final = 512
 
 CACHED_CODE_CHARS: Final = 300
 """Longer code is compiled each time: 300 characters make up to 120 KB of closures."""
-
-
-class SandboxError(MacroError):
-    """The code gives no value."""
-
-    def __init__(self, message: str, **kwargs: Any) -> None:
-        kwargs.setdefault("macro", "python")
-        super().__init__(message, **kwargs)
-
-
-class SandboxSyntaxError(SandboxError):
-    """The code is not Python."""
-
-    HINT = "write one Python expression, or lines that set `result`"
-
-
-class SandboxForbiddenError(SandboxError):
-    """The code is Python, but not of the part that the sandbox has."""
-
-    HINT = "use values, operators, if/else, assignments and the functions of the sandbox: see docs/macros-python.md"
-
-
-class SandboxRuntimeError(SandboxError):
-    """A part of the code failed: a wrong type, a division by zero, an unknown name."""
-
-
-class SandboxLimitError(SandboxError, MacroLimitError):
-    """A part of the code would cost more than a named limit allows; it was not begun."""
-
-    HINT = "make it smaller"
 
 
 FAILURES: Final = (

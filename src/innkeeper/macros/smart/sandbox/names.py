@@ -24,7 +24,6 @@ from innkeeper.macros.smart.sandbox.values import (
     bounded_text,
     items_of,
     kind_of,
-    limit,
     size_of,
     storable,
     text_of,
@@ -116,7 +115,7 @@ def _float(frame: Frame, value: Any = 0.0, /) -> float:
 
 def _short(frame: Frame, text: str) -> str:
     if len(text) > frame.limits.number_chars:
-        raise limit("a number", "number_chars", frame.limits.number_chars, len(text))
+        raise frame.limits.exceeded("number_chars", "a number", len(text))
     return text
 
 

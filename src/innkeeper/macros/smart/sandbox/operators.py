@@ -22,7 +22,6 @@ from innkeeper.macros.smart.sandbox.values import (
     boundary,
     bounded_text,
     kind_of,
-    limit,
     measure,
     size_of,
     text_of,
@@ -63,9 +62,9 @@ def add(frame: Frame, a: Any, b: Any) -> Any:
 def _fits(frame: Frame, value: Any, length: int, size: int) -> None:
     """Charge a text or list about to be made. Raises `SandboxLimitError` when it would be too long or hold too much."""
     if type(value) is not str and length > frame.limits.items:
-        raise limit(f"a {kind_of(value)}", "items", frame.limits.items, _shown(length))
+        raise frame.limits.exceeded("items", f"a {kind_of(value)}", _shown(length))
     if size > frame.limits.text_chars:
-        raise limit(f"a {kind_of(value)}", "text_chars", frame.limits.text_chars, _shown(size))
+        raise frame.limits.exceeded("text_chars", f"a {kind_of(value)}", _shown(size))
     frame.charge(size)
 
 
@@ -85,7 +84,7 @@ def _multiply(frame: Frame, a: Any, b: Any) -> Any:
     left, right = type(a), type(b)
     if left in _NUMBERS and right in _NUMBERS:
         if left is int and right is int and a.bit_length() + b.bit_length() > frame.limits.int_bits + 1:
-            raise limit("a whole number", "int_bits", frame.limits.int_bits, a.bit_length() + b.bit_length())
+            raise frame.limits.exceeded("int_bits", "a whole number", a.bit_length() + b.bit_length())
         return _settled(frame, a * b)
     if right is str or right in _SEQUENCES:
         a, b, left, right = b, a, right, left
@@ -121,7 +120,7 @@ def _power(frame: Frame, a: Any, b: Any) -> Any:
     if left in _WHOLE and right in _WHOLE and b > 0:
         base, most = int(a), frame.limits.int_bits
         if not -1 <= base <= 1 and (b > most or b * math.log2(abs(base)) > most):  # 0, 1 and -1 do not grow
-            raise limit("a whole number", "int_bits", most, _shown(base.bit_length() * b))
+            raise frame.limits.exceeded("int_bits", "a whole number", _shown(base.bit_length() * b))
     result = a**b
     if type(result) is complex:
         raise SandboxRuntimeError("a fractional power of a negative number is not a real number")
@@ -237,7 +236,7 @@ class _Writer:
     def _keep(self, parts: list[str], part: str) -> None:
         self.length += len(part)
         if self.length > self.frame.limits.text_chars:
-            raise limit("a text", "text_chars", self.frame.limits.text_chars, self.length)
+            raise self.frame.limits.exceeded("text_chars", "a text", self.length)
         self.frame.charge(len(part))
         parts.append(part)
 
@@ -265,7 +264,7 @@ class _Writer:
         if type(number) not in {int, bool}:
             raise SandboxRuntimeError("* in a % format needs a whole number")
         if abs(number) > self.frame.limits.format_width or len(written) > _MAX_DIGITS:
-            raise limit("a % format", "format_width", self.frame.limits.format_width)
+            raise self.frame.limits.exceeded("format_width", "a % format")
         return str(int(number))
 
     def _converted(self, match: re.Match[str]) -> str:

@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, time
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, Final
 
-from innkeeper.macros.smart.sandbox.limits import SandboxLimits, SandboxRuntimeError
-from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, limit, text_of
+from innkeeper.macros.smart.sandbox.limits import SandboxLimitError, SandboxLimits, SandboxRuntimeError
+from innkeeper.macros.smart.sandbox.values import Frame, Function, Match, boundary, kind_of, text_of
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.pyregex import PatternLimitError, PatternSyntaxError, PyPattern, compile_pattern, written_out
 
@@ -72,7 +72,7 @@ def strptime(frame: Frame, text: Any, pattern: Any, /) -> datetime:
         if type(value) is not str:
             raise SandboxRuntimeError(f"strptime needs a text and a pattern, not a {kind_of(value)}")
         if len(value) > frame.limits.date_chars:
-            raise limit("a date or its pattern", "date_chars", frame.limits.date_chars, len(value))
+            raise frame.limits.exceeded("date_chars", "a date or its pattern", len(value))
     letters = _DIRECTIVE.findall(pattern)
     for letter in letters:
         if letter not in _READ:
@@ -115,7 +115,7 @@ _PATTERNS: Final[BoundedCache[tuple[str, int, SandboxLimits], PyPattern]] = Boun
 
 def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:
     if len(pattern) > limits.pattern_chars:
-        raise limit("a regular expression", "pattern_chars", limits.pattern_chars, len(pattern))
+        raise limits.exceeded("pattern_chars", "a regular expression", len(pattern))
     if flags & ~_FLAGS:
         raise SandboxRuntimeError(
             f"there are no flags {flags}", hint="2 ignores case, 8 is multiline, 16 lets . match newlines"
@@ -128,7 +128,7 @@ def _new_pattern(pattern: str, flags: int, limits: SandboxLimits) -> PyPattern:
         pass
     except PatternSyntaxError as error:
         raise SandboxRuntimeError(f"the pattern cannot be read: {error.message}", hint=error.hint) from None
-    raise limit("a regular expression written out", "pattern_repeats", limits.pattern_repeats)
+    raise limits.exceeded("pattern_repeats", "a regular expression written out")
 
 
 def _check_depth(pattern: str, limits: SandboxLimits) -> None:
@@ -136,7 +136,7 @@ def _check_depth(pattern: str, limits: SandboxLimits) -> None:
     for piece in _PIECE.findall(pattern):
         depth += {"(": 1, ")": -1}.get(piece, 0)
         if depth > limits.pattern_depth:
-            raise limit("the nesting of a regular expression", "pattern_depth", limits.pattern_depth)
+            raise limits.exceeded("pattern_depth", "the nesting of a regular expression")
 
 
 def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
@@ -152,7 +152,7 @@ def _engine(frame: Frame, pattern: Any, text: Any, flags: Any) -> Any:
     try:
         compiled.admit(text)
     except PatternLimitError as error:
-        raise limit("a search", error.limit, error.allowed, error.found) from None
+        raise SandboxLimitError("a search", limit=error.limit, allowed=error.allowed, found=error.found) from None
     return compiled.engine
 
 
@@ -164,14 +164,14 @@ def _matches(frame: Frame, engine: Any, text: str) -> Iterator[Any]:
             frame.charge(8 + len(match.group()))
             yield match
     except TimeoutError:
-        raise limit("a regular expression", "pattern_seconds", frame.limits.pattern_seconds) from None
+        raise frame.limits.exceeded("pattern_seconds", "a regular expression") from None
 
 
 def _one(frame: Frame, method: Any, text: str) -> Match | None:
     try:
         result = method(text, timeout=frame.seconds(), concurrent=True)
     except TimeoutError:
-        raise limit("a regular expression", "pattern_seconds", frame.limits.pattern_seconds) from None
+        raise frame.limits.exceeded("pattern_seconds", "a regular expression") from None
     return None if result is None else _opaque(result)
 
 
@@ -201,7 +201,7 @@ def findall(frame: Frame, /, pattern: Any, string: Any, flags: Any = 0) -> list[
         frame.charge(sum(map(len, groups)))
         results.append(groups if engine.groups > 1 else groups[0] if groups else match.group())
         if len(results) > frame.limits.items:
-            raise limit("the matches", "items", frame.limits.items)
+            raise frame.limits.exceeded("items", "the matches")
     return results
 
 
@@ -217,7 +217,7 @@ def sub(frame: Frame, /, pattern: Any, repl: Any, string: Any, count: Any = 0, f
         end = match.end()
         length += len(parts[-2]) + len(parts[-1])
         if length > frame.limits.text_chars:
-            raise limit("a text", "text_chars", frame.limits.text_chars, length)
+            raise frame.limits.exceeded("text_chars", "a text", length)
         frame.charge(len(parts[-1]))
         if number == count:
             break
@@ -244,7 +244,7 @@ def _template(frame: Frame, repl: Any, engine: Any) -> list[Any]:
     if type(repl) is not str:
         raise SandboxRuntimeError(f"what replaces a match must be a text or a function, not a {kind_of(repl)}")
     if len(repl) > frame.limits.pattern_chars:
-        raise limit("a replacement", "pattern_chars", frame.limits.pattern_chars, len(repl))
+        raise frame.limits.exceeded("pattern_chars", "a replacement", len(repl))
     pieces: list[Any] = []
     end = 0
     for match in _REFERENCE.finditer(repl):

@@ -132,7 +132,7 @@ class Frame:
         if self.left < self._next:
             self.settle()
             if self.left < 0:
-                raise limit("the work of the code", "work", self.limits.work)
+                raise self.limits.exceeded("work", "the work of the code")
 
     def settle(self) -> None:
         """Charge the build's allowance for the work since it was charged last, unless that is next to nothing."""
@@ -149,7 +149,7 @@ class Frame:
             self.deadline = monotonic() + self.limits.pattern_seconds
         left = self.deadline - monotonic()
         if left <= 0:
-            raise limit("a regular expression", "pattern_seconds", self.limits.pattern_seconds)
+            raise self.limits.exceeded("pattern_seconds", "a regular expression")
         return left
 
 
@@ -159,11 +159,6 @@ _SMALL: Final = 400
 """Less work is in what the code counts for being read."""
 _STEP_SHIFT: Final = 2
 """A step of the allowance is so much work, as a power of two."""
-
-
-def limit(what: str, name: str, allowed: float, actual: float | None = None) -> SandboxLimitError:
-    """The error for a limit that would be exceeded."""
-    return SandboxLimitError(what, limit=name, allowed=allowed, found=actual)
 
 
 _PLAIN: Final = frozenset({int, float, bool, type(None)})
@@ -217,17 +212,17 @@ class _Meter:
         self.count += 1
         self.size += _EACH + (len(value) if kind is str else value.bit_length() >> 2 if kind is int else 0)
         if self.count > self.limits.items:
-            raise limit("a value", "items", self.limits.items)
+            raise self.limits.exceeded("items", "a value")
         if self.size > self.limits.text_chars:
-            raise limit("a value", "text_chars", self.limits.text_chars)
+            raise self.limits.exceeded("text_chars", "a value")
         if kind in _CONTAINERS:
             self._add_all(value, depth + 1)
 
     def _add_all(self, value: Any, depth: int) -> None:
         if depth > self.limits.value_depth:
-            raise limit("the nesting of a value", "value_depth", self.limits.value_depth)
+            raise self.limits.exceeded("value_depth", "the nesting of a value")
         if len(value) > self.limits.items:
-            raise limit("a value", "items", self.limits.items)
+            raise self.limits.exceeded("items", "a value")
         for item in value:
             self.add(item, depth)
         if type(value) is dict:
@@ -240,7 +235,7 @@ def admit(frame: Frame, value: Any) -> Any:
     kind = type(value)
     if kind is str:
         if len(value) > frame.limits.text_chars:
-            raise limit("a text", "text_chars", frame.limits.text_chars, len(value))
+            raise frame.limits.exceeded("text_chars", "a text", len(value))
         return value
     if kind is int:
         return boundary(frame, value)
@@ -277,7 +272,7 @@ def boundary(frame: Frame, value: int) -> int:
     bits = value.bit_length()
     if bits > _WORD_BITS:
         if bits > frame.limits.int_bits:
-            raise limit("a whole number", "int_bits", frame.limits.int_bits, bits)
+            raise frame.limits.exceeded("int_bits", "a whole number", bits)
         frame.charge(bits * bits >> _LONG_NUMBER_SHIFT)
     return value
 
@@ -338,7 +333,7 @@ def text_of(frame: Frame, value: Any) -> str:
 def bounded_text(frame: Frame, text: str) -> str:
     """The text itself, charged. Raises `SandboxLimitError` when it is too long."""
     if len(text) > frame.limits.text_chars:
-        raise limit("a text", "text_chars", frame.limits.text_chars, len(text))
+        raise frame.limits.exceeded("text_chars", "a text", len(text))
     frame.charge(len(text))
     return text
 
