@@ -109,7 +109,7 @@ class Automaton:
 
     def find(self, text: str) -> Iterator[tuple[int, int, int]]:
         """Each occurrence that counts: the number of the text, and where it begins and ends; in no order."""
-        searched = scalar_text(text) if self._slices else text
+        searched = scalar_text(text) if self._slices else text  # the library takes only what UTF-8 can write
         for piece in self._slices:
             for begin in range(0, len(text), piece.segment):
                 for index, start, end in piece.finds(searched, begin):
@@ -134,6 +134,7 @@ class Automaton:
         while begin < len(text):
             numbers, rules = piece.numbers, piece.rules
             finds = piece.finds(text, begin)
+            # hits in the overlap come twice, which a set does not mind
             matched |= {
                 numbers[index]
                 for index, start, end in finds
@@ -167,6 +168,7 @@ class Automaton:
         texts = [self.texts[number] for number in numbers]
         rules = [self._rules[number] for number in numbers]
         size, longest = sum(map(_bytes_of, texts)), max(map(len, texts))
+        # at one position at most one text of each length can end: that bounds the hits that one segment holds in memory
         segment = max(min(SEGMENT, _SEGMENT_FINDS // min(len(numbers), longest)), 1)
         if size > _SMALL_BYTES:
             # a long text that never occurs comes first: it spreads the states so that their chains stay short

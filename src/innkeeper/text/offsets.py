@@ -42,6 +42,7 @@ class Folded(OffsetMap):
     @cached_property
     def _ends(self) -> list[int] | None:
         """Return where the replacement of each character ends; None where each became one."""
+        # each character becomes one whose code is the length of its replacement, so that C code makes the list of lengths
         lengths = self.original.translate(LENGTHS).encode("latin-1")
         return None if lengths.count(1) == len(lengths) else list(accumulate(lengths))
 
@@ -68,6 +69,7 @@ class SelectedRuns(OffsetMap):
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """See `OffsetMap.span`."""
+        # both ends in one run, the usual case, are moved by the same amount: one search instead of two
         run = bisect_right(self.starts, first)
         if last < first or (run < len(self.starts) and last >= self.starts[run]):
             return self.back(first), self.back(last)
@@ -91,6 +93,7 @@ class Words(OffsetMap):
         if self._asked > _LOOKED_UP:
             self._runs = self._runs or self._table()
             return self._runs.back(index)
+        # the word of this offset is the n-th of both texts: what is left of the spaced one after n splits begins with it
         begin = self._text.rfind(" ", 0, index) + 1
         rest = self._spaced.split(None, self._text.count(" ", 0, index))[-1]
         return self._before.back(len(self._spaced) - len(rest) + index - begin)
@@ -107,7 +110,7 @@ class Words(OffsetMap):
         starts, olds = [0], [less]
         for match in _GAP.finditer(self._spaced, less):
             start, end = match.span()
-            less += end - start - 1
+            less += end - start - 1  # so many separators have no place in the new text up to here
             starts.append(end - less)
             olds.append(end)
         return SelectedRuns(starts, olds, self._before)

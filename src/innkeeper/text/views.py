@@ -106,6 +106,7 @@ def turned_views(text: str, *, back: bool = False) -> Iterator[TextView]:
 
 def _views(text: str, before: OffsetMap) -> Iterator[TextView]:
     text = with_plain_signs(text)
+    # most texts fold to themselves but for case, which keeps every offset: no map is made for them
     folded, offsets = (text.lower(), before) if is_plain(text) else (text.translate(FOLDS), Folded(text, before))
     charge("views", 1 + _STEPS_A_CHARACTER * len(folded))
     plain = _words(folded, offsets)
@@ -114,6 +115,7 @@ def _views(text: str, before: OffsetMap) -> Iterator[TextView]:
         folded = with_letters(folded)
         yield from _forms(folded, offsets, _words(folded, offsets, merged=True))
     drawn_out = _has_triples(plain.text) and _DRAWN_OUT.search(plain.text) is not None  # a letter three times in a row
+    # ``niiice`` is a word with one of its letters, ``gooood`` with two
     for length in (1, 2) if drawn_out else ():
         short = _shortened(folded, (match.span() for match in _DRAWN_OUT.finditer(folded)), offsets, keep=length)
         if short is not None:
@@ -155,6 +157,7 @@ def respelled(view: TextView, words: list[str], right: Mapping[str, str]) -> Tex
             length += 2
         for at in range(first, last):
             word = right.get(words[at], words[at])
+            # three runs a word, its beginning, its last letter and the space: a span keeps its ends whatever the new length is
             starts += [length, length + len(word) - 1, length + len(word)]
             olds += [begins[at], max(begins[at], begins[at + 1] - 2), begins[at + 1] - 1]
             new.append(word)
@@ -230,7 +233,7 @@ def _may_stand_apart(text: str) -> bool:
     """Whether two words of a few such characters may stand side by side."""
     if text.isascii():
         return False
-    classes = _bytes(text).translate(_WIDE, _LATER)
+    classes = _bytes(text).translate(_WIDE, _LATER)  # one byte a character, ``c`` for those of such scripts
     return b" c" in classes and _WIDE_WORDS.search(classes) is not None
 
 
@@ -288,11 +291,11 @@ def _spelled_out(plain: TextView) -> TextView | None:
     row: list[int] = []
     indices: list[int] = []
     at = 0
-    for word in (*words, ".."):
+    for word in (*words, ".."):  # the last one ends a row at the end of the text
         if len(word) == 1:
             row.append(at)
         elif row:
-            indices += [*row, -1] if len(row) >= _SPELLED else []
+            indices += [*row, -1] if len(row) >= _SPELLED else []  # -1 stands for the space between two rows
             row = []
         at += len(word) + 1
     text = "".join(" " if index < 0 else plain.text[index] for index in indices)
@@ -304,7 +307,7 @@ def _rows_joined(plain: TextView) -> TextView:
     """Return a view in which single letters in a row are one word among the others."""
     spans: list[tuple[int, int]] = []
     for match in _ROW.finditer(plain.text):
-        spans += [(at, at + 1) for at in range(match.start() + 1, match.end(), 2)]
+        spans += [(at, at + 1) for at in range(match.start() + 1, match.end(), 2)]  # every second character is a space
     shortened = _shortened(plain.text, spans, plain._starts)  # noqa: SLF001 - a view of a view
     return plain if shortened is None else replace(plain, text=shortened[0], _starts=shortened[1])
 

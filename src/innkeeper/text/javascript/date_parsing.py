@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Final
 
+# The basic and the extended form must not be mixed: with a first hyphen, ``(?(dash)-)`` demands the second one.
 _ISO: Final = re.compile(
     r"\s*(?P<year>[+-]\d{6}|\d{4})(?:(?P<dash>-)?(?:W(?P<week>\d\d)(?:(?(dash)-)(?P<weekday>\d))?"
     r"|(?P<month>\d\d)(?:(?(dash)-)(?P<day>\d\d))|(?P<ordinal>\d{3})|(?P<only>\d\d))"
@@ -153,7 +154,7 @@ class _Lenient:
         if expects == "part":
             self.milliseconds = int(digits[:_CLOCK_PARTS].ljust(_CLOCK_PARTS, "0"))
             return True
-        if after == ":" or expects == "clock":
+        if after == ":" or expects == "clock":  # only what follows tells that 12 of 12:30 is an hour and no day
             return self._clock_number(value, after)
         self.day.append(value)
         return len(self.day) <= _DATE_PARTS
@@ -187,7 +188,7 @@ class _Lenient:
         if word in _ZONES and self.seen:
             self.offset = _ZONES[word] * 60
             return True
-        return not self.seen and not after.isdigit()
+        return not self.seen and not after.isdigit()  # unknown words are noise only before the first number
 
     def _moment(self) -> datetime | None:
         day = self._calendar_day()
@@ -204,6 +205,7 @@ class _Lenient:
         if not self.day:
             return None
         first, second, third = (*self.day, 1, 1)[:_DATE_PARTS]
+        # American order, unless the first number can only be a year; a named month takes no number for itself
         year_first = not 1 <= first <= _LAST_DAY
         if self.month is None:
             return _overflowing(first, second, third) if year_first else _overflowing(third, first, second)
@@ -227,6 +229,7 @@ def _overflowing(year: int, month: int, day: int) -> datetime | None:
         year += 2000 if year < _CENTURY_PIVOT else 1900
     if not (1 <= month <= _LAST_MONTH and 1 <= day <= _LAST_DAY and year <= _LAST_YEAR):
         return None
+    # counted from the first of the month, since ``datetime`` itself refuses the 30th of February
     return datetime(year, month, 1) + timedelta(days=day - 1)  # noqa: DTZ001 - the zone is set later
 
 

@@ -77,7 +77,7 @@ def _built(code: str, limits: SandboxLimits) -> Program:
     code = code.rstrip()
     ready = prepared(code, limits)
     try:
-        try:
+        try:  # an expression has its own value, statements have that of ``result``
             tree: ast.AST = ast.parse(ready, _NO_FILE, "eval")
         except SyntaxError:
             tree = ast.parse(ready, _NO_FILE, "exec")
@@ -115,6 +115,7 @@ class _Compiler:
         try:
             if isinstance(tree, ast.Expression):
                 return self.value(tree.body)
+            # known before anything is compiled: a name that is never set is looked up here and now, not at every run
             self.assigned = frozenset(
                 node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             )
@@ -158,7 +159,7 @@ class _Compiler:
         def run(frame: Frame) -> Any:
             try:
                 return closure(frame)
-            except AllowanceError:
+            except AllowanceError:  # the build's own end, which is no error of this code
                 raise
             except SandboxError as error:
                 raise where.error(error) from None
@@ -204,7 +205,7 @@ class _Compiler:
 
         def run(frame: Frame) -> Any:
             made = kind([part(frame) for part in parts])
-            measure(frame, made)
+            measure(frame, made)  # what is in it was measured before; together it may be too much
             return made
 
         return self.guarded(node, run)
@@ -283,6 +284,7 @@ class _Compiler:
             shown = f"there is no {path} in the sandbox" if path else "values have no attributes in the sandbox"
             self.refuse(node, shown, f"known: {', '.join(sorted(DOTTED))}")
         root, resolved = path.split(".", 1)[0], member
+        # ``random = 3`` hides the module: only then is the name looked at while the code runs
         if root not in self.assigned:
             return lambda _frame: resolved
 
