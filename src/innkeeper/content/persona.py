@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 from innkeeper.content.errors import LIMITS, AssetError, Limits
 from innkeeper.content.finding import Level
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.json_asset import JsonAsset, NumberedEnum
 from innkeeper.content.json.record import FindingCollector
 from innkeeper.prompt.errors import Where
 
 
-class PersonaPosition(StrEnum):
+class PersonaPosition(NumberedEnum):
     """The position of the persona's description."""
 
     IN_PROMPT = "in_prompt"
@@ -27,8 +26,8 @@ class PersonaPosition(StrEnum):
 
     @classmethod
     def numbers(cls) -> Mapping[int, PersonaPosition]:
-        """SillyTavern's numbers for them."""
-        return {0: cls.IN_PROMPT, 1: cls.AFTER_CHAR, 2: cls.TOP_AN, 3: cls.BOTTOM_AN, 4: cls.AT_DEPTH, 9: cls.NONE}
+        """The members by SillyTavern's numbers, 9 for none."""
+        return {9 if member is cls.NONE else number: member for number, member in enumerate(cls)}
 
 
 _ANYBODYS: Final = frozenset({"name", "description", "text", "title"})

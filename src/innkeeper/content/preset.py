@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from innkeeper.content.finding import Level
-from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.json_asset import JsonAsset, NumberedEnum
 from innkeeper.content.json.record import FindingCollector, Record, as_flag, as_integer, as_text
 from innkeeper.content.regex_script import RegexScripts
 
@@ -22,7 +22,7 @@ GLOBAL_ORDER: Final = 100001
 """The character id under which SillyTavern keeps the order that holds for all characters."""
 
 
-class NamesBehavior(StrEnum):
+class NamesBehavior(NumberedEnum):
     """How a chat message names its speaker."""
 
     NONE = "none"
@@ -34,8 +34,8 @@ class NamesBehavior(StrEnum):
 
     @classmethod
     def numbers(cls) -> Mapping[int, NamesBehavior]:
-        """SillyTavern's numbers for them."""
-        return {-1: cls.NONE, 0: cls.DEFAULT, 1: cls.COMPLETION, 2: cls.CONTENT}
+        """The members by SillyTavern's numbers, which begin at -1."""
+        return dict(enumerate(cls, -1))
 
 
 class PromptPosition(StrEnum):

@@ -6,11 +6,10 @@ Old fields are read as today's; defaults are ours where SillyTavern's would be a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, ClassVar, Final
 
 from innkeeper.content.finding import Level
-from innkeeper.content.json.json_asset import JsonAsset
+from innkeeper.content.json.json_asset import JsonAsset, NumberedEnum
 from innkeeper.content.json.record import FindingCollector, as_flag
 
 DEFAULT_STORY: Final = "".join(
@@ -20,31 +19,21 @@ DEFAULT_STORY: Final = "".join(
 """A plain story string: every part that has text, each on its own lines."""
 
 
-class StoryPosition(StrEnum):
+class StoryPosition(NumberedEnum):
     """The position of the story string."""
 
     IN_PROMPT = "in_prompt"
     IN_CHAT = "in_chat"
     BEFORE_PROMPT = "before_prompt"
 
-    @classmethod
-    def numbers(cls) -> Mapping[int, StoryPosition]:
-        """SillyTavern's numbers for them."""
-        return {0: cls.IN_PROMPT, 1: cls.IN_CHAT, 2: cls.BEFORE_PROMPT}
 
-
-class InstructNames(StrEnum):
+class InstructNames(NumberedEnum):
     """When names stand in front of messages."""
 
     NONE = "none"
     FORCE = "force"
     """In groups and for messages under another name."""
     ALWAYS = "always"
-
-    @classmethod
-    def numbers(cls) -> Mapping[int, InstructNames]:
-        """Numbers for them, in order."""
-        return dict(enumerate(cls))
 
 
 class ContextTemplate(JsonAsset, frozen=True, kw_only=True, dict=True):

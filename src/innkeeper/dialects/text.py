@@ -6,6 +6,7 @@ One of them is `Instruct`: how a model was trained to tell roles apart, as text 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -19,7 +20,7 @@ from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.once import convert
+from innkeeper.prompt.once import convert, decode
 from innkeeper.prompt.text import scalar_text
 
 
@@ -73,49 +74,7 @@ class Instruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return text.replace("{{name}}", known)
 
 
-INSTRUCTS: Final[Mapping[str, Instruct]] = {
-    "chatml": Instruct(
-        system=("<|im_start|>system\n", "<|im_end|>\n"),
-        user=("<|im_start|>user\n", "<|im_end|>\n"),
-        assistant=("<|im_start|>assistant\n", "<|im_end|>\n"),
-        tool=("<|im_start|>tool\n", "<|im_end|>\n"),
-        stop=("<|im_end|>",),
-    ),
-    "llama-3": Instruct(
-        start="<|begin_of_text|>",
-        system=("<|start_header_id|>system<|end_header_id|>\n\n", "<|eot_id|>"),
-        user=("<|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|>"),
-        assistant=("<|start_header_id|>assistant<|end_header_id|>\n\n", "<|eot_id|>"),
-        stop=("<|eot_id|>",),
-    ),
-    "gemma": Instruct(
-        start="<bos>",
-        user=("<start_of_turn>user\n", "<end_of_turn>\n"),
-        assistant=("<start_of_turn>model\n", "<end_of_turn>\n"),
-        stop=("<end_of_turn>",),
-    ),
-    "mistral": Instruct(start="<s>", user=("[INST] ", " [/INST]"), assistant=(" ", "</s>"), reply="", stop=("</s>",)),
-    "alpaca": Instruct(
-        system=("", "\n\n"),
-        user=("### Instruction:\n", "\n\n"),
-        assistant=("### Response:\n", "\n\n"),
-        stop=("### Instruction:",),
-    ),
-    "vicuna": Instruct(
-        system=("", "\n\n"),
-        user=("USER: ", "\n"),
-        assistant=("ASSISTANT: ", "</s>\n"),
-        reply="ASSISTANT:",
-        stop=("</s>",),
-    ),
-    "names": Instruct(
-        system=("", "\n"),
-        user=("{{name}}: ", "\n"),
-        assistant=("{{name}}: ", "\n"),
-        reply="{{name}}:",
-        stop=("\n{{name}}:",),
-    ),
-}
+INSTRUCTS: Final = decode(Path(__file__).with_name("instructs.json").read_bytes(), dict[str, Instruct])
 """Formats by name. The marks are those the models' makers published."""
 
 

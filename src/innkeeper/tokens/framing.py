@@ -6,12 +6,14 @@ of tool definitions is an estimate, since each provider renders them in a way it
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
 from innkeeper.prompt.errors import UnknownNameError
+from innkeeper.prompt.once import decode
 from innkeeper.tokens.counter import Counter
 
 FIELDS: Final = ("role", "content", "name", "tool_calls", "tool_call_id")
@@ -107,63 +109,6 @@ def _content(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-_SPOKEN: Final = ("content", "tool_calls", "tool_call_id")
-
-NO_FRAMING: Final = Framing(name="none", fields=("content",), basis="the content and nothing else")
-OPENAI: Final = Framing(
-    name="openai",
-    per_message=3,
-    per_name=1,
-    reply=3,
-    basis="OpenAI's documentation; equal to recorded usage of gpt-4o and gpt-4.1, 1 more than that of gpt-5",
-)
-ANTHROPIC: Final = Framing(
-    name="anthropic",
-    per_message=4,
-    reply=3,
-    fields=_SPOKEN,
-    basis="equal to recorded usage of single messages of Claude 3 and 4",
-)
-GOOGLE: Final = Framing(
-    name="google", per_message=1, fields=_SPOKEN, basis="recorded usage of Gemini 1.5 to 2.5, within 2"
-)
-
-_SILLY: Final = "SillyTavern 1.19's counts"
-
-FRAMINGS: Final[Mapping[str, Framing]] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            NO_FRAMING,
-            OPENAI,
-            ANTHROPIC,
-            GOOGLE,
-            Framing(
-                name="sillytavern-tiktoken",
-                per_message=4,
-                per_name=1,
-                reply=3,
-                alone=2,
-                refuses_special=True,
-                basis=_SILLY,
-            ),
-            Framing(name="sillytavern-web", per_message=-2, reply=3, alone=2, joiner="\n\n", basis=_SILLY),
-            Framing(name="sillytavern-sentencepiece", per_message=-2, reply=3, alone=2, joiner="\n\n", basis=_SILLY),
-            Framing(name="sillytavern-claude", reply=3, joiner="\n\n", basis=_SILLY),
-        )
-    }
-)
-"""The counting rules by name."""
-
-
-def framing(name: str) -> Framing:
-    """The counting rule of this name. Raises `UnknownNameError`."""
-    try:
-        return FRAMINGS[name]
-    except KeyError:
-        raise UnknownNameError("framing", name, FRAMINGS) from None
-
-
 class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     """How tool definitions are rendered as text and counted.
 
@@ -189,28 +134,33 @@ class ToolCount(msgspec.Struct, frozen=True):
     rule: str
 
 
-TOOL_RULES: Final[Mapping[str, ToolRule]] = MappingProxyType(
-    {
-        rule.name: rule
-        for rule in (
-            ToolRule(name="none", basis="the definitions as JSON"),
-            ToolRule(
-                name="openai",
-                form="typescript",
-                error=20.0,
-                basis="recorded usage with one and two tools: off by 12-16 %",
-            ),
-            ToolRule(
-                name="anthropic",
-                once=346,
-                scale=0.7,
-                basis="Anthropic's documentation (346 once); one recorded definition",
-            ),
-            ToolRule(name="google", form="texts", per_tool=2, basis="recorded usage of Gemini 2.0 with two tools"),
-        )
-    }
-)
-"""The rules by the name of the framing they go with."""
+class _Tables(msgspec.Struct, frozen=True):
+    """The contents of ``framings.json``."""
+
+    framings: tuple[Framing, ...]
+    tools: tuple[ToolRule, ...]
+
+
+_TABLES: Final = decode(Path(__file__).with_name("table").joinpath("framings.json").read_bytes(), _Tables)
+
+FRAMINGS: Final[Mapping[str, Framing]] = MappingProxyType({each.name: each for each in _TABLES.framings})
+"""The counting rules by name."""
+
+NO_FRAMING: Final = FRAMINGS["none"]
+OPENAI: Final = FRAMINGS["openai"]
+ANTHROPIC: Final = FRAMINGS["anthropic"]
+GOOGLE: Final = FRAMINGS["google"]
+
+TOOL_RULES: Final[Mapping[str, ToolRule]] = MappingProxyType({rule.name: rule for rule in _TABLES.tools})
+"""The rules for tools by the name of the framing they go with."""
+
+
+def framing(name: str) -> Framing:
+    """The counting rule of this name. Raises `UnknownNameError`."""
+    try:
+        return FRAMINGS[name]
+    except KeyError:
+        raise UnknownNameError("framing", name, FRAMINGS) from None
 
 
 def count_tools(

@@ -114,6 +114,15 @@ def _kind_of_list(items: list[Any]) -> str:
     return "lorebook" if {"key", "keys"} & first.keys() else "unknown"
 
 
+class NumberedEnum(StrEnum):
+    """Words for which SillyTavern writes numbers, by default from 0 on in their order."""
+
+    @classmethod
+    def numbers(cls) -> Mapping[int, Self]:
+        """The members by SillyTavern's numbers."""
+        return dict(enumerate(cls))
+
+
 class JsonAsset(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Typed fields read from the object at ``path`` of a document, which keeps everything else.
 
@@ -244,14 +253,14 @@ def _getter(cls: type[JsonAsset], field: msgspec.structs.FieldInfo) -> Callable[
 
 
 def _choice(record: Record, names: tuple[str, ...], kind: type[StrEnum], default: Any) -> Any:
-    """A member by its name, or by its number where the class has ``NUMBERS``."""
+    """A member by its name, or by its number where the words have numbers."""
     name, value = record.get(*names)
     if value is ABSENT:
         return default
     word = str(value).strip().lower()
     if not isinstance(value, bool) and word in set(kind):
         return kind(word)
-    numbers: Mapping[int, StrEnum] = getattr(kind, "numbers", dict)()
+    numbers: Mapping[int, StrEnum] = kind.numbers() if issubclass(kind, NumberedEnum) else {}
     number = as_integer(value)
     if number is not None and number in numbers and not isinstance(value, bool):
         return numbers[number]

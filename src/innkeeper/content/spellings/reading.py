@@ -23,27 +23,19 @@ _KEY: Final = re.compile(r"\s*+(/(?:[^/\\\n]|\\.)++/[a-z]*+|[^,]*+)\s*+(?:,|$)")
 POSITIONS: Final = tuple(LorePosition)
 LOGICS: Final = tuple(SelectiveLogic)
 
+_OTHER_POSITION_NAMES: Final[Mapping[LorePosition, tuple[str, ...]]] = {
+    LorePosition.BEFORE_CHAR: ("before", "before_char_defs"),
+    LorePosition.AFTER_CHAR: ("after", "after_char_defs"),
+    LorePosition.AN_TOP: ("top_of_an", "antop"),
+    LorePosition.AN_BOTTOM: ("bottom_of_an", "anbottom"),
+    LorePosition.AT_DEPTH: ("@d", "depth", "atdepth", "in_chat"),
+    LorePosition.EM_TOP: ("before_example_messages", "before_examples", "emtop"),
+    LorePosition.EM_BOTTOM: ("after_example_messages", "after_examples", "embottom"),
+}
 _POSITION_NAMES: Final[Mapping[Any, LorePosition]] = {
     **dict(enumerate(POSITIONS)),
     **{position.value: position for position in POSITIONS},
-    "before": LorePosition.BEFORE_CHAR,
-    "before_char_defs": LorePosition.BEFORE_CHAR,
-    "after": LorePosition.AFTER_CHAR,
-    "after_char_defs": LorePosition.AFTER_CHAR,
-    "top_of_an": LorePosition.AN_TOP,
-    "antop": LorePosition.AN_TOP,
-    "bottom_of_an": LorePosition.AN_BOTTOM,
-    "anbottom": LorePosition.AN_BOTTOM,
-    "@d": LorePosition.AT_DEPTH,
-    "depth": LorePosition.AT_DEPTH,
-    "atdepth": LorePosition.AT_DEPTH,
-    "in_chat": LorePosition.AT_DEPTH,
-    "before_example_messages": LorePosition.EM_TOP,
-    "before_examples": LorePosition.EM_TOP,
-    "emtop": LorePosition.EM_TOP,
-    "after_example_messages": LorePosition.EM_BOTTOM,
-    "after_examples": LorePosition.EM_BOTTOM,
-    "embottom": LorePosition.EM_BOTTOM,
+    **{name: position for position, names in _OTHER_POSITION_NAMES.items() for name in names},
 }
 
 
@@ -205,14 +197,10 @@ _WORLD_ONLY: Final = frozenset({"key", "keysecondary", "disable", "order", "uid"
 _CARD_ONLY: Final = frozenset({"keys", "secondary_keys", "insertion_order", "enabled"})
 
 
-_FILTERS: Final = ("characterFilter", "character_filter", "characterFilterNames", "character_filter_names")
-_FILTERS_2: Final = (
-    "characterFilterTags",
-    "character_filter_tags",
-    "characterFilterExclude",
-    "character_filter_exclude",
-)
-_FILTER_NAMES: Final = frozenset(_FILTERS + _FILTERS_2)
+_FILTER_NAMES: Final = frozenset({
+    "characterFilter", "character_filter", "characterFilterNames", "character_filter_names", "characterFilterTags",
+    "character_filter_tags", "characterFilterExclude", "character_filter_exclude",
+})  # fmt: skip
 _TRANSLATED: Final[Mapping[type, Mapping[Any, Any]]] = {
     LorePosition: dict(enumerate(POSITIONS)),
     SelectiveLogic: dict(enumerate(LOGICS)),

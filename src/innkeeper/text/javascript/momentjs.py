@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from innkeeper.text.javascript.template_dates import MONTHS, WEEKDAYS
@@ -65,10 +66,6 @@ def _ordinal(number: int) -> str:
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(tail, 'th')}"
 
 
-def _day_of_year(moment: datetime) -> int:
-    return moment.timetuple().tm_yday
-
-
 def _quarter(moment: datetime) -> int:
     return (moment.month + 2) // 3
 
@@ -85,78 +82,76 @@ def _locale_week(moment: datetime) -> tuple[int, int]:
     return saturday_year, ((sunday - first.date()).days + _weekday(first)) // 7 + 1
 
 
-def _hour12(moment: datetime) -> int:
-    return moment.hour % _NOON or _NOON
-
-
-def _hour24(moment: datetime) -> int:
-    return moment.hour or 24
-
-
 def _offset(moment: datetime, separator: str) -> str:
     minutes = int((moment.utcoffset() or timedelta()).total_seconds() // 60)
     sign = "-" if minutes < 0 else "+"
     return f"{sign}{abs(minutes) // 60:02d}{separator}{abs(minutes) % 60:02d}"
 
 
-def _year(moment: datetime) -> str:
-    return f"{moment.year}" if moment.year <= _LAST_PLAIN_YEAR else f"+{moment.year}"
-
-
 def _meridiem(moment: datetime) -> str:
     return "AM" if moment.hour < _NOON else "PM"
-
-
-def _fraction(digits: int) -> Callable[[datetime], str]:
-    return lambda moment: f"{moment.microsecond // 1000:03d}000000"[:digits]
 
 
 def _epoch_ms(moment: datetime) -> int:
     return math.floor(moment.timestamp() * 1000 + 0.5)
 
 
+_UNITS: Final[dict[str, Callable[[datetime], int]]] = {
+    "M": lambda m: m.month,
+    "Q": _quarter,
+    "D": lambda m: m.day,
+    "DDD": lambda m: m.timetuple().tm_yday,
+    "d": _weekday,
+    "e": _weekday,
+    "E": datetime.isoweekday,
+    "w": lambda m: _locale_week(m)[1],
+    "W": lambda m: m.isocalendar().week,
+    "y": lambda m: m.year,
+    "H": lambda m: m.hour,
+    "h": lambda m: m.hour % _NOON or _NOON,
+    "k": lambda m: m.hour or 24,
+    "m": lambda m: m.minute,
+    "s": lambda m: m.second,
+}
+"""The numbers of a moment by their tokens: with an ``o`` behind an ordinal, twice with two digits."""
+
+
+def _number(unit: Callable[[datetime], int], digits: int = 1) -> Callable[[datetime], str]:
+    return lambda moment: f"{unit(moment):0{digits}d}"
+
+
+def _nth(unit: Callable[[datetime], int]) -> Callable[[datetime], str]:
+    return lambda moment: _ordinal(unit(moment))
+
+
+def _clock(moment: datetime, form: str) -> str:
+    """Hours with minutes, and seconds, as one number: ``hmm``, ``Hmmss``."""
+    return "".join(_WRITERS[part](moment) for part in re.findall("[Hh]|mm|ss", form))
+
+
+def _fraction(moment: datetime, digits: int) -> str:
+    return f"{moment.microsecond // 1000:03d}000000"[:digits]
+
+
 _WRITERS: Final[dict[str, Callable[[datetime], str]]] = {
-    "M": lambda m: f"{m.month}",
-    "Mo": lambda m: _ordinal(m.month),
-    "MM": lambda m: f"{m.month:02d}",
+    **{token: _number(unit) for token, unit in _UNITS.items()},
+    **{f"{token}o": _nth(unit) for token, unit in _UNITS.items()},
+    **{token * 2: _number(unit, 2) for token, unit in _UNITS.items()},
     "MMM": lambda m: MONTHS[m.month - 1][:3],
     "MMMM": lambda m: MONTHS[m.month - 1],
-    "Q": lambda m: f"{_quarter(m)}",
-    "Qo": lambda m: _ordinal(_quarter(m)),
-    "D": lambda m: f"{m.day}",
-    "Do": lambda m: _ordinal(m.day),
-    "DD": lambda m: f"{m.day:02d}",
-    "DDD": lambda m: f"{_day_of_year(m)}",
-    "DDDo": lambda m: _ordinal(_day_of_year(m)),
-    "DDDD": lambda m: f"{_day_of_year(m):03d}",
-    "d": lambda m: f"{_weekday(m)}",
-    "do": lambda m: _ordinal(_weekday(m)),
+    "DDDD": _number(_UNITS["DDD"], 3),
     "dd": lambda m: WEEKDAYS[m.weekday()][:2],
     "ddd": lambda m: WEEKDAYS[m.weekday()][:3],
     "dddd": lambda m: WEEKDAYS[m.weekday()],
-    "e": lambda m: f"{_weekday(m)}",
-    "E": lambda m: f"{m.isoweekday()}",
-    "w": lambda m: f"{_locale_week(m)[1]}",
-    "wo": lambda m: _ordinal(_locale_week(m)[1]),
-    "ww": lambda m: f"{_locale_week(m)[1]:02d}",
-    "W": lambda m: f"{m.isocalendar().week}",
-    "Wo": lambda m: _ordinal(m.isocalendar().week),
-    "WW": lambda m: f"{m.isocalendar().week:02d}",
-    "Y": _year,
+    "Y": lambda m: f"{m.year}" if m.year <= _LAST_PLAIN_YEAR else f"+{m.year}",
     "YY": lambda m: f"{m.year % 100:02d}",
     "YYYY": lambda m: f"{m.year:04d}",
     "YYYYY": lambda m: f"{m.year:05d}",
     "YYYYYY": lambda m: f"+{m.year:06d}",
-    "y": lambda m: f"{m.year}",
-    "yo": lambda m: _ordinal(m.year),
-    "yy": lambda m: f"{m.year:02d}",
-    "yyy": lambda m: f"{m.year:03d}",
-    "yyyy": lambda m: f"{m.year:04d}",
-    "N": lambda _m: "AD",
-    "NN": lambda _m: "AD",
-    "NNN": lambda _m: "AD",
+    "yyy": _number(_UNITS["y"], 3),
+    "yyyy": _number(_UNITS["y"], 4),
+    **dict.fromkeys(("N", "NN", "NNN", "NNNNN"), lambda _m: "AD"),
     "NNNN": lambda _m: "Anno Domini",
-    "NNNNN": lambda _m: "AD",
     "gg": lambda m: f"{_locale_week(m)[0] % 100:02d}",
     "gggg": lambda m: f"{_locale_week(m)[0]:04d}",
     "ggggg": lambda m: f"{_locale_week(m)[0]:05d}",
@@ -165,25 +160,11 @@ _WRITERS: Final[dict[str, Callable[[datetime], str]]] = {
     "GGGGG": lambda m: f"{m.isocalendar().year:05d}",
     "A": _meridiem,
     "a": lambda m: _meridiem(m).lower(),
-    "H": lambda m: f"{m.hour}",
-    "HH": lambda m: f"{m.hour:02d}",
-    "h": lambda m: f"{_hour12(m)}",
-    "hh": lambda m: f"{_hour12(m):02d}",
-    "k": lambda m: f"{_hour24(m)}",
-    "kk": lambda m: f"{_hour24(m):02d}",
-    "hmm": lambda m: f"{_hour12(m)}{m.minute:02d}",
-    "hmmss": lambda m: f"{_hour12(m)}{m.minute:02d}{m.second:02d}",
-    "Hmm": lambda m: f"{m.hour}{m.minute:02d}",
-    "Hmmss": lambda m: f"{m.hour}{m.minute:02d}{m.second:02d}",
-    "m": lambda m: f"{m.minute}",
-    "mm": lambda m: f"{m.minute:02d}",
-    "s": lambda m: f"{m.second}",
-    "ss": lambda m: f"{m.second:02d}",
-    **{"S" * digits: _fraction(digits) for digits in range(1, 10)},
+    **{form: partial(_clock, form=form) for form in ("hmm", "hmmss", "Hmm", "Hmmss")},
+    **{"S" * digits: partial(_fraction, digits=digits) for digits in range(1, 10)},
     "X": lambda m: f"{_epoch_ms(m) // 1000}",
     "x": lambda m: f"{_epoch_ms(m)}",
-    "z": lambda _m: "",
-    "zz": lambda _m: "",
+    **dict.fromkeys(("z", "zz"), lambda _m: ""),
     "Z": lambda m: _offset(m, ":"),
     "ZZ": lambda m: _offset(m, ""),
 }
