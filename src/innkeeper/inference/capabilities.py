@@ -41,12 +41,12 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         facts = (CAPABILITIES if table is None else table).facts(named["provider"], named["model"])
         known = {key: value for key, value in (overrides or {}).items() if value is not None}
         try:
-            found = convert({**facts, **known, **named}, cls)
+            capabilities = convert({**facts, **known, **named}, cls)
         except msgspec.ValidationError as error:
             msg = f"capabilities: {error}"
             raise ConfigError(msg, hint=f"keys: {', '.join(cls.__struct_fields__[2:])}") from error
-        _check_window(found.context_window_tokens, found.reserved_response_tokens)
-        return found
+        _check_window(capabilities.context_window_tokens, capabilities.reserved_response_tokens)
+        return capabilities
 
 
 def _check_window(window: int | None, reserved: int) -> None:
@@ -91,10 +91,10 @@ class CapabilityTable(msgspec.Struct, frozen=True):
         """What is known of a model: common facts, then the provider's, then those of each model rule that matches."""
         rules = [rule for rule in self.rules if provider in rule.names]
         matching = [about for rule in rules for about in rule.models if about.matches(model)]
-        found: dict[str, Any] = dict(self.common)
+        merged: dict[str, Any] = dict(self.common)
         for facts in (*(rule.facts for rule in rules), *(about.facts for about in matching)):
-            found |= facts
-        return found
+            merged |= facts
+        return merged
 
 
 def provider_id(provider: str) -> str:

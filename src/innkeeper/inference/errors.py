@@ -48,12 +48,12 @@ def _retry_delay(body: Any) -> float | None:
     body = body[0] if isinstance(body, list) and body else body
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None
-    told = (
+    rest = (
         [one.get("retryDelay") for one in details or () if isinstance(one, Mapping)]
         if isinstance(details, list)
         else []
     )
-    texts = [text.removesuffix("s") for text in told if isinstance(text, str)]
+    texts = [text.removesuffix("s") for text in rest if isinstance(text, str)]
     return next((float(text) for text in texts if _SECONDS.fullmatch(text)), None)
 
 

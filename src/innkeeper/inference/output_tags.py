@@ -70,10 +70,10 @@ def _sanitized(text: str, config: OutputTagsConfig, known: Mapping[str, Sanitize
             warnings.append(f"no sanitizer is called {name!r}")
             continue
         try:
-            text, found = known[name](text, options)
+            text, problems = known[name](text, options)
         except Exception as error:  # noqa: BLE001 - a guest's sanitizer may raise anything; the answer stays as it was
-            found = [f"the sanitizer {name!r} failed ({type(error).__name__}: {error})"]
-        warnings += found
+            problems = [f"the sanitizer {name!r} failed ({type(error).__name__}: {error})"]
+        warnings += problems
     return text, warnings
 
 
@@ -210,13 +210,13 @@ class Tag(msgspec.Struct, frozen=True):
 def scan(text: str, names: Collection[str]) -> Iterator[str | Tag]:
     """The text as runs of plain text and tags called one of ``names`` (lower case). Joined, they are the text."""
     start = 0
-    for found in _TAG.finditer(text):
-        if found["name"].lower() not in names:
+    for match in _TAG.finditer(text):
+        if match["name"].lower() not in names:
             continue
-        if found.start() > start:
-            yield text[start : found.start()]
-        start = found.end()
-        yield Tag(found[0], found["name"], bool(found["close"]), found["rest"])
+        if match.start() > start:
+            yield text[start : match.start()]
+        start = match.end()
+        yield Tag(match[0], match["name"], bool(match["close"]), match["rest"])
     if start < len(text):
         yield text[start:]
 
@@ -224,7 +224,7 @@ def scan(text: str, names: Collection[str]) -> Iterator[str | Tag]:
 def attributes(tag: Tag) -> list[tuple[str, str | None]]:
     """The attributes of a tag in order; values as they are written, quotes included, ``None`` for a bare name."""
     rest = tag.rest.rstrip().removesuffix("/") if tag.empty else tag.rest
-    return [(found[1], found[3]) for found in _ATTRIBUTE.finditer(rest)]
+    return [(match[1], match[3]) for match in _ATTRIBUTE.finditer(rest)]
 
 
 def write_attributes(pairs: list[tuple[str, str | None]]) -> str:

@@ -54,8 +54,8 @@ def others(data: Mapping[str, Any], known: frozenset[str]) -> FrozenDict:
     """The fields that are not ``known`` and say something: what is kept as the provider wrote it."""
     if data.keys() <= known:
         return EMPTY
-    told = {name: value for name, value in data.items() if name not in known and value not in (None, "", [], {})}
-    return freeze(told) if told else EMPTY
+    rest = {name: value for name, value in data.items() if name not in known and value not in (None, "", [], {})}
+    return freeze(rest) if rest else EMPTY
 
 
 def arguments_text(value: Any) -> str:
@@ -74,8 +74,8 @@ class Reading(ABC):
     finished: bool = False
     """Whether the provider has said that the answer is whole."""
 
-    _said: Started = Started()
-    _told: Mapping[frozenset[str], Mapping[str, Any]] = MappingProxyType({})
+    _reported: Started = Started()
+    _seen: Mapping[frozenset[str], Mapping[str, Any]] = MappingProxyType({})
 
     @abstractmethod
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
@@ -99,21 +99,21 @@ class Reading(ABC):
         """`others` of ``data``; nothing where they are what they were in the piece before."""
         if data.keys() <= known:
             return EMPTY
-        told = {name: value for name, value in data.items() if value is not None and name not in known}
-        if told == self._told.get(known):
+        facts = {name: value for name, value in data.items() if value is not None and name not in known}
+        if facts == self._seen.get(known):
             return EMPTY
-        self._told = {**self._told, known: told}
-        return others(told, known)
+        self._seen = {**self._seen, known: facts}
+        return others(facts, known)
 
     def started(self, answer_id: Any = None, model: Any = None, facts: FrozenDict = EMPTY) -> Iterator[ModelEvent]:
         """`Started`, where that says something that was not said before."""
-        before = self._said
+        before = self._reported
         if not facts and answer_id in (None, before.id) and model in (None, before.model):
             return
         new = FrozenDict({name: fact for name, fact in facts.items() if before.facts.get(name) != fact})
         now = Started(id=text(answer_id) or before.id, model=text(model) or before.model, facts=new)
         if new or (now.id, now.model) != (before.id, before.model):
-            self._said = Started(id=now.id, model=now.model, facts=FrozenDict({**before.facts, **new}))
+            self._reported = Started(id=now.id, model=now.model, facts=FrozenDict({**before.facts, **new}))
             yield now
 
 
@@ -196,8 +196,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
         from innkeeper.dialects import DIALECTS
 
         writer = dialect or DIALECTS[adapter.dialect]
-        told = {name: value for name, value in options.items() if name != "stream"}
-        made = writer.request(messages, model=model, options=told, tools=tuple(tools))
+        settings = {name: value for name, value in options.items() if name != "stream"}
+        made = writer.request(messages, model=model, options=settings, tools=tuple(tools))
         request = cls.of(adapter, made.body, model=model, stream=stream)
         return msgspec.structs.replace(request, notes=made.notes)
 
@@ -208,15 +208,15 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
         ``model`` and ``stream`` are read from them where they are left out; ``stream`` says how the answer is waited for, and
         where it goes in protocols that have another address for streams.
         """
-        said: Any = EMPTY
+        body: Any = EMPTY
         if not model or stream is None:
             try:
-                said = msgspec.json.decode(content)
+                body = msgspec.json.decode(content)
             except (msgspec.DecodeError, RecursionError):
-                said = EMPTY
-        said = said if isinstance(said, Mapping) else EMPTY
-        name = model or said.get("model")
-        streams = bool(said.get("stream")) if stream is None else stream
+                body = EMPTY
+        body = body if isinstance(body, Mapping) else EMPTY
+        name = model or body.get("model")
+        streams = bool(body.get("stream")) if stream is None else stream
         return cls(model=name if isinstance(name, str) else "", content=content, stream=streams, raw=True)
 
     @property

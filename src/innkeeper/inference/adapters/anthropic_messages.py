@@ -100,11 +100,11 @@ class _MessagesReading(Reading):
         """What the end of a message says: why, and how much it was."""
         yield from self.started(facts=self.facts(data, _MESSAGE_DELTA))
         yield from self._counted(data)
-        said = text(data.get("stop_reason"))
-        if said == "refusal" and (why := text(mapping(data.get("stop_details")).get("explanation"))):
+        stop_reason = text(data.get("stop_reason"))
+        if stop_reason == "refusal" and (why := text(mapping(data.get("stop_details")).get("explanation"))):
             yield RefusalDelta(text=why)
-        if said:
-            yield Finished(reason=_FINISH.get(said, "stop"), said=said)
+        if stop_reason:
+            yield Finished(reason=_FINISH.get(stop_reason, "stop"), said=stop_reason)
 
     def _counted(self, data: _Data) -> _Events:
         if isinstance(data.get("usage"), Mapping) and data["usage"]:

@@ -222,7 +222,7 @@ class AnswerDecoder:
             yield from self._heard(self._reading.end(marked=self.done))
             if not (self.done or self._reading.finished):
                 raise self._cut()
-        yield from self._told(self._split.end())
+        yield from self._noted(self._split.end())
 
     def _begins(self) -> bool:
         """Whether it is known what the bytes are; with that, what reads them."""
@@ -256,11 +256,11 @@ class AnswerDecoder:
     def _heard(self, events: Iterator[ModelEvent]) -> Iterator[ModelEvent]:
         try:
             for event in events:
-                yield from self._told(self._split.take(event))
+                yield from self._noted(self._split.take(event))
         except FormatError as error:
             raise DecodeError(f"the provider's answer holds what JSON cannot say: {error.message}") from error
 
-    def _told(self, events: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
+    def _noted(self, events: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
         for event in events:
             if isinstance(event, TextDelta):
                 self._texts.append(event.text)

@@ -92,8 +92,8 @@ class _GeminiReading(Reading):
         for candidate in mappings(data.get("candidates")):
             if not candidate.get("index"):
                 yield from self._candidate(candidate)
-        if said := text(mapping(data.get("promptFeedback")).get("blockReason")):
-            yield from self._finish("content_filter", said)
+        if word := text(mapping(data.get("promptFeedback")).get("blockReason")):
+            yield from self._finish("content_filter", word)
 
     def _candidate(self, candidate: _Data) -> _Events:
         for part in mappings(mapping(candidate.get("content")).get("parts")):
@@ -103,24 +103,24 @@ class _GeminiReading(Reading):
             reason = _FINISH.get(said, "error")
             yield from self._finish("tool_calls" if reason == "stop" and self._calls else reason, said)
 
-    def _finish(self, reason: FinishReason, said: str) -> _Events:
+    def _finish(self, reason: FinishReason, word: str) -> _Events:
         """The end; before it the signature that stood beside a text: it goes back with the answer as a whole."""
         self.finished = True
         if self._signature is not None:
             yield ReasoningDelta(signature=self._signature)
             self._signature = None
-        yield Finished(reason=reason, said=said)
+        yield Finished(reason=reason, said=word)
 
     def _part(self, part: _Data) -> _Events:
-        signature, said = text(part.get("thoughtSignature")) or None, text(part.get("text"))
+        signature, written = text(part.get("thoughtSignature")) or None, text(part.get("text"))
         if isinstance(part.get("functionCall"), Mapping):
             yield self._call(part["functionCall"], signature)
         elif part.get("thought"):
-            yield ReasoningDelta(text=said, summary=True, signature=signature)
+            yield ReasoningDelta(text=written, summary=True, signature=signature)
         else:
             self._signature = signature or self._signature
-            if said:
-                yield TextDelta(text=said)
+            if written:
+                yield TextDelta(text=written)
         rest = others(part, _BESIDE | {"functionCall"})
         if rest:
             yield OtherOutput(item=freeze({"type": next(iter(rest)), **rest}))

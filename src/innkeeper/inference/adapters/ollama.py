@@ -72,16 +72,16 @@ class _OllamaReading(Reading):
         yield UsageReport(
             usage=Usage(input_tokens=count(data.get("prompt_eval_count")), output_tokens=count(data.get("eval_count")))
         )
-        said = text(data.get("done_reason"))
-        reason = _FINISH.get(said, "stop")
-        yield Finished(reason="tool_calls" if reason == "stop" and self._calls else reason, said=said)
+        word = text(data.get("done_reason"))
+        reason = _FINISH.get(word, "stop")
+        yield Finished(reason="tool_calls" if reason == "stop" and self._calls else reason, said=word)
 
     def _message(self, message: _Data, logprobs: list[_Data]) -> _Events:
         if thought := text(message.get("thinking")):
             yield ReasoningDelta(text=thought)
-        said = text(message.get("content"))
-        if said or logprobs:
-            yield TextDelta(text=said, logprobs=tuple(map(freeze, logprobs)))
+        written = text(message.get("content"))
+        if written or logprobs:
+            yield TextDelta(text=written, logprobs=tuple(map(freeze, logprobs)))
         for call in mappings(message.get("tool_calls")):
             function = mapping(call.get("function"))
             yield CallDelta(

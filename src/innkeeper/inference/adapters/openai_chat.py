@@ -64,7 +64,7 @@ class Local(OpenAIChat):
 
 _TOP: Final = OpenAIChat.ignored | {"id", "model", "choices", "error"}
 _CHOICE: Final = OpenAIChat.ignored | {"delta", "message", "finish_reason", "logprobs"}
-_SAID: Final = OpenAIChat.ignored | {"content"}
+_TEXT: Final = OpenAIChat.ignored | {"content"}
 _DELTA: Final = OpenAIChat.ignored | {
     *("content", "refusal", "reasoning", "reasoning_content", "reasoning_details", "annotations"),
     *("tool_calls", "function_call", "images", "audio"),
@@ -106,24 +106,24 @@ class ChatReading(Reading):
         delta = choice.get("delta")
         if isinstance(delta, Mapping):
             content, logprobs = delta.get("content"), mapping(choice.get("logprobs"))
-            if delta.keys() <= _SAID and isinstance(content, str) and content and not logprobs:  # as most are
+            if delta.keys() <= _TEXT and isinstance(content, str) and content and not logprobs:  # as most are
                 yield TextDelta(text=content)
             else:
                 yield from self._delta(delta, logprobs)
         yield from self.started(facts=self.facts(choice, _CHOICE))
-        said = choice.get("finish_reason")
-        if isinstance(said, str):
+        word = choice.get("finish_reason")
+        if isinstance(word, str):
             self.finished = True
             yield from self._settled()
-            reason = FINISH.get(said, "stop")
-            yield Finished(reason="tool_calls" if reason == "stop" and self._last >= 0 else reason, said=said)
+            reason = FINISH.get(word, "stop")
+            yield Finished(reason="tool_calls" if reason == "stop" and self._last >= 0 else reason, said=word)
 
     def _delta(self, delta: Mapping[str, Any], logprobs: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._thoughts(delta)
         spoken, noted = mappings(logprobs.get("content")), mappings(delta.get("annotations"))
-        said = text_of(delta.get("content"))
-        if said or spoken or noted:
-            yield TextDelta(text=said, annotations=tuple(map(freeze, noted)), logprobs=tuple(map(freeze, spoken)))
+        content = text_of(delta.get("content"))
+        if content or spoken or noted:
+            yield TextDelta(text=content, annotations=tuple(map(freeze, noted)), logprobs=tuple(map(freeze, spoken)))
         if refusal := text_of(delta.get("refusal")):
             yield RefusalDelta(text=refusal)
         for position, call in enumerate(mappings(delta.get("tool_calls"))):
@@ -169,15 +169,15 @@ class ChatReading(Reading):
         if thought := thought or "".join(parts):
             yield ReasoningDelta(text=thought)
         for position, detail in enumerate(details):
-            yield from self._detail(detail, position, told=bool(thought))
+            yield from self._detail(detail, position, written=bool(thought))
 
     def _settled(self) -> Iterator[ModelEvent]:
         """The details of the thoughts put together: some providers want them back as they were."""
         if self._details:
-            kept = [self._details[index] for index in sorted(self._details)]
-            yield from self.started(facts=FrozenDict({"reasoning_details": freeze(kept)}))
+            details = [self._details[index] for index in sorted(self._details)]
+            yield from self.started(facts=FrozenDict({"reasoning_details": freeze(details)}))
 
-    def _detail(self, detail: Mapping[str, Any], position: int, *, told: bool) -> Iterator[ModelEvent]:
+    def _detail(self, detail: Mapping[str, Any], position: int, *, written: bool) -> Iterator[ModelEvent]:
         index = detail.get("index")
         index = index if isinstance(index, int) else position
         grown = self._details.setdefault(index, {})
@@ -186,12 +186,12 @@ class ChatReading(Reading):
             if value is not None:
                 grown[name] = grown[name] + value if grows else value
         sealed = text(detail.get("signature")) or text(detail.get("data"))
-        summary, said = text(detail.get("summary")), text(detail.get("text"))
+        summary, thought = text(detail.get("summary")), text(detail.get("text"))
         another = bool(sealed) and self._sealed not in (None, index)
         self._sealed = index if sealed else self._sealed
-        if sealed or ((summary or said) and not told):
+        if sealed or ((summary or thought) and not written):
             yield ReasoningDelta(
-                text="" if told else summary or said,
+                text="" if written else summary or thought,
                 summary=bool(summary),
                 signature=sealed or None,
                 new=another,

@@ -123,13 +123,13 @@ class _ResponsesReading(Reading):
         status = text(body.get("status"))
         if status in _ENDED:
             self.finished = True
-            said = text(mapping(body.get("incomplete_details")).get("reason")) or status
-            yield Finished(reason=self._reason(said), said=said)
+            word = text(mapping(body.get("incomplete_details")).get("reason")) or status
+            yield Finished(reason=self._reason(word), said=word)
 
-    def _reason(self, said: str) -> FinishReason:
-        if said == "completed":
+    def _reason(self, word: str) -> FinishReason:
+        if word == "completed":
             return "tool_calls" if self._called else "refusal" if self._refused else "stop"
-        return _INCOMPLETE.get(said, "length")
+        return _INCOMPLETE.get(word, "length")
 
     # ------------------------------------------------------------------------------------------------------------- items
 
@@ -143,8 +143,8 @@ class _ResponsesReading(Reading):
         if known.closed:
             return
         known.closed = done
-        if done and item.get("type") in _KINDS and (told := others(item, _ITEM)):
-            self._facts[known.id] = told
+        if done and item.get("type") in _KINDS and (rest := others(item, _ITEM)):
+            self._facts[known.id] = rest
             yield from self.started(facts=FrozenDict({"items": FrozenDict(self._facts)}))
         match item.get("type"):
             case "message":
@@ -195,9 +195,9 @@ class _ResponsesReading(Reading):
     def _text(self, index: int, name: str, number: int, whole: str, logprobs: list[_Data] | None = None) -> _Events:
         """A text that is told whole: what of it has not been told."""
         known = self._known(index)
-        told = known.texts.get((name, number))
-        if told is None or len(whole) > told:
-            yield from self._more(known, index, name, number, whole[told or 0 :], logprobs if not told else None)
+        before = known.texts.get((name, number))
+        if before is None or len(whole) > before:
+            yield from self._more(known, index, name, number, whole[before or 0 :], logprobs if not before else None)
 
     def _more(
         self, known: _Item, index: int, name: str, number: int, more: str, logprobs: list[_Data] | None = None
@@ -228,9 +228,9 @@ class _ResponsesReading(Reading):
 
     def _annotations(self, index: int, number: int, notes: list[_Data], *, more: bool = False) -> _Events:
         known = self._known(index)
-        told = known.notes.get(number, 0)
-        new = notes if more else notes[told:]
-        known.notes[number] = told + len(new)
+        before = known.notes.get(number, 0)
+        new = notes if more else notes[before:]
+        known.notes[number] = before + len(new)
         if new:
             yield TextDelta(annotations=tuple(map(freeze, new)))
 

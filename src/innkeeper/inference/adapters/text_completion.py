@@ -71,8 +71,8 @@ class _Completion(Reading):
 
     def _choice(self, choice: _Data) -> _Events:
         logprobs = _logprobs(choice.get("logprobs"))
-        if (said := text(choice.get("text"))) or logprobs:
-            yield TextDelta(text=said, logprobs=logprobs)
+        if (written := text(choice.get("text"))) or logprobs:
+            yield TextDelta(text=written, logprobs=logprobs)
         yield from self.started(facts=self.facts(choice, _CHOICE))
         if why := text(choice.get("finish_reason")):
             self.finished = True
@@ -133,8 +133,8 @@ class _LlamaCpp(Reading):
 
     def chunk(self, data: _Data, kind: str) -> _Events:
         logprobs = tuple(map(freeze, mappings(data.get("completion_probabilities"))))
-        if (said := text(data.get("content"))) or logprobs:
-            yield TextDelta(text=said, logprobs=logprobs)
+        if (content := text(data.get("content"))) or logprobs:
+            yield TextDelta(text=content, logprobs=logprobs)
         if not data.get("stop"):
             return
         self.finished = True
@@ -183,8 +183,8 @@ class _KoboldCpp(Reading):
     def chunk(self, data: _Data, kind: str) -> _Events:
         yield from self.started(facts=self.facts(data, _KOBOLD))
         logprobs = _logprobs(data.get("logprobs"))
-        if (said := text(data.get("token"))) or logprobs:
-            yield TextDelta(text=said, logprobs=logprobs)
+        if (token := text(data.get("token"))) or logprobs:
+            yield TextDelta(text=token, logprobs=logprobs)
         read, written = count(data.get("prompt_tokens")), count(data.get("completion_tokens"))
         if read is not None or written is not None:
             yield UsageReport(usage=Usage(input_tokens=read, output_tokens=written))

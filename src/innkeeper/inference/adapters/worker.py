@@ -49,8 +49,8 @@ class _WorkerReading(Reading):
     def chunk(self, data: Mapping[str, Any], kind: str) -> Iterator[ModelEvent]:
         yield from self.started(data.get("request_id"), data.get("model"), others(data, _TOP))
         reason = FINISH.get(text(data.get("finish_reason")))
-        if said := text(data.get("delta")):
-            yield RefusalDelta(text=said) if reason == "refusal" else TextDelta(text=said)
+        if written := text(data.get("delta")):
+            yield RefusalDelta(text=written) if reason == "refusal" else TextDelta(text=written)
         if reason is None:
             return
         usage = mapping(data.get("usage"))
@@ -68,10 +68,10 @@ async def vouched(events: AsyncGenerator[ModelEvent], sha256: str) -> AsyncGener
     known = False
     async with aclosing(events) as arriving:
         async for event in arriving:
-            told = event.facts.get(_ECHO) if isinstance(event, Started) else None
-            if told not in (None, sha256):
+            echo = event.facts.get(_ECHO) if isinstance(event, Started) else None
+            if echo not in (None, sha256):
                 raise TamperedError("the worker executed other messages than it was sent")
-            known = known or told is not None
+            known = known or echo is not None
             if not (known or isinstance(event, Started)):
                 raise TamperedError("the worker does not say which messages it executed")
             yield event

@@ -222,16 +222,16 @@ class _Choice:
             if (content := delta.get(name)) and (text := text_of(content)):
                 self.texts.setdefault(name, []).append(text)
         calls = delta.get("tool_calls")
-        for place, call in enumerate(calls if isinstance(calls, list) else ()):
+        for position, call in enumerate(calls if isinstance(calls, list) else ()):
             if isinstance(call, Mapping):
-                self._call(call, place)
+                self._call(call, position)
         _keep(self.extra, delta, _DELTA)
         if isinstance(delta.get("function_call"), Mapping):
             _grow(self.extra.setdefault("function_call", {"name": "", "arguments": ""}), delta["function_call"])
 
-    def _call(self, piece: Mapping[str, Any], place: int) -> None:
+    def _call(self, piece: Mapping[str, Any], position: int) -> None:
         index = piece.get("index")
-        key = index if isinstance(index, int) else self._unnumbered(piece, place)
+        key = index if isinstance(index, int) else self._unnumbered(piece, position)
         if key not in self.calls and len(self.calls) >= MAX_TOOL_CALLS:
             return
         call = self.calls.setdefault(key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
@@ -240,12 +240,12 @@ class _Choice:
         if isinstance(piece.get("function"), Mapping):
             _grow(call["function"], piece["function"])
 
-    def _unnumbered(self, piece: Mapping[str, Any], place: int) -> int:
+    def _unnumbered(self, piece: Mapping[str, Any], position: int) -> int:
         """The number of a call that has none: that of its id, else a new one for a new id, else its place."""
         known = {call["id"]: index for index, call in self.calls.items() if call["id"]}
         if piece.get("id"):
             return known.get(piece["id"], max(self.calls, default=-1) + 1)
-        return max(place, max(self.calls, default=0))
+        return max(position, max(self.calls, default=0))
 
     def message(self) -> dict[str, Any]:
         """The message so far, its texts whole; ``content`` is null beside tool calls when there was no text."""

@@ -98,8 +98,8 @@ _NOT_NOW: Final = frozenset({408, 409, 429, *range(500, 600)}) - {501, 505}
 def is_safe(error: ProviderError) -> bool:
     """Whether the request of this error may be sent again, as far as the error tells."""
     if isinstance(error, HttpError):
-        told = error.headers.get("x-should-retry")
-        return error.status in _NOT_NOW and reason_of(error) not in _LASTING and told != "false"
+        advice = error.headers.get("x-should-retry")
+        return error.status in _NOT_NOW and reason_of(error) not in _LASTING and advice != "false"
     if isinstance(error, ProviderTimeoutError):
         return error.phase == "open"
     return isinstance(error, ProviderConnectionError) and not error.opened

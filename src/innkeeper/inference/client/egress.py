@@ -96,13 +96,13 @@ class Egress:
         Raises:
             AddressRefusedError: one of them is of this machine, a private network or the like, and not allowed.
         """
-        found = list(dict.fromkeys(addresses))
+        distinct = list(dict.fromkeys(addresses))
         by_name = self.is_allowed(host, port)
-        refused = not by_name and any(not is_public(one) and not self.is_allowed(one, port) for one in found)
+        refused = not by_name and any(not is_public(one) and not self.is_allowed(one, port) for one in distinct)
         if refused:
             shown = f"the address of {self.name!r:.80}" if self.name else f"{host!r:.200}"
             raise AddressRefusedError(f"{shown} is not on the open internet, and not among the hosts that are allowed")
-        return found
+        return distinct
 
 
 def _split(text: str) -> tuple[str, int | None]:

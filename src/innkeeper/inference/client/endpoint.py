@@ -72,14 +72,14 @@ class Endpoint:
 
     @classmethod
     def of(
-        cls, given: Mapping[str, Any], headers: Mapping[str, str] | None, environ: Mapping[str, str] = os.environ
+        cls, values: Mapping[str, Any], headers: Mapping[str, str] | None, environ: Mapping[str, str] = os.environ
     ) -> Endpoint:
         """An endpoint from ``given`` settings (``None`` means not given), then the environment, then defaults.
 
         Raises `ConfigError` naming the setting; never with its value when that may be secret.
         """
         settings = {
-            name: given[name] if given.get(name) is not None else environ.get(variable)
+            name: values[name] if values.get(name) is not None else environ.get(variable)
             for name, variable in ENVIRONMENT.items()
         }
         prefix = _prefix(settings["api_prefix"])
@@ -96,7 +96,7 @@ class Endpoint:
             open_timeout=_seconds("open_timeout", settings["open_timeout"], DEFAULT_OPEN_TIMEOUT),
             total_timeout=_seconds("total_timeout", settings["total_timeout"], DEFAULT_TOTAL_TIMEOUT),
             secrets=(*hidden, *([key] if key else [])),
-            name=given.get("name") or "",
+            name=values.get("name") or "",
         )
 
     def url(self, path: str) -> str:
@@ -111,7 +111,7 @@ class Endpoint:
     def redact(self, text: str) -> str:
         """``text`` without the key and the values of headers that may be secret, and, of one with a name, without its address."""
         clean = redact_secrets(text, self.secrets)
-        return clean if not self.name else _place(self.base_url).sub("[address]", clean)
+        return clean if not self.name else _address(self.base_url).sub("[address]", clean)
 
     def wire_headers(self) -> dict[str, str]:
         """The headers as they are sent: the one place where secrets come out."""
@@ -119,11 +119,11 @@ class Endpoint:
 
 
 @lru_cache(maxsize=256)
-def _place(base_url: str) -> re.Pattern[str]:
+def _address(base_url: str) -> re.Pattern[str]:
     """An address, or a part of it that says where a provider is."""
     parts = urlsplit(base_url)
-    places = (base_url, parts.netloc, parts.hostname or "")
-    return re.compile("|".join(re.escape(place) for place in places if place), re.IGNORECASE)
+    hidden = (base_url, parts.netloc, parts.hostname or "")
+    return re.compile("|".join(re.escape(part) for part in hidden if part), re.IGNORECASE)
 
 
 def _prefix(value: Any) -> str:
@@ -253,9 +253,9 @@ def error_of(body: Any, endpoint: Endpoint) -> ReplyError | None:
     if not isinstance(body, Mapping) or not body.get("error"):
         return None
     error = body["error"] if isinstance(body["error"], Mapping) else {}
-    told = [error.get(name) for name in ("code", "type", "status")]
-    number = next((one for one in told if isinstance(one, int) and not isinstance(one, bool)), None)
-    word = next((one for one in told if isinstance(one, str) and one), None if number is None else str(number))
+    codes = [error.get(name) for name in ("code", "type", "status")]
+    number = next((one for one in codes if isinstance(one, int) and not isinstance(one, bool)), None)
+    word = next((one for one in codes if isinstance(one, str) and one), None if number is None else str(number))
     reason = _message(body, endpoint) or "no message"
     text = None if word is None else sample(word, endpoint)
     return ReplyError(f"the provider reports an error: {reason}", code=text, status=number)

@@ -35,7 +35,7 @@ def guard_connections(client: _Client, egress: Egress) -> _Client:
 
 def _listed(known: list[Any]) -> list[str]:
     """The addresses of an answer of the resolver."""
-    return [str(place[0]) for *_, place in known]
+    return [str(address[0]) for *_, address in known]
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def _streamed(body: Mapping[str, Any], request: Mapping[str, Any]) -> Answer:
     choice = body["choices"][0]
     message = dict(choice["message"])
     words = _WORD.findall(message.pop("content") or "")
-    calls = [{"index": place, **call} for place, call in enumerate(message.pop("tool_calls", ()))]
+    calls = [{"index": index, **call} for index, call in enumerate(message.pop("tool_calls", ()))]
     deltas = [{**message, "content": ""}, *({"content": word} for word in words), *({"tool_calls": [c]} for c in calls)]
     head = {"id": body["id"], "object": "chat.completion.chunk", "created": 0, "model": body["model"]}
     chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
@@ -262,8 +262,8 @@ def read_request(body: bytes) -> dict[str, Any] | None:
 
 def _embeddings(request: Mapping[str, Any]) -> dict[str, Any]:
     """Vectors of eight numbers, made of each text's digest."""
-    given = request.get("input")
-    texts = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    items = request.get("input")
+    texts = [items] if isinstance(items, str) else items if isinstance(items, list) else []
     vectors = [[byte / 255 for byte in hashlib.blake2b(str(text).encode(), digest_size=8).digest()] for text in texts]
     data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
     return {"object": "list", "model": request.get("model"), "data": data}

@@ -114,8 +114,8 @@ class LocalEngine:
 
     def _line(self, seconds: float) -> http.client.HTTPConnection:
         """Not through `httpx`, so that no proxy of the environment comes between."""
-        place = urlsplit(self.address)
-        return http.client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
+        parts = urlsplit(self.address)
+        return http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
 
     def _sent(self, line: http.client.HTTPConnection, path: str, body: Mapping[str, Any]) -> http.client.HTTPResponse:
         headers = {"content-type": "application/json", "authorization": f"Bearer {self._key}"}

@@ -50,8 +50,8 @@ class GgufHead(msgspec.Struct, frozen=True):
     @property
     def context_window(self) -> int | None:
         """How many tokens it was trained to see at once."""
-        found = self.facts.get(f"{self.architecture}.context_length")
-        return found if isinstance(found, int) and found > 0 else None
+        length = self.facts.get(f"{self.architecture}.context_length")
+        return length if isinstance(length, int) and length > 0 else None
 
 
 def read_gguf_head(path: str | Path) -> GgufHead:

@@ -57,14 +57,14 @@ def download(requirement: str, folder: Path) -> Path:
 
 def _wheel(requirement: str, folder: Path) -> Path:
     name, _, version = requirement.partition("==")
-    found = sorted(folder.glob(f"{name.replace('-', '_')}-{version or '*'}-*.whl"))
-    if not found:
+    wheels = sorted(folder.glob(f"{name.replace('-', '_')}-{version or '*'}-*.whl"))
+    if not wheels:
         raise UnavailableError(f"pip says that it downloaded {requirement}, but its wheel is not there")
-    return found[-1]
+    return wheels[-1]
 
 
-def _failure(requirement: str, said: str) -> UnavailableError:
-    lines = [line for line in _LOGIN.sub("", said).splitlines() if line.strip()]
+def _failure(requirement: str, reason: str) -> UnavailableError:
+    lines = [line for line in _LOGIN.sub("", reason).splitlines() if line.strip()]
     if any("No module named pip" in line for line in lines):
         hint = f"python -m ensurepip, or download {requirement} elsewhere and give it with --from"
         return UnavailableError(f"{requirement} cannot be downloaded: this Python has no pip", hint=hint)
@@ -156,8 +156,8 @@ def find_model(name: str = DEFAULT_MODEL, *, check: bool = True) -> LocalModelFi
 
 def list_models(*, check: bool = True) -> tuple[LocalModelFile, ...]:
     """All known models and all others that are installed, by name, each with its state."""
-    found = {path.stem for path in models_dir().glob("*.gguf") if _NAME.fullmatch(path.stem)}
-    return tuple(_look(name, check=check) for name in sorted(found | KNOWN_MODELS.keys()))
+    names = {path.stem for path in models_dir().glob("*.gguf") if _NAME.fullmatch(path.stem)}
+    return tuple(_look(name, check=check) for name in sorted(names | KNOWN_MODELS.keys()))
 
 
 def install_model(
@@ -210,9 +210,9 @@ def _look(name: str, *, check: bool) -> LocalModelFile:
     if not _NAME.fullmatch(name):
         raise UsageError(f"not a model's name: {name[:70]!r}", hint="use lower-case letters, digits, dots and dashes")
     known = KNOWN_MODELS.get(name)
-    place = models_dir() / f"{name}.gguf"
-    path = place if place.is_file() or known is None else _packaged(known) or place
-    sha256 = known.sha256 if known else _recorded(place)
+    target = models_dir() / f"{name}.gguf"
+    path = target if target.is_file() or known is None else _packaged(known) or target
+    sha256 = known.sha256 if known else _recorded(target)
     licence, about = (known.licence, known.about) if known else ("", "")
     state, size, window = _condition(path, sha256 if check else None)
     return LocalModelFile(name, path, state, size, sha256, window, licence, about)
@@ -235,18 +235,18 @@ def _condition(path: Path, sha256: str | None) -> tuple[str, int, int | None]:
 def _packaged(known: KnownModel) -> Path | None:
     """The weights in a package that is installed beside us; nothing of it is run."""
     spec = find_spec(known.module)
-    places = spec.submodule_search_locations if spec is not None else None
-    files = (file for place in places or () for file in sorted(Path(place).glob("*.gguf")))
+    folders = spec.submodule_search_locations if spec is not None else None
+    files = (file for folder in folders or () for file in sorted(Path(folder).glob("*.gguf")))
     return next(files, None)
 
 
-def _recorded(place: Path) -> str | None:
+def _recorded(path: Path) -> str | None:
     """The checksum that was written when a model of the user's own was installed."""
     try:
-        found = _SHA256.match(place.with_name(place.name + ".sha256").read_text("utf-8"))
+        match = _SHA256.match(path.with_name(path.name + ".sha256").read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
-    return found[0] if found else None
+    return match[0] if match else None
 
 
 def _digest(path: Path) -> str:

@@ -71,12 +71,12 @@ def _options(fields: Fields) -> dict[str, Any]:
     return options
 
 
-def read_chat_messages(found: list[Any], path: str = "messages") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
+def read_chat_messages(items: list[Any], path: str = "messages") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
     """Messages as chat completions have them, and notes of what was changed. Raises `UsageError`."""
-    if not found:
+    if not items:
         raise UsageError("the request has no messages", where=Where(path=path), hint="send at least one")
     notes: list[Note] = []
-    messages = [_message(raw, f"{path}[{place}]", notes) for place, raw in enumerate(found)]
+    messages = [_message(raw, f"{path}[{index}]", notes) for index, raw in enumerate(items)]
     return tuple(messages), tuple(notes)
 
 
@@ -94,11 +94,11 @@ def _message(raw: Any, path: str, notes: list[Note]) -> Message:
 
 def _sort_parts(fields: dict[str, Any], path: str, notes: list[Note]) -> None:
     """Refusals and cache marks to where messages have them; files flat."""
-    kept: list[Any] = []
+    parts: list[Any] = []
     seen_media = False
     for part in fields["content"]:
         if not isinstance(part, Mapping):
-            kept.append(part)
+            parts.append(part)
             continue
         if part.get("type") == "refusal":
             fields["refusal"] = f"{fields.get('refusal') or ''}{part.get('refusal') or ''}"
@@ -109,8 +109,8 @@ def _sort_parts(fields: dict[str, Any], path: str, notes: list[Note]) -> None:
             notes.append(Note(NoteKind.MOVED, f"{path}: a text that came after media stands before them"))
         seen_media = seen_media or not isinstance(part.get("text"), str)
         plain = {name: value for name, value in part.items() if name != "cache_control"}
-        kept.append(file_part(plain) if part.get("type") == "file" else plain)
-    fields["content"] = kept
+        parts.append(file_part(plain) if part.get("type") == "file" else plain)
+    fields["content"] = parts
 
 
 def _thoughts(fields: dict[str, Any]) -> Any:
@@ -124,5 +124,5 @@ def _thoughts(fields: dict[str, Any]) -> Any:
 
 def _detail(detail: Mapping[str, Any]) -> dict[str, Any]:
     names = {"text": "text", "signature": "signature", "data": "data", "id": "id"}
-    found = {name: detail[field] for name, field in names.items() if isinstance(detail.get(field), str)}
-    return {**found, **({"encrypted_content": found["data"]} if "data" in found else {})}
+    texts = {name: detail[field] for name, field in names.items() if isinstance(detail.get(field), str)}
+    return {**texts, **({"encrypted_content": texts["data"]} if "data" in texts else {})}

@@ -22,9 +22,9 @@ def read_messages(body: Mapping[str, Any]) -> GenerationRequest:
     model, stream = fields.model(), bool(fields.flag("stream"))
     reader = _Blocks()
     reader.system(fields.take("system"))
-    for place, raw in enumerate(found := fields.items("messages")):
-        reader.message(raw, f"messages[{place}]")
-    if not found:
+    for index, raw in enumerate(items := fields.items("messages")):
+        reader.message(raw, f"messages[{index}]")
+    if not items:
         raise UsageError("the request has no messages", where=Where(path="messages"), hint="send at least one")
     tools, hosted = _tools(fields.items("tools"))
     metadata = fields.mapping("metadata")
@@ -49,20 +49,20 @@ def read_messages(body: Mapping[str, Any]) -> GenerationRequest:
 def _options(fields: Fields) -> dict[str, Any]:
     options = option_fields(fields, _OPTIONS)
     output, choice = fields.fields("output_config"), fields.mapping("tool_choice")
-    found = {
+    chosen = {
         "stop": fields.items("stop_sequences") or None,
         "response_format": output.take("format"),
         "reasoning_effort": output.take("effort"),
         "tool_choice": {key: value for key, value in choice.items() if key in ("type", "name")} or None,
         "parallel_tool_calls": False if choice.get("disable_parallel_tool_use") else None,
     }
-    return options | {name: value for name, value in found.items() if value is not None}
+    return options | {name: value for name, value in chosen.items() if value is not None}
 
 
-def _tools(found: list[Any]) -> tuple[tuple[Tool, ...], tuple[Any, ...]]:
+def _tools(items: list[Any]) -> tuple[tuple[Tool, ...], tuple[Any, ...]]:
     tools, hosted = [], []
-    for place, raw in enumerate(found):
-        where = Where(path=f"tools[{place}]")
+    for index, raw in enumerate(items):
+        where = Where(path=f"tools[{index}]")
         if not isinstance(raw, Mapping):
             raise UsageError("a tool must be an object", where=where)
         if raw.get("type", "custom") == "custom":
@@ -79,11 +79,11 @@ class _Blocks:
         self.messages: list[Message] = []
         self.notes: list[Note] = []
 
-    def system(self, found: Any) -> None:
+    def system(self, value: Any) -> None:
         """The text at the top, each block a message, so that cache marks stay where they are."""
-        if found is None:
+        if value is None:
             return
-        for block in [found] if isinstance(found, str) else _list(found, "system"):
+        for block in [value] if isinstance(value, str) else _list(value, "system"):
             self._add(_system(block), "system")
 
     def message(self, raw: Any, path: str) -> None:
@@ -92,36 +92,38 @@ class _Blocks:
             raise UsageError("a message must be an object", where=Where(path=path))
         content, role = raw.get("content"), raw.get("role")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else _list(content, f"{path}.content")
-        said: dict[str, Any] = {"role": role, "content": []}
+        message: dict[str, Any] = {"role": role, "content": []}
         results = 0
-        for place, block in enumerate(blocks):
-            where = f"{path}.content[{place}]"
+        for index, block in enumerate(blocks):
+            where = f"{path}.content[{index}]"
             if not isinstance(block, Mapping):
                 raise UsageError("a block must be an object", where=Where(path=where))
             if block.get("type") == "tool_result":
                 results += 1
                 self._add(self._result(block, where), where)
             else:
-                self._block(block, said, where)
-        if len(said) > 2 or said["content"] or not results:  # noqa: PLR2004 - more than role and content
-            self._add(said, path)
+                self._block(block, message, where)
+        if len(message) > 2 or message["content"] or not results:  # noqa: PLR2004 - more than role and content
+            self._add(message, path)
 
-    def _block(self, block: Mapping[str, Any], said: dict[str, Any], where: str) -> None:
+    def _block(self, block: Mapping[str, Any], message: dict[str, Any], where: str) -> None:
         kind = block.get("type")
         if block.get("cache_control"):
-            said["cache_control"] = block["cache_control"]
+            message["cache_control"] = block["cache_control"]
         if kind == "text":
-            said["content"].append({"type": "text", "text": block.get("text")})
+            message["content"].append({"type": "text", "text": block.get("text")})
         elif kind in ("image", "document"):
-            said["content"].append(_media(block, where))
+            message["content"].append(_media(block, where))
         elif kind == "tool_use":
             function = {"name": block.get("name"), "arguments": block.get("input") or {}}
-            said.setdefault("tool_calls", []).append({"id": block.get("id"), "type": "function", "function": function})
+            message.setdefault("tool_calls", []).append(
+                {"id": block.get("id"), "type": "function", "function": function}
+            )
         elif kind == "thinking":
             thought = {"text": block.get("thinking") or "", "signature": block.get("signature")}
-            said.setdefault("reasoning", []).append({name: value for name, value in thought.items() if value})
+            message.setdefault("reasoning", []).append({name: value for name, value in thought.items() if value})
         elif kind == "redacted_thinking":
-            said.setdefault("reasoning", []).append({"data": block.get("data")})
+            message.setdefault("reasoning", []).append({"data": block.get("data")})
         else:
             self.notes.append(Note(NoteKind.LOSS, f"{where}: a block of type {kind!r:.60} is not carried"))
 
@@ -131,9 +133,9 @@ class _Blocks:
         for part in [] if content is None or isinstance(content, str) else _list(content, where):
             if isinstance(part, Mapping):
                 self._block(part, inside, where)
-        said = content if isinstance(content, str) else inside["content"]
-        kept = {name: block[name] for name in ("is_error", "cache_control") if block.get(name)}
-        return {"role": "tool", "content": said, "tool_call_id": block.get("tool_use_id"), **kept}
+        result = content if isinstance(content, str) else inside["content"]
+        marks = {name: block[name] for name in ("is_error", "cache_control") if block.get(name)}
+        return {"role": "tool", "content": result, "tool_call_id": block.get("tool_use_id"), **marks}
 
     def _add(self, fields: dict[str, Any], path: str) -> None:
         self.messages.append(read_message(fields, path))
@@ -148,9 +150,9 @@ def _system(block: Any) -> dict[str, Any]:
     return {"role": "system", "content": block["text"], **mark}
 
 
-def _list(found: Any, path: str) -> list[Any]:
-    if isinstance(found, list):
-        return found
+def _list(value: Any, path: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
     raise UsageError(f"{path} must be a text or a list of blocks", where=Where(path=path))
 
 

@@ -128,10 +128,10 @@ class Fields:
         rest, self._rest = self._rest, {}
         return freeze(rest)  # type: ignore[no-any-return]  # a frozen dict of a dict
 
-    def wrong(self, name: str, wanted: str) -> UsageError:
+    def wrong(self, name: str, kind: str) -> UsageError:
         """The error for a field of the wrong type."""
         path = self._path + name
-        return UsageError(f"{path} must be {wanted}", where=Where(path=path))
+        return UsageError(f"{path} must be {kind}", where=Where(path=path))
 
     def _typed(self, name: str, kind: Any, wanted: str) -> Any:
         value = self.take(name)
@@ -151,15 +151,15 @@ def option_fields(fields: Fields, names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in taken.items() if value is not None}
 
 
-def read_tools(found: Iterable[Any], path: str = "tools") -> tuple[tuple[Tool, ...], tuple[FrozenDict, ...]]:
+def read_tools(items: Iterable[Any], path: str = "tools") -> tuple[tuple[Tool, ...], tuple[FrozenDict, ...]]:
     """Functions, and what only a provider can run. A function may be flat (Responses) or nested (chat completions).
 
     Raises:
         UsageError: a tool that is no object, or a function without a name.
     """
     tools, hosted = [], []
-    for place, raw in enumerate(found):
-        where = Where(path=f"{path}[{place}]")
+    for index, raw in enumerate(items):
+        where = Where(path=f"{path}[{index}]")
         if not isinstance(raw, Mapping):
             raise UsageError("a tool must be an object", where=where)
         if raw.get("type", "function") == "function":
@@ -194,12 +194,12 @@ def read_message(value: Mapping[str, Any], path: str) -> Message:
 def file_part(part: Mapping[str, Any]) -> dict[str, Any]:
     """A file's part, flat: its data as a ``data:`` address or its address as ``url``, with its name and id."""
     inner = part.get("file")
-    found = {**part, **(inner if isinstance(inner, Mapping) else {})}
-    data = found.get("file_data")
+    fields = {**part, **(inner if isinstance(inner, Mapping) else {})}
+    data = fields.get("file_data")
     embedded = isinstance(data, str) and data.startswith("data:")
-    place = {"url": data if embedded else found.get("file_url"), "data": None if embedded else data}
-    named = {"name": found.get("filename"), "file_id": found.get("file_id"), "detail": found.get("detail")}
-    return {"type": "file", **{name: value for name, value in {**place, **named}.items() if value is not None}}
+    source = {"url": data if embedded else fields.get("file_url"), "data": None if embedded else data}
+    named = {"name": fields.get("filename"), "file_id": fields.get("file_id"), "detail": fields.get("detail")}
+    return {"type": "file", **{name: value for name, value in {**source, **named}.items() if value is not None}}
 
 
 _PROMPTS = frozenset({"instruct", "chat_template"})

@@ -72,31 +72,31 @@ def read_responses(body: Mapping[str, Any]) -> GenerationRequest:
 def _options(fields: Fields) -> dict[str, Any]:
     options = option_fields(fields, _OPTIONS)
     text, reasoning = fields.fields("text"), fields.fields("reasoning")
-    found = {
+    chosen = {
         "max_tokens": fields.number("max_output_tokens"),
         "response_format": text.take("format"),
         "verbosity": text.take("verbosity"),
         "reasoning_effort": reasoning.take("effort"),
         "reasoning_summary": reasoning.take("summary"),
     }
-    return options | {name: value for name, value in found.items() if value is not None}
+    return options | {name: value for name, value in chosen.items() if value is not None}
 
 
-def _input(found: Any, instructions: str | None) -> tuple[tuple[Message, ...], tuple[Note, ...]]:
+def _input(value: Any, instructions: str | None) -> tuple[tuple[Message, ...], tuple[Note, ...]]:
     top = (Message("system", instructions),) if instructions else ()
-    if isinstance(found, str):
-        return (*top, read_message({"role": "user", "content": found}, "input")), ()
-    if not isinstance(found, list) or not found:
+    if isinstance(value, str):
+        return (*top, read_message({"role": "user", "content": value}, "input")), ()
+    if not isinstance(value, list) or not value:
         raise UsageError("input must be a text or a list of items", where=Where(path="input"))
-    messages, notes = items_messages(found)
+    messages, notes = items_messages(value)
     return (*top, *messages), notes
 
 
 def items_messages(items: list[Any], path: str = "input") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
     """The messages that items are, and notes of items that no message can be. Raises `UsageError`, `UnsupportedError`."""
     reader = _Items()
-    for place, item in enumerate(items):
-        reader.take(item, f"{path}[{place}]")
+    for index, item in enumerate(items):
+        reader.take(item, f"{path}[{index}]")
     return tuple(reader.end()), tuple(reader.notes)
 
 
@@ -192,6 +192,6 @@ def _thought(item: Mapping[str, Any]) -> dict[str, Any]:
     sealed = item.get("encrypted_content")
     texts = [part.get("text") for part in (content or summary) if isinstance(part, Mapping)]
     text = "\n\n".join([text for text in texts if isinstance(text, str)])
-    kept = {"id": item.get("id"), "summary": summary, "content": content, "encrypted_content": sealed}
-    said = {"text": text, "signature": sealed} if text else {"data": sealed}
-    return {name: value for name, value in {**kept, **said}.items() if value}
+    fields = {"id": item.get("id"), "summary": summary, "content": content, "encrypted_content": sealed}
+    thought = {"text": text, "signature": sealed} if text else {"data": sealed}
+    return {name: value for name, value in {**fields, **thought}.items() if value}

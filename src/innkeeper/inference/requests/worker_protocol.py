@@ -61,8 +61,8 @@ class WorkerRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def sampling(self) -> dict[str, Any]:
         """What is said of the sampling, and nothing else."""
-        told = {name: getattr(self, name) for name in _SAMPLING}
-        return {name: value for name, value in told.items() if value is not UNSET}
+        sampling = {name: getattr(self, name) for name in _SAMPLING}
+        return {name: value for name, value in sampling.items() if value is not UNSET}
 
 
 _SAMPLING: Final = (
@@ -87,13 +87,13 @@ class LegacyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def request(self) -> WorkerRequest:
         """The same as a request of the protocol. Without sampling (``do_sample`` false) the likeliest word is taken."""
-        told = self.parameters
-        temperature = 0.0 if told.do_sample is False else told.temperature
+        parameters = self.parameters
+        temperature = 0.0 if parameters.do_sample is False else parameters.temperature
         return WorkerRequest(
             messages=[WorkerMessage("user", self.inputs)],
-            max_tokens=told.max_new_tokens,
+            max_tokens=parameters.max_new_tokens,
             temperature=temperature,
-            top_p=told.top_p,
+            top_p=parameters.top_p,
         )
 
 
@@ -108,9 +108,9 @@ def read_request(body: bytes, *, legacy: bool = False) -> WorkerRequest | Legacy
             return decode(body, LegacyRequest)
         return decode(body, WorkerRequest)
     except msgspec.DecodeError as error:
-        message, _, place = str(error).partition(" - at `$.")
+        message, _, path = str(error).partition(" - at `$.")
         hint = "a worker executes what it is sent, and has no field beyond its protocol"
-        raise UsageError(message, where=Where(path=place.rstrip("`") or "body"), hint=hint) from error
+        raise UsageError(message, where=Where(path=path.rstrip("`") or "body"), hint=hint) from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise UsageError("the body is no JSON that can be read", where=Where(path="body")) from error
 

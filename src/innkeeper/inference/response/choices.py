@@ -53,10 +53,10 @@ class ChoicesFold:
 
 def summed(usages: Sequence[Usage | None]) -> Usage | None:
     """What several answers took together. A figure that one of them does not tell is not known."""
-    told = [usage for usage in usages if usage is not None]
-    if len(told) < len(usages):
+    reported = [usage for usage in usages if usage is not None]
+    if len(reported) < len(usages):
         return None
-    figures = {name: [getattr(usage, name) for usage in told] for name in Usage.__struct_fields__}
+    figures = {name: [getattr(usage, name) for usage in reported] for name in Usage.__struct_fields__}
     return Usage(**{name: None if None in each else sum(each) for name, each in figures.items()})
 
 

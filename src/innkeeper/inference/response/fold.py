@@ -151,7 +151,7 @@ class ResponseFold:
         self.usage: Usage | None = None
         self.finish: FinishReason | None = None
         self.left_out = 0
-        self._said = ""
+        self._word = ""
         self._facts: dict[str, Any] = {}
         self._items: list[_Message | _Reasoning | _ToolCall | _Other] = []
         self._calls: dict[int, _ToolCall] = {}
@@ -172,7 +172,7 @@ class ResponseFold:
             case UsageReport(usage=usage):
                 self.usage = _later(self.usage, usage)
             case Finished(reason=reason, said=said):
-                self.finish, self._said = reason, said
+                self.finish, self._word = reason, said
             case Started():
                 self._start(event)
 
@@ -181,9 +181,9 @@ class ResponseFold:
         """How many items there are so far."""
         return len(self._items)
 
-    def item(self, place: int) -> OutputItem:
+    def item(self, index: int) -> OutputItem:
         """The item at a place as far as it has come."""
-        return self._items[place].item("completed")
+        return self._items[index].item("completed")
 
     def call(self, index: int) -> CallItem | None:
         """The call of this index as far as it has come; None for one that was left out."""
@@ -207,7 +207,7 @@ class ResponseFold:
         whole: Status = "completed" if status == "completed" else "incomplete"
         last = len(self._items) - 1
         output = [item.item(whole if at == last else "completed") for at, item in enumerate(self._items)]
-        said = {"finish_reason": self._said} if self._said else {}
+        word = {"finish_reason": self._word} if self._word else {}
         return ModelResponse(
             id=self.id,
             model=self.model,
@@ -218,7 +218,7 @@ class ResponseFold:
             finish=self.finish,
             error=error,
             echo=self.echo,
-            provider=FrozenDict({**self._facts, **said}),
+            provider=FrozenDict({**self._facts, **word}),
         )
 
     def _text(self, delta: TextDelta) -> None:
@@ -252,8 +252,8 @@ class ResponseFold:
         call.take(delta)
 
     def _start(self, event: Started) -> None:
-        told = {"id": event.id, "model": event.model}
-        self._facts |= {name: value for name, value in told.items() if value is not None} | dict(event.facts)
+        names = {"id": event.id, "model": event.model}
+        self._facts |= {name: value for name, value in names.items() if value is not None} | dict(event.facts)
 
     def _name(self, kind: str) -> str:
         """The id of the next item: the answer's own, with the item's kind and number."""
@@ -262,8 +262,8 @@ class ResponseFold:
 
 def _later(before: Usage | None, usage: Usage) -> Usage | None:
     """The figures that are known now; a report that tells none tells nothing."""
-    told = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
-    return msgspec.structs.replace(before or Usage(), **told) if told else before
+    known = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
+    return msgspec.structs.replace(before or Usage(), **known) if known else before
 
 
 _WHOLE: Final = frozenset({"stop", "tool_calls", "refusal"})

@@ -206,11 +206,13 @@ def item_dict(item: OutputItem) -> dict[str, Any]:
         signed = {} if item.signature is None else {"signature": item.signature}
         return {**facts, "arguments": item.arguments, "status": item.status, **signed}
     if isinstance(item, ReasoningItem):
-        said = {"content": [{"type": "reasoning_text", "text": text} for text in item.content]} if item.content else {}
+        thoughts = (
+            {"content": [{"type": "reasoning_text", "text": text} for text in item.content]} if item.content else {}
+        )
         sealed: dict[str, Any] = {} if item.signature is None else {"encrypted_content": item.signature}
         sealed |= {"redacted": True} if item.redacted else {}
         summary = [{"type": "summary_text", "text": text} for text in item.summary]
-        return {"id": item.id, "type": "reasoning", "summary": summary, **said, **sealed, "status": item.status}
+        return {"id": item.id, "type": "reasoning", "summary": summary, **thoughts, **sealed, "status": item.status}
     other: dict[str, Any] = _plain(item.item)
     return other
 

@@ -46,8 +46,8 @@ class Price(msgspec.Struct, frozen=True):
         if not isinstance(row, Mapping):
             return None
         per_call = next((row[name] for name in _PER_CALL if name in row), None)
-        told: dict[str, Any] = {"input": row.get("input"), "output": row.get("output"), "call": per_call}
-        known = {name: float(value) for name, value in told.items() if _is_money(value)}
+        prices: dict[str, Any] = {"input": row.get("input"), "output": row.get("output"), "call": per_call}
+        known = {name: float(value) for name, value in prices.items() if _is_money(value)}
         return cls(**known) if known else None
 
 

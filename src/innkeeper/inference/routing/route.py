@@ -59,13 +59,13 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         known = PROVIDERS.get(provider) if provider not in addresses else None
         if known is None and provider not in addresses:
             raise UnknownNameError("provider", provider, {*PROVIDERS, *addresses, LOCAL})
-        found = known or Provider(provider, "openai-chat", "openai-compatible", addresses[provider])
+        row = known or Provider(provider, "openai-chat", "openai-compatible", addresses[provider])
         return cls(
             name=name,
             model=model,
-            adapter=found.adapter,
-            dialect=found.dialect,
-            base_url=found.base_url,
+            adapter=row.adapter,
+            dialect=row.dialect,
+            base_url=row.base_url,
             provider=provider,
             secret=provider,
         )
@@ -97,8 +97,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 def _split(name: str, target: str) -> tuple[str, str]:
     scheme, sign, rest = target.partition("://")
     if sign:  # the model stands behind the last colon that is no port's
-        place, colon, model = rest.rpartition(":")
-        provider = f"{scheme}://{place}" if colon else ""
+        address, colon, model = rest.rpartition(":")
+        provider = f"{scheme}://{address}" if colon else ""
     else:
         provider, _, model = target.partition(":")
     if not provider or not (model or provider == LOCAL):
@@ -116,12 +116,12 @@ class Routes(Registry[Route]):
 
     @classmethod
     def read(
-        cls, said: tuple[str, ...] = (), aliases: Mapping[str, str] = EMPTY, addresses: Mapping[str, str] = EMPTY
+        cls, lines: tuple[str, ...] = (), aliases: Mapping[str, str] = EMPTY, addresses: Mapping[str, str] = EMPTY
     ) -> Routes:
         """The routes of a configuration, ``local`` among them.
 
         Args:
-            said: routes as ``NAME=PROVIDER:MODEL``, which win over aliases.
+            lines: routes as ``NAME=PROVIDER:MODEL``, which win over aliases.
             aliases: names and what they mean; those that name no provider are no routes.
             addresses: providers of one's own by name.
 
@@ -134,7 +134,7 @@ class Routes(Registry[Route]):
             provider, sign, _ = target.partition(":")
             if provider == LOCAL or (sign and provider in {*PROVIDERS, *addresses}):
                 meant[name] = target
-        for text in said:
+        for text in lines:
             name, sign, target = text.partition("=")
             if not sign or not name.strip():
                 raise ConfigError(f"{text!r:.80} is no route", hint="write it like NAME=PROVIDER:MODEL")

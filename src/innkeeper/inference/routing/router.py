@@ -136,10 +136,10 @@ class Router:
         """All deployments, those that would be tried first, in their order; of the others why not."""
         attempts = self.attempts(request, now)
         order = _Pool(self._deployments.values(), attempts.policy.criteria, self._load)
-        found = [self._candidate(one, attempts, now) for one in order]
-        tried = [one for one in found if not one.refused]
+        candidates = [self._candidate(one, attempts, now) for one in order]
+        tried = [one for one in candidates if not one.refused]
         placed = [msgspec.structs.replace(one, place=place) for place, one in enumerate(tried, 1)]
-        return (*placed, *(one for one in found if one.refused))
+        return (*placed, *(one for one in candidates if one.refused))
 
     def _candidate(self, one: Deployment, attempts: RouteAttempts, now: float) -> Candidate:
         refused = attempts.refused(one, now)

@@ -92,7 +92,7 @@ class BaseRunner:
         options, notes = _options(runner_config, llm_options)
         decided, sent = apply_request_policy(options, runner_config.capabilities)
         preflight(decided, runner_config.capabilities)
-        wanted = _inputs(
+        inputs = _inputs(
             request,
             history=history,
             character=character,
@@ -106,9 +106,9 @@ class BaseRunner:
         )
         objects = ports or Ports()
         objects = objects if variables_store is None else replace(objects, variables=variables_store)
-        chosen = self.message_transforms.chosen(message_transforms, strict=wanted.strict)
+        chosen = self.message_transforms.chosen(message_transforms, strict=inputs.strict)
         repairs = {"message_transforms": chosen} if chosen else {}
-        plan = runner_config.plan(wanted, objects)
+        plan = runner_config.plan(inputs, objects)
         rendered = _rendered(plan, dialect, {**(dialect_options or {}), **repairs}, decided, sent)
         made = PromptRequest(
             plan=plan,
@@ -117,7 +117,7 @@ class BaseRunner:
             dialect=dialect,
             payload=freeze(rendered.body),
             options=freeze(decided),
-            strict=wanted.strict,
+            strict=inputs.strict,
             response_transforms=tuple(response_transforms),
             output_tags=runner_config.output_tags,
             notes=(*_about_inputs(plan), *rendered.notes, *notes, *_ignored(runner_config, plan)),

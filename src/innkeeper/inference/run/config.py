@@ -62,8 +62,8 @@ class DirectivesConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     ) -> DirectivesConfig:
         """The config for a provider. Unknown modes are left out; without any known one all are tried. Raises `ConfigError`."""
         preset = (DIRECTIVE_PRESETS if presets is None else presets).get(provider_id(provider), {})
-        given = section_of(values, _SECTION)
-        config = read_config(cls, deep_merge(thaw(dict(preset)), thaw(dict(given))), _SECTION)
+        section = section_of(values, _SECTION)
+        config = read_config(cls, deep_merge(thaw(dict(preset)), thaw(dict(section))), _SECTION)
         if config.repair_retry_count < 0:
             refuse_config(_SECTION, "repair_retry_count must not be negative")
         return msgspec.structs.replace(config, modes=_known(config.modes))
@@ -186,7 +186,7 @@ class RunnerConfig:
 
         What a replay of the request would not know is named in the plan. Raises what `Tavern.build` raises.
         """
-        wanted = request.with_(
+        merged = request.with_(
             tavern=self.tavern,
             context=self.context,
             meta={"default_model_hint": self.model, **request.meta},
@@ -195,10 +195,10 @@ class RunnerConfig:
             context_window=self.capabilities.context_window_tokens or request.context_window,
             reserved_tokens=self.capabilities.reserved_response_tokens or request.reserved_tokens,
         )
-        steps = self.builder.pipeline_for(wanted)
+        steps = self.builder.pipeline_for(merged)
         own = {name: options for name, options in self.step_layers if name in steps}
-        wanted = wanted.with_(step_options=deep_merge(own, wanted.step_options))
-        plan = self.builder.build(wanted, ports, commit=False)
+        merged = merged.with_(step_options=deep_merge(own, merged.step_options))
+        plan = self.builder.build(merged, ports, commit=False)
         return plan.with_(unreplayable=(*plan.unreplayable, "pipeline")) if self.custom else plan
 
     def __repr__(self) -> str:

@@ -72,8 +72,8 @@ class StructuredOutput:
 
     def system(self, system: str | None, repair: str | None) -> str:
         """The system text: the caller's, the envelope's instruction, and what was wrong with the last answer."""
-        wanted = {name: self.types.get(name, "") for name in self.rules.allowed or ()}
-        form = instruction(None if self.output_instructions else wanted)
+        types = {name: self.types.get(name, "") for name in self.rules.allowed or ()}
+        form = instruction(None if self.output_instructions else types)
         return "\n\n".join(text for text in (system, form, self.output_instructions, repair) if text)
 
 

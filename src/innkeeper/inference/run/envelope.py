@@ -160,18 +160,18 @@ def _balanced(text: str) -> Iterator[str]:
 def _end(text: str, start: int) -> int | None:
     """Where the object that begins at ``start`` ends; braces in strings do not count."""
     depth, quoted, skip = 0, False, -1
-    for found in _MARK.finditer(text, start):
-        mark, place = found[0], found.start()
-        if place == skip:
+    for match in _MARK.finditer(text, start):
+        mark, at = match[0], match.start()
+        if at == skip:
             continue
         if mark == "\\":
-            skip = place + 1
+            skip = at + 1
         elif mark == '"':
             quoted = not quoted
         elif not quoted:
             depth += 1 if mark == "{" else -1
             if depth == 0:
-                return place + 1
+                return at + 1
     return None
 
 
@@ -202,8 +202,8 @@ class DirectiveRules(msgspec.Struct, frozen=True, kw_only=True):
         names = (*(self.allowed or ()), *self.known, *self.aliases.values())
         spellings = {_folded(alias): target for alias, target in self.aliases.items()}
         spellings |= {_folded(known): known for known in reversed(names)}
-        found = spellings.get(_folded(name))
-        return name if found is None and not (names or self.allowed is not None) else found
+        spelled = spellings.get(_folded(name))
+        return name if spelled is None and not (names or self.allowed is not None) else spelled
 
     def permits(self, name: str) -> bool:
         """Whether directives of this type may be used."""
@@ -244,11 +244,11 @@ def validate(value: Mapping[str, Any], rules: DirectiveRules = DirectiveRules())
     if not isinstance(items, (list, tuple)):
         msg = "directives is missing or not a list"
         raise AnswerError(msg, code="MISSING_DIRECTIVES")
-    found = [_directive(item, index, rules) for index, item in enumerate(items)]
+    directives = [_directive(item, index, rules) for index, item in enumerate(items)]
     return Envelope(
         text,
-        tuple(item for item in found if isinstance(item, Directive)),
-        tuple(item for item in found if isinstance(item, DirectiveWarning)),
+        tuple(item for item in directives if isinstance(item, Directive)),
+        tuple(item for item in directives if isinstance(item, DirectiveWarning)),
     )
 
 
@@ -342,43 +342,43 @@ def patch_ops(payload: Mapping[str, Any], prefixes: Sequence[str] = PATCH_PREFIX
     if not isinstance(ops, (list, tuple)) or not ops:
         msg = "the payload has no ops"
         raise AnswerError(msg, code="MISSING_OPS")
-    return tuple(_op(item, place, prefixes) for place, item in enumerate(ops))
+    return tuple(_op(item, index, prefixes) for index, item in enumerate(ops))
 
 
-def _op(item: Any, place: int, prefixes: Sequence[str]) -> PatchOp:
+def _op(item: Any, index: int, prefixes: Sequence[str]) -> PatchOp:
     if not isinstance(item, Mapping):
-        raise _error("INVALID_PATCH_OP", place, "an operation must be an object")
+        raise _error("INVALID_PATCH_OP", index, "an operation must be an object")
     written = item.get("op")
     name = _ALIASES.get(written.strip().lower()) if isinstance(written, str) else None
     if written is None and "value" in item:
         name = "set"
     if name is None:
-        raise _error("INVALID_PATCH_OP", place, f"no operation {str(written)[:40]!r}")
-    path = _path(item.get("path"), place, prefixes)
+        raise _error("INVALID_PATCH_OP", index, f"no operation {str(written)[:40]!r}")
+    path = _path(item.get("path"), index, prefixes)
     if name == "delete":
         return PatchOp(name, path)
     if "value" not in item:
-        raise _error("MISSING_PATCH_VALUE", place, f"{name} needs a value")
-    return PatchOp(name, path, freeze(item["value"]), _index(item, place) if name == "insert" else None)
+        raise _error("MISSING_PATCH_VALUE", index, f"{name} needs a value")
+    return PatchOp(name, path, freeze(item["value"]), _index(item, index) if name == "insert" else None)
 
 
-def _path(value: Any, place: int, prefixes: Sequence[str]) -> str:
+def _path(value: Any, index: int, prefixes: Sequence[str]) -> str:
     text = value.strip() if isinstance(value, str) else ""
     path = text if text.startswith("/") else prefixes[0] + text
     inside = any(path.startswith(prefix) and len(path) > len(prefix) for prefix in prefixes)
     if not text or not inside or _BAD_ESCAPE.search(path) or ".." in path.split("/"):
-        raise _error("INVALID_PATCH_PATH", place, f"a path must be a JSON Pointer under {' or '.join(prefixes)}")
+        raise _error("INVALID_PATCH_PATH", index, f"a path must be a JSON Pointer under {' or '.join(prefixes)}")
     return path
 
 
-def _index(item: Mapping[str, Any], place: int) -> int:
+def _index(item: Mapping[str, Any], position: int) -> int:
     index = item.get("index")
     if isinstance(index, str) and index.strip().isascii() and index.strip().isdigit():
         index = int(index)
     if not isinstance(index, int) or isinstance(index, bool) or index < 0:
-        raise _error("INVALID_PATCH_INDEX", place, "insert needs an index from 0")
+        raise _error("INVALID_PATCH_INDEX", position, "insert needs an index from 0")
     return index
 
 
-def _error(code: str, place: int, message: str) -> AnswerError:
-    return AnswerError(f"operation {place}: {message}", code=code, index=place)
+def _error(code: str, index: int, message: str) -> AnswerError:
+    return AnswerError(f"operation {index}: {message}", code=code, index=index)

@@ -100,7 +100,7 @@ class TurnTrace(msgspec.Struct, omit_defaults=True):
 THOUGHTS: Final = ("reasoning_content", "reasoning_details")
 """Fields of an answer that calls tools which its provider wants back beside the calls, as they came."""
 
-_KEPT: Final = ("signature", *THOUGHTS)
+_OPAQUE: Final = ("signature", *THOUGHTS)
 _EMPTY_FINAL: Final = "Your last answer was empty. Please give your final answer now, using the tool results above."
 _SUFFIX: Final = "Tools are off now. Answer the user from the tool results above, and call no tools."
 
@@ -240,14 +240,14 @@ class ToolRun:
 
     def check_results(self, request: PromptRequest) -> None:
         """Refuse to ask again when the results of this run's last calls are not in the prompt: the model would call for ever."""
-        wanted = set()
+        called = set()
         for message in reversed(self.history):
             if message.role != "tool":
                 break
-            wanted.add(message.tool_call_id)
+            called.add(message.tool_call_id)
         carried = {block.message_metadata.get("tool_call_id") for block in request.plan.enabled_blocks}
         sent = any(message.get("role") == "tool" for message in request.payload["messages"])
-        if self.outcomes and wanted and not (wanted <= carried and sent):
+        if self.outcomes and called and not (called <= carried and sent):
             hint = "give it more room, or let its preset and its post-processing send tool calls"
             msg = f"the tavern {self.loop.config.tavern!r} does not send the results of tools to the model"
             raise self.error("RESULTS_NOT_SENT", msg, hint=hint)
@@ -276,7 +276,7 @@ class ToolRun:
         prose = result.content.strip()[:SAMPLE_CHARACTERS] if calls else None
         self.trace[-1].answered(result, len(calls), len(called) - len(calls), prose)
         if calls:
-            extra = {key: result.assistant_message[key] for key in _KEPT if result.assistant_message.get(key)}
+            extra = {key: result.assistant_message[key] for key in _OPAQUE if result.assistant_message.get(key)}
             message = {**extra, "tool_calls": [call.to_dict() for call in calls]}
             self.history.append(Message("assistant", "", metadata=freeze(message)))
         return calls

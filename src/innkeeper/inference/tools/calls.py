@@ -157,33 +157,33 @@ def take_tag_calls(message: dict[str, Any]) -> None:
     if message.get("tool_calls") or not isinstance(content, str) or "tool_call" not in content:
         return
     masked = mask(content, _ZONES, Escape.KEEP_BACKSLASH)
-    kept, found = _parted(masked.text, masked.spans)
-    if found:
-        message["content"] = unmask(kept, masked.spans).strip()
+    rest, blocks = _parted(masked.text, masked.spans)
+    if blocks:
+        message["content"] = unmask(rest, masked.spans).strip()
         message["tool_calls"] = [
             {"id": f"tag_call_{number}", "type": "function", "function": function}
-            for number, function in enumerate(found, 1)
+            for number, function in enumerate(blocks, 1)
         ]
 
 
 def _parted(text: str, spans: tuple[tuple[str, str], ...]) -> tuple[str, list[dict[str, str]]]:
     """The text without its calls, and the calls."""
-    kept: list[str] = []
-    found: list[dict[str, str]] = []
+    rest: list[str] = []
+    blocks: list[dict[str, str]] = []
     opened = -1
     for piece in scan(text, _TAG):
-        kept.append(piece if isinstance(piece, str) else piece.text)
+        rest.append(piece if isinstance(piece, str) else piece.text)
         if not isinstance(piece, Tag):
             continue
         if not piece.closing:
-            opened = len(kept)
+            opened = len(rest)
         elif opened >= 0:
-            function = _function(unmask("".join(kept[opened:-1]), spans))
+            function = _function(unmask("".join(rest[opened:-1]), spans))
             if function is not None:
-                found.append(function)
-                del kept[opened - 1 :]
+                blocks.append(function)
+                del rest[opened - 1 :]
             opened = -1
-    return "".join(kept), found
+    return "".join(rest), blocks
 
 
 def _function(inside: str) -> dict[str, str] | None:

@@ -64,8 +64,8 @@ def _schema(value: Any, name: str) -> FrozenDict:
 
 def _without_empty_required(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = {k: v for k, v in value.items() if not (k == "required" and v == [])}
-        return {key: _without_empty_required(item) for key, item in kept.items()}
+        fields = {k: v for k, v in value.items() if not (k == "required" and v == [])}
+        return {key: _without_empty_required(item) for key, item in fields.items()}
     return [_without_empty_required(item) for item in value] if isinstance(value, list) else value
 
 
@@ -101,8 +101,8 @@ class ToolRegistry(Registry[ToolDefinition]):
         """Only the tools of ``allow`` (all when ``None``), without those of ``deny``: neither shown nor called."""
         allowed = None if allow is None else set(allow)
         denied = set(deny or ())
-        kept = [t for n, t in self._by_name.items() if (allowed is None or n in allowed) and n not in denied]
-        return ToolRegistry(kept)
+        tools = [t for n, t in self._by_name.items() if (allowed is None or n in allowed) and n not in denied]
+        return ToolRegistry(tools)
 
     def openai_tools(self) -> list[dict[str, Any]]:
         """The exposed definitions as a request holds them."""

@@ -64,8 +64,8 @@ def tool(function: Any = None, /, *, name: str | None = None, description: str |
 
 def function_tool(function: Callable[..., Any]) -> FunctionTool:
     """The tool that a function is. Raises `UsageError` for a parameter that has no JSON Schema, and for one without a name."""
-    said, description = getattr(function, _MARK, (None, None))
-    name = str(said or getattr(function, "__name__", ""))
+    name_given, description = getattr(function, _MARK, (None, None))
+    name = str(name_given or getattr(function, "__name__", ""))
     if not _NAME.fullmatch(name):
         hint = "give it one of letters, digits, _ and -, up to 64: @tool(name=...)"
         raise UsageError(f"a tool cannot be called {name!r}", hint=hint)

@@ -205,10 +205,10 @@ class _McpServer:
             return "TOOL_TIMEOUT", f"the tool gave no result within {self._call_seconds:g} s"
         if code == CONNECTION_CLOSED or self._process.problem is not None or self._process.exit_code is not None:
             return "TOOL_UNAVAILABLE", self._ended()
-        told = (
+        hint = (
             shorten(str(error), _MESSAGE) if code is not None else f"its answer cannot be used ({type(error).__name__})"
         )
-        return "TOOL_ERROR", told
+        return "TOOL_ERROR", hint
 
     def _ended(self) -> str:
         if self._process.problem is not None:

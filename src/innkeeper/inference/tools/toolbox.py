@@ -69,9 +69,9 @@ class Toolbox(msgspec.Struct, frozen=True):
         One is run by the service, as its row says: its model gets the arguments, as JSON, and what it says is the result.
         Raises `UsageError` for a definition that is none.
         """
-        wanted = [row for row in rows if row.is_active and row.definition]
-        functions = {row.name: _asked(service, row.name) for row in wanted}
-        return cls(ToolRegistry(_definition(row) for row in wanted), functions)
+        active = [row for row in rows if row.is_active and row.definition]
+        functions = {row.name: _asked(service, row.name) for row in active}
+        return cls(ToolRegistry(_definition(row) for row in active), functions)
 
     def with_(self, other: Toolbox) -> Toolbox:
         """The tools of both. Raises `UsageError` where both have one of the same name."""
@@ -98,15 +98,15 @@ def _asked(service: ToolService, name: str) -> Callable[..., Any]:
         return {"tool_name": name, "input": json.dumps(arguments, ensure_ascii=False)}
 
     def call(**arguments: Any) -> dict[str, Any]:
-        return _said(service.run(request(arguments)))
+        return _answer(service.run(request(arguments)))
 
     async def call_async(**arguments: Any) -> dict[str, Any]:
-        return _said(await service.run(request(arguments)))
+        return _answer(await service.run(request(arguments)))
 
     return call_async if inspect.iscoroutinefunction(service.run) else call
 
 
-def _said(run: ToolAnswer) -> dict[str, Any]:
+def _answer(run: ToolAnswer) -> dict[str, Any]:
     """The envelope of what a row's model said; a refusal is an error, what is no text is named in a warning."""
     response = run.response
     warnings = [f"left out: a call of {one.name}" for one in response.calls]

@@ -106,8 +106,8 @@ class _Chunks(StreamView):
         events = [self._chunk(last)] if last else []
         events.append(ServerEvent(noted(head, CHAT.left_out(response))))
         if self._usage:
-            told: dict[str, Any] = {"choices": [], "usage": usage_dict(response.usage)}
-            events.append(ServerEvent({**_head(response, _CHUNK), **told}))
+            usage: dict[str, Any] = {"choices": [], "usage": usage_dict(response.usage)}
+            events.append(ServerEvent({**_head(response, _CHUNK), **usage}))
         return [*events, DONE]
 
     def fail(self, error: ErrorFacts) -> list[ServerEvent]:
@@ -125,9 +125,9 @@ class _Chunks(StreamView):
         if call is None:
             return []
         first = event.index not in self._calls
-        place = self._calls.setdefault(event.index, len(self._calls))
+        index = self._calls.setdefault(event.index, len(self._calls))
         piece = call_dict(call) if first else {"function": {"arguments": event.arguments}, **_signed(event.signature)}
-        return [self._chunk({"tool_calls": [{"index": place, **piece}]})]
+        return [self._chunk({"tool_calls": [{"index": index, **piece}]})]
 
     def _chunk(self, delta: dict[str, Any], logprobs: Any = None) -> ServerEvent:
         fold = self.fold
@@ -140,10 +140,16 @@ def _id(response_id: str) -> str:
 
 
 def _head(response: ModelResponse, kind: str) -> dict[str, Any]:
-    told = {
+    facts = {
         name: response.provider[name] for name in ("system_fingerprint", "service_tier") if name in response.provider
     }
-    return {"id": _id(response.id), "object": kind, "created": response.created, "model": response.model, **plain(told)}
+    return {
+        "id": _id(response.id),
+        "object": kind,
+        "created": response.created,
+        "model": response.model,
+        **plain(facts),
+    }
 
 
 def _choice(delta: dict[str, Any], *, logprobs: Any = None, finish: str | None = None) -> dict[str, Any]:
@@ -183,7 +189,7 @@ def _at_the_end(response: ModelResponse) -> dict[str, Any]:
         "reasoning_details": [_detail(item) for item in items if isinstance(item, ReasoningItem) and item.signature],
         "images": [it.item for it in items if isinstance(it, OtherItem) and it.item.get("type") in _IMAGES],
     }
-    return {name: plain(found) for name, found in lists.items() if found}
+    return {name: plain(items_of_kind) for name, items_of_kind in lists.items() if items_of_kind}
 
 
 def _detail(item: ReasoningItem) -> dict[str, Any]:

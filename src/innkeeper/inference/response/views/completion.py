@@ -24,7 +24,7 @@ class CompletionView(View):
 
     def whole(self, response: ModelResponse) -> dict[str, Any]:
         """A ``text_completion``."""
-        body = _body(response.id, response.created, response.model, _said(response), finish_reason(response))
+        body = _body(response.id, response.created, response.model, _text(response), finish_reason(response))
         return noted({**body, "usage": usage_dict(response.usage)}, self.left_out(response))
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
@@ -67,7 +67,7 @@ class _Pieces(StreamView):
         return _body(self.fold.id, self.fold.created, self.fold.model, text, finish)
 
 
-def _said(response: ModelResponse) -> str:
+def _text(response: ModelResponse) -> str:
     parts = [part for item in response.output if isinstance(item, MessageItem) for part in item.content]
     return "".join([part.refusal if isinstance(part, RefusalPart) else part.text for part in parts])
 

@@ -52,17 +52,17 @@ def _words(part: TextPart | RefusalPart) -> str:
 
 def _call(call: CallItem) -> dict[str, Any]:
     arguments = arguments_of(call.arguments)
-    said = {"arguments_raw": call.arguments} if arguments is None else {"arguments": arguments}
-    return {"type": "tool_call", "tool_call": {"name": call.name, **said}, "call_id": call.call_id}
+    parsed = {"arguments_raw": call.arguments} if arguments is None else {"arguments": arguments}
+    return {"type": "tool_call", "tool_call": {"name": call.name, **parsed}, "call_id": call.call_id}
 
 
 def arguments_of(text: str) -> dict[str, Any] | None:
     """The arguments of a call as an object, an empty one for no text at all; None for what is no JSON object."""
     try:
-        found = json.loads(text) if text.strip() else {}
+        arguments = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return arguments if isinstance(arguments, dict) else None
 
 
 def _usage(usage: Usage | None) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ class MessagesView(View):
         raw = [call.name for call in response.calls if arguments_of(call.arguments) is None]
         signed = [call.name for call in response.calls if call.signature is not None]
         return [
-            *(f"{what} are not carried" for what, found in lost.items() if any(found)),
+            *(f"{what} are not carried" for what, items in lost.items() if any(items)),
             *(f"the arguments of the call of {name!r:.80} are no JSON object" for name in raw),
             *(f"the signature of the call of {name!r:.80} is not carried" for name in signed),
             *others(response),
@@ -102,8 +102,8 @@ class _MessageEvents(StreamView):
     def end(self) -> list[ServerEvent]:
         rest = [sent for each in self._order.end() for sent in self._take(each)]
         response = self.fold.response()
-        told = {"delta": _stop(response), "usage": usage_dict(response.usage)}
-        last = ServerEvent(noted({"type": "message_delta", **told}, MESSAGES.left_out(response)), "message_delta")
+        head = {"delta": _stop(response), "usage": usage_dict(response.usage)}
+        last = ServerEvent(noted({"type": "message_delta", **head}, MESSAGES.left_out(response)), "message_delta")
         return [*rest, *self._closed(), last, _event("message_stop")]
 
     def fail(self, error: ErrorFacts) -> list[ServerEvent]:
@@ -133,8 +133,8 @@ class _MessageEvents(StreamView):
         if call is None:
             return []
         block = {"type": "tool_use", "id": call.call_id, "name": call.name, "input": {}}
-        said = [self._delta("input_json_delta", partial_json=event.arguments)] if event.arguments else []
-        return [*self._opened("tool_use", block), *said]
+        pieces = [self._delta("input_json_delta", partial_json=event.arguments)] if event.arguments else []
+        return [*self._opened("tool_use", block), *pieces]
 
     def _thought(self, event: ReasoningDelta) -> list[ServerEvent]:
         self._signature += event.signature or ""
@@ -177,8 +177,8 @@ class _MessageEvents(StreamView):
             _event("content_block_stop", index=at),
         ]
 
-    def _delta(self, kind: str, **said: str) -> ServerEvent:
-        return _event("content_block_delta", index=self._count, delta={"type": kind, **said})
+    def _delta(self, kind: str, **fields: str) -> ServerEvent:
+        return _event("content_block_delta", index=self._count, delta={"type": kind, **fields})
 
 
 def _event(name: str, /, **facts: Any) -> ServerEvent:
@@ -194,9 +194,9 @@ def _blocks(item: OutputItem) -> list[dict[str, Any]]:
         texts = [part.refusal if isinstance(part, RefusalPart) else part.text for part in item.content]
         return [{"type": "text", "text": text} for text in texts if text]
     if isinstance(item, CallItem):
-        found = arguments_of(item.arguments)
-        said = {"arguments_raw": item.arguments} if found is None else found
-        return [{"type": "tool_use", "id": item.call_id, "name": item.name, "input": said}]
+        arguments = arguments_of(item.arguments)
+        written = {"arguments_raw": item.arguments} if arguments is None else arguments
+        return [{"type": "tool_use", "id": item.call_id, "name": item.name, "input": written}]
     return _thinking(item) if isinstance(item, ReasoningItem) else []
 
 

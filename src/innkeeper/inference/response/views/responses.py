@@ -80,24 +80,24 @@ class _Events(StreamView):
         return [*rest, *closed, self._event(f"response.{response.status}", response=response.to_dict())]
 
     def _take(self, event: ModelEvent) -> list[ServerEvent]:
-        place = self.fold.count
+        index = self.fold.count
         self.fold.take(event)
-        opened = self._open(place) if self.fold.count > place else []
+        opened = self._open(index) if self.fold.count > index else []
         if isinstance(event, CallDelta) and self.fold.call(event.index) is None:
             return opened
         return [*opened, *self._grown(event)]
 
-    def _open(self, place: int) -> list[ServerEvent]:
-        closed = [] if self._item is None else self._close(self.fold.item(place - 1))
-        item = self.fold.item(place)
-        self._item, self._parts = {"item_id": getattr(item, "id", ""), "output_index": place}, {}
-        return [*closed, self._event("response.output_item.added", output_index=place, item=item_dict(_emptied(item)))]
+    def _open(self, index: int) -> list[ServerEvent]:
+        closed = [] if self._item is None else self._close(self.fold.item(index - 1))
+        item = self.fold.item(index)
+        self._item, self._parts = {"item_id": getattr(item, "id", ""), "output_index": index}, {}
+        return [*closed, self._event("response.output_item.added", output_index=index, item=item_dict(_emptied(item)))]
 
     def _close(self, item: OutputItem) -> list[ServerEvent]:
         at, events = self._item or {}, self._end_part(item)
         if isinstance(item, CallItem):
-            said = {"arguments": item.arguments, "name": item.name}
-            events.append(self._event("response.function_call_arguments.done", **at, **said))
+            pieces = {"arguments": item.arguments, "name": item.name}
+            events.append(self._event("response.function_call_arguments.done", **at, **pieces))
         self._item = None
         return [
             *events,
@@ -119,12 +119,12 @@ class _Events(StreamView):
         return []
 
     def _text(self, event: TextDelta) -> list[ServerEvent]:
-        said = [self._delta(delta=event.text, logprobs=plain(event.logprobs))] if event.text or event.logprobs else []
-        return [*said, *(self._annotation(note) for note in event.annotations)]
+        pieces = [self._delta(delta=event.text, logprobs=plain(event.logprobs))] if event.text or event.logprobs else []
+        return [*pieces, *(self._annotation(note) for note in event.annotations)]
 
     def _annotation(self, note: FrozenDict) -> ServerEvent:
         number = self._parts["annotations"] = self._parts.get("annotations", -1) + 1
-        at = self._place()
+        at = self._position()
         return self._event(
             "response.output_text.annotation.added", **at, annotation_index=number, annotation=plain(note)
         )
@@ -141,26 +141,26 @@ class _Events(StreamView):
         self._parts[kind.place] = count + 1
         self._parts.pop("annotations", None)
         self._part = _Part(kind, count)
-        return [*ended, self._event(f"response.{kind.part}.added", **self._place(), part=kind.body(""))]
+        return [*ended, self._event(f"response.{kind.part}.added", **self._position(), part=kind.body(""))]
 
     def _end_part(self, item: OutputItem) -> list[ServerEvent]:
         if self._part is None:
             return []
         kind, body = self._part.kind, self._part.whole(item)
-        said = {name: body[name] for name in (kind.field, "logprobs") if name in body}
-        done = {**({"logprobs": []} if kind is _TEXT else {}), **said}
-        at = self._place()
+        written = {name: body[name] for name in (kind.field, "logprobs") if name in body}
+        done = {**({"logprobs": []} if kind is _TEXT else {}), **written}
+        at = self._position()
         self._part = None
         return [
             self._event(f"response.{kind.text}.done", **at, **done),
             self._event(f"response.{kind.part}.done", **at, part=body),
         ]
 
-    def _delta(self, **said: Any) -> ServerEvent:
+    def _delta(self, **fields: Any) -> ServerEvent:
         kind = self._part.kind if self._part else _TEXT
-        return self._event(f"response.{kind.text}.delta", **self._place(), **said)
+        return self._event(f"response.{kind.text}.delta", **self._position(), **fields)
 
-    def _place(self) -> dict[str, Any]:
+    def _position(self) -> dict[str, Any]:
         at = {} if self._part is None else {self._part.kind.place: self._part.number}
         return {**(self._item or {}), **at}
 
