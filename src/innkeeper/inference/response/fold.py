@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import msgspec
-
 from innkeeper.inference.errors import MAX_TOOL_CALLS
 from innkeeper.inference.response.events import (
     CallDelta,
@@ -169,8 +167,8 @@ class ResponseFold:
                 self._call(event)
             case OtherOutput(item=item):
                 self._items.append(_Other(item))
-            case UsageReport(usage=usage):
-                self.usage = _later(self.usage, usage)
+            case UsageReport(usage=usage) if usage != Usage():
+                self.usage = (self.usage or Usage()).updated(usage)
             case Finished(reason=reason, said=said):
                 self.finish, self._word = reason, said
             case Started():
@@ -258,12 +256,6 @@ class ResponseFold:
     def _name(self, kind: str) -> str:
         """The id of the next item: the answer's own, with the item's kind and number."""
         return f"{kind}_{self.id.rpartition('_')[2]}_{len(self._items)}"
-
-
-def _later(before: Usage | None, usage: Usage) -> Usage | None:
-    """The figures that are known now; a report that tells none tells nothing."""
-    known = {name: value for name, value in msgspec.structs.asdict(usage).items() if value is not None}
-    return msgspec.structs.replace(before or Usage(), **known) if known else before
 
 
 _WHOLE: Final = frozenset({"stop", "tool_calls", "refusal"})

@@ -45,6 +45,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
             "total_tokens": total,
         }
 
+    def updated(self, report: Usage) -> Usage:
+        """Return the figures that are known with a later report, which replaces those that it has."""
+        return msgspec.structs.replace(self, **_known(**msgspec.structs.asdict(report)))
+
 
 def _known(**figures: int | None) -> dict[str, int]:
     return {name: figure for name, figure in figures.items() if figure is not None}

@@ -13,8 +13,6 @@ from contextvars import ContextVar
 from math import isfinite
 from typing import Any, Final, NamedTuple, Protocol
 
-import msgspec
-
 from innkeeper.inference.response.events import (
     CallDelta,
     Finished,
@@ -152,7 +150,7 @@ class _UsageTotal:
         self.began = True
         match event:
             case UsageReport():
-                self.usage = _newest(self.usage, event.usage)
+                self.usage = self.usage.updated(event.usage)
             case TextDelta(text=text) | RefusalDelta(text=text) | ReasoningDelta(text=text) | CallDelta(arguments=text):
                 self.received += len(text.encode("utf-8", "replace"))
             case Finished(reason=reason):
@@ -170,12 +168,6 @@ def book_embeddings(meter: Meter | None, call: MeteredCall, body: Mapping[str, A
     reported = isinstance(tokens, int) and tokens > 0
     count = tokens if reported else -(-len(str(body.get("input") or "").encode("utf-8", "replace")) // 4)
     meter.book(call, Usage(input_tokens=count, total_tokens=count), None, estimated=not reported)
-
-
-def _newest(before: Usage, after: Usage) -> Usage:
-    """Replace each field that the later report has."""
-    fields = {name: value for name, value in msgspec.structs.asdict(after).items() if value is not None}
-    return msgspec.structs.replace(before, **fields)
 
 
 def _reported_cost(facts: FrozenDict) -> float | None:
