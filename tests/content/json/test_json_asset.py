@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.content.errors import AssetError, JsonError
 from innkeeper.content.json.document import Document
-from innkeeper.content.json.json_asset import JSON_KINDS, JsonAsset, kind_of_json
+from innkeeper.content.json.json_asset import JSON_KINDS, JsonAsset, NumberedEnum, kind_of_json
 from innkeeper.prompt.errors import InputError, UnknownNameError, UsageError
 
 KINDS: list[tuple[str, Any]] = [
@@ -82,16 +81,11 @@ def test_any_tree_has_a_kind(tree: Any) -> None:
     assert kind_of_json(tree) in {*JSON_KINDS, "unknown"}
 
 
-class Colour(StrEnum):
+class Colour(NumberedEnum):
     """A choice by name or by number."""
 
     RED = "red"
     BLUE = "blue"
-
-    @classmethod
-    def numbers(cls) -> dict[int, Colour]:
-        """The members by their numbers."""
-        return {0: cls.RED, 1: cls.BLUE}
 
 
 class Lamp(JsonAsset, frozen=True, kw_only=True):
