@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from innkeeper.budget import Costing
 from innkeeper.library.builtins import packaged_labels
-from innkeeper.library.catalogue.library_database import LibrarySnapshot
+from innkeeper.library.catalogue.snapshot import SnapshotFile
 from innkeeper.library.db.backup import back_up, restore
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
@@ -182,7 +182,7 @@ def test_the_snapshot_stands_in(kept: Library, tmp_path: Path) -> None:
         assert found.resolution.source == "snapshot"
         assert found.degraded
         assert library.prepare(ask(values={"subject": "a cat"})).rendered is not None
-        assert LibrarySnapshot(snapshot, library.database).point(ask().asked(Tier.SFW)).labelled
+        assert SnapshotFile(snapshot).load().labelled
     snapshot.write_bytes(snapshot.read_bytes().replace(b"Describe", b"Descripe"))
     with opened(str(tmp_path / "gone.db"), create=False, snapshot=snapshot) as library:
         assert library.resolve(ask()).resolution.level == "builtin"

@@ -13,27 +13,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+import msgspec
+
 from innkeeper.lazy import require
 from innkeeper.library.builtins import packaged_models
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.catalogue.library_database import LibraryDatabase, LibrarySnapshot, snapshot_path
+from innkeeper.library.catalogue.library_database import LibraryDatabase, snapshot_path
 from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.catalogue.snapshot import SnapshotFile
 from innkeeper.library.catalogue.sources import Sources, Timing
 from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
 from innkeeper.library.log.enhancements import Recorder
 from innkeeper.library.log.metrics import Metrics
 from innkeeper.library.log.queue import LogQueue
-from innkeeper.library.models.facts import ModelFacts, NegativePrompt, ceilings_of, facts_of, require_known
+from innkeeper.library.models.facts import (
+    ModelFacts,
+    NegativePrompt,
+    ceilings_of,
+    facts_of,
+    join_negatives,
+    require_known,
+)
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
 from innkeeper.library.prepare.preparation import (
+    UNBOUNDED,
     Preparation,
     fitted_output,
-    joined_negative,
-    output_note,
     output_room,
     rendered_version,
-    with_log,
     with_note,
 )
 from innkeeper.library.prepare.request import (
@@ -120,7 +128,8 @@ class Library:
         )
         start: dict[str, Any] = {} if watch else {"start": None}
         timing = options.get("timing") or Timing()
-        sources = Sources(database, LibrarySnapshot(path, database), timing=timing, clock=timer, **start)
+        last = SnapshotFile(path, ceiling=lambda: database.last_rules.policy.ceiling)
+        sources = Sources(database, last, timing=timing, clock=timer, **start)
         library = cls(database, sources, path, options)
         if library.strict:
             library.db.revision()
@@ -367,9 +376,11 @@ class Library:
             except TierBlockedError as error:
                 self._recorder.blocked_output(prepared, done, error)
                 raise
-            prepared = with_note(prepared, output_note(self, prepared, done.output))
+            room = output_room(self, prepared)
+            if room is not None and not room[0].fits(done.output, room[1]):
+                prepared = with_note(prepared, "output_over_budget")
         if self._strictly(strict):
-            return with_log(prepared, self._recorder.call_now(prepared, done))
+            return msgspec.structs.replace(prepared, log_id=self._recorder.call_now(prepared, done))
         return with_note(prepared, self._recorder.call(prepared, done))
 
     def fit_output(self, prepared: PreparedPrompt, output: str) -> Fitted:
@@ -397,7 +408,10 @@ class Library:
         catalogue = self.catalogue
         known = facts or facts_of(catalogue, model, family or None, "image")
         granted = Tier.lowest(Tier.of(tier), self.rules.policy.ceiling)
-        return joined_negative(catalogue, known, granted, mode, user_text=user_text, counter=self.counter)
+        spec = known.measured(known.window or UNBOUNDED) if known.negative else None
+        measure = None if spec is None else spec.measure(self.counter)
+        rows, named = catalogue.negatives, known.family or ""
+        return join_negatives(rows, named, granted, mode, spec=spec, user_text=user_text, measure=measure)
 
     # ------------------------------------------------------------------------------------------------ for its own parts
 

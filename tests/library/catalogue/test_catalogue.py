@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.library.catalogue.catalogue import Bucket, Catalogue
+from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.templates.template import PARTIAL, PRODUCTION
 from innkeeper.library.tier import Tier
 from tests.library.making import labelled, made
@@ -82,5 +83,5 @@ def test_candidates_are_kept_apart() -> None:
 def test_families_of_models() -> None:
     """A model's family is that of its row; a model without one, or without a row, has none."""
     models: list[dict[str, Any]] = [{"model_key": "a", "model_family": "f"}, {"model_key": "b", "model_family": None}]
-    found = Catalogue.build(tables={"models": models})
+    found = Catalogue.build(models=catalogue_rows(models, CatalogueModel))
     assert [found.family_of(name) for name in ("a", "b", "c", None)] == ["f", None, None, None]

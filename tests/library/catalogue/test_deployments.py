@@ -11,6 +11,7 @@ from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, Price, 
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.deployments import deployments_of
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider, catalogue_rows
 from innkeeper.library.tier import Tier
 from innkeeper.library.workers.states import WorkerRow, WorkerState
 from innkeeper.prompt.data import freeze
@@ -36,7 +37,9 @@ MODELS: list[dict[str, Any]] = [
     {"model_key": "local", "provider_id": "p3", "modality": "chat", "tier_ceiling": "nsfw"},
     {"model_key": "lost", "provider_id": "none", "modality": "chat"},
 ]
-CATALOGUE = Catalogue.build(tables={"models": MODELS, "providers": PROVIDERS})
+CATALOGUE = Catalogue.build(
+    models=catalogue_rows(MODELS, CatalogueModel), providers=catalogue_rows(PROVIDERS, CatalogueProvider)
+)
 
 
 def test_models() -> None:
@@ -62,7 +65,7 @@ def test_workers() -> None:
         priority=-1,
         capabilities=freeze({"chat": True, "enhancement": True, "models": models}),
     )
-    qwen, one = deployments_of(Catalogue.build(tables={"models": MODELS[:1]}), [worker], now=100.0)
+    qwen, one = deployments_of(Catalogue.build(models=catalogue_rows(MODELS[:1], CatalogueModel)), [worker], now=100.0)
     assert (qwen.name, qwen.route.adapter, qwen.route.secret) == ("worker:w1/qwen", "worker", "worker:w1")
     assert (qwen.tasks, qwen.tier, qwen.lease_until, qwen.slots) == (
         frozenset({"roleplay", "enhancement"}),

@@ -12,6 +12,7 @@ from hypothesis import given
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Execution, LevelOutcome, Resolution, ResolveRequest, resolve
+from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.errors import TemplateNotFoundError
 from innkeeper.library.templates.template import Labelled, MatchLevel
 from innkeeper.library.tier import Tier
@@ -56,7 +57,9 @@ CASES = _cases()
 
 
 def _resolved(case: Case) -> Resolution:
-    whole = Catalogue.build(case.rows, ceiling=case.ceiling, tables={"models": case.models}, revision=7)
+    whole = Catalogue.build(
+        case.rows, ceiling=case.ceiling, models=catalogue_rows(case.models, CatalogueModel), revision=7
+    )
     return resolve(case.request, whole, Catalogue.build(case.builtins, source=AnswerSource.BUILTIN))
 
 
@@ -133,7 +136,7 @@ def test_never_a_higher_tier(rows: list[Labelled], request: ResolveRequest, mode
     """No request gets a template of a higher tier than its own, whatever rows there are or are not."""
     for kept in (rows, [row for row in rows if row.version.key.content_mode is Tier.NSFW]):
         for ceiling in Tier:
-            whole = Catalogue.build(kept, ceiling=ceiling, tables={"models": models})
+            whole = Catalogue.build(kept, ceiling=ceiling, models=catalogue_rows(models, CatalogueModel))
             found = resolve(request, whole)
             if found.template is not None:
                 tier = found.template.key.content_mode
@@ -146,9 +149,10 @@ def test_agrees_with_a_plain_search(
     rows: list[Labelled], request: ResolveRequest, models: list[dict[str, Any]]
 ) -> None:
     """The index finds what a search through all rows finds by the order of the reference, and does not depend on their order."""
-    whole = Catalogue.build(rows, ceiling=Tier.NSFW, tables={"models": models})
+    typed = catalogue_rows(models, CatalogueModel)
+    whole = Catalogue.build(rows, ceiling=Tier.NSFW, models=typed)
     found = resolve(request, whole, NOTHING)
-    assert found == resolve(request, Catalogue.build(rows[::-1], ceiling=Tier.NSFW, tables={"models": models}), NOTHING)
+    assert found == resolve(request, Catalogue.build(rows[::-1], ceiling=Tier.NSFW, models=typed), NOTHING)
     expected = _plain_search(request, rows, {row["model_key"]: row["model_family"] for row in models})
     assert (found.template and found.template.name) == (expected and expected.version.name)
 

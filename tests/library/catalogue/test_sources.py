@@ -13,6 +13,7 @@ from hypothesis import given
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import Resolution, ResolveRequest, resolve
+from innkeeper.library.catalogue.rows import CatalogueModel, catalogue_rows
 from innkeeper.library.catalogue.snapshot import SnapshotFile, catalogue_of, snapshot_of
 from innkeeper.library.catalogue.sources import CatalogueSource, Sources, Timing
 from innkeeper.library.errors import DatabaseUnreachableError
@@ -274,11 +275,15 @@ def _plain(answer: Resolution) -> Resolution:
 def test_all_sources_agree(rows: list[Labelled], request: ResolveRequest, models: list[dict[str, Any]]) -> None:
     """Memory, snapshot and point query give the same answer with the same trace; only the source differs."""
     parts = [made("part", "p")]
-    whole = Catalogue.build(rows, pinned=parts, ceiling=Tier.NSFW, tables={"models": models}, revision=4)
+    whole = Catalogue.build(
+        rows, pinned=parts, ceiling=Tier.NSFW, models=catalogue_rows(models, CatalogueModel), revision=4
+    )
     answer = _plain(resolve(request, whole))
     assert _plain(resolve(request, catalogue_of(snapshot_of(whole)))) == answer
     few = [row for row in rows if row.label == request.label and row.version.key.use_case == request.use_case]
-    point = Catalogue.build(few, pinned=parts, ceiling=Tier.NSFW, tables={"models": models}, revision=4)
+    point = Catalogue.build(
+        few, pinned=parts, ceiling=Tier.NSFW, models=catalogue_rows(models, CatalogueModel), revision=4
+    )
     assert _plain(resolve(request, point)) == answer
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.library.catalogue.catalogue import Catalogue
-from innkeeper.library.catalogue.rows import CatalogueNegative
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, catalogue_rows
 from innkeeper.library.models.facts import (
     CLIP,
     Measure,
@@ -182,7 +182,11 @@ def test_the_users_own_come_last() -> None:
 def catalogue(**row: Any) -> Catalogue:
     """A catalogue with one model."""
     model = {"model_key": "m", "modality": "image", "provider_id": "p", **row}
-    return Catalogue.build((), tables={"models": [model], "providers": [{"id": "p", "tier_ceiling": "sfw"}]})
+    return Catalogue.build(
+        (),
+        models=catalogue_rows([model], CatalogueModel),
+        providers=catalogue_rows([{"id": "p", "tier_ceiling": "sfw"}], CatalogueProvider),
+    )
 
 
 def test_a_row_counts() -> None:
@@ -245,4 +249,4 @@ def test_rows_of_no_known_tier_are_left_aside() -> None:
     """A fragment whose tier is not known is never taken for a general one."""
     row = {"id": "1", "model_type": "x", "negative_prompt": "y", "generation_mode": "txt2img", "priority": 1}
     rows = [{**row, "content_mode": mode, "is_active": True} for mode in ("sfw", "odd")]
-    assert len(Catalogue.build((), tables={"negatives": rows}).negatives) == 1
+    assert len(Catalogue.build((), negatives=catalogue_rows(rows, CatalogueNegative)).negatives) == 1

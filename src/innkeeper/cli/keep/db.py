@@ -7,10 +7,10 @@ and the snapshot that replaces the database when it is down. The logs: calls, in
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -28,6 +28,7 @@ from innkeeper.cli.keep.library import (
 if TYPE_CHECKING:
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.logs import LogStats
+    from innkeeper.library.transfer.format import Parsed, Transfer
 
 
 @click.group()
@@ -123,12 +124,18 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
 
     Equal libraries give equal bytes. Secrets, user data and logs are not included: see `innkeeper library db backup`.
     """
-    from innkeeper.content.files.saving import save_bytes
     from innkeeper.library.transfer.exporting import export_library
-    from innkeeper.library.transfer.format import dumps
 
     with _opened(url, create=False) as library:
         transfer = export_library(library)
+    write_transfer(path, transfer, form, force=force, as_json=as_json)
+
+
+def write_transfer(path: Path, transfer: Transfer, form: str | None, *, force: bool, as_json: bool) -> None:
+    """Write an export to a file, in the form of its extension where none is named, or to standard output."""
+    from innkeeper.content.files.saving import save_bytes
+    from innkeeper.library.transfer.format import dumps
+
     data = dumps(transfer, form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
     if str(path) == STDIO:
         sys.stdout.buffer.write(data)
@@ -147,17 +154,28 @@ def export(path: Path, form: str | None, url: str | None, *, force: bool, as_jso
 def import_(path: Path, form: str | None, who: str, url: str | None, *, dry_run: bool, as_json: bool) -> None:
     """Import the export PATH (`-`: standard input), completely or, on any error, not at all."""
     from innkeeper.library.transfer.format import parse
-    from innkeeper.library.transfer.importing import items_of
 
     name = "<stdin>" if str(path) == STDIO else str(path)
     parsed = parse(read_bytes(path), asset=name, form=form)
+    take_in(parsed, url, who=who, dry_run=dry_run, as_json=as_json)
+
+
+_COUNTS: Final = ("templates", "versions", "labels", "rows", "unchanged")
+
+
+def take_in(
+    parsed: Parsed, url: str | None, *, who: str, dry_run: bool, as_json: bool, counts: Sequence[str] = _COUNTS
+) -> None:
+    """Import a file that was read, and print how many of each were changed."""
+    from innkeeper.library.transfer.importing import items_of
+
     with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
         done = library.authoring.take_in(parsed, who=who, dry_run=dry_run, progress=step)
-    facts = {name: getattr(done, name) for name in done.__struct_fields__}
+    facts = {name: getattr(done, name) for name in (*counts, "dry_run")}
     if as_json:
         print_json(facts)
         return
-    summary = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "rows", "unchanged"))
+    summary = ", ".join(f"{facts[name]:,} {name}" for name in counts)
     click.echo(f"{'would import' if dry_run else 'imported'}: {summary}.")
 
 

@@ -119,6 +119,8 @@ def show(name: str, url: str | None, *, version: int | None, label: str | None, 
     """Show a version of the template NAME: its key, budgets, variables and text."""
     import msgspec
 
+    from innkeeper.library.templates.template import write_version
+
     with opened(url) as library:
         authoring = library.authoring
         chosen = authoring.get(name, version=version, label=label)
@@ -127,7 +129,7 @@ def show(name: str, url: str | None, *, version: int | None, label: str | None, 
         moves = authoring.store.history(name) if history else ()
     if as_json:
         more = {"versions": [_facts(one) for one in versions], "history": msgspec.to_builtins(moves)} if history else {}
-        print_json({**whole_facts(chosen), "labels": labels, **more})
+        print_json({**write_version(chosen), "labels": labels, **more})
         return
     _print_version(chosen, labels)
     if history:
@@ -138,13 +140,6 @@ def show(name: str, url: str | None, *, version: int | None, label: str | None, 
             ("label", "from", "to", "when", "by", "why"),
             [(move.label, move.from_version, move.to_version, move.at, move.who, move.why) for move in moves],
         )
-
-
-def whole_facts(version: TemplateVersion) -> dict[str, Any]:
-    """Return a version as JSON-ready data."""
-    from innkeeper.library.templates.template import write_version
-
-    return write_version(version)
 
 
 def _facts(version: TemplateVersion) -> dict[str, Any]:

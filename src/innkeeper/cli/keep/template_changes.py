@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from innkeeper.cli.keep.db import take_in, write_transfer
 from innkeeper.cli.keep.library import (
     STDIO,
-    bar,
     database_options,
     opened,
     print_json,
@@ -320,19 +319,11 @@ def import_(
     path: Path | None, url: str | None, *, builtin: bool, form: str | None, dry_run: bool, who: str, as_json: bool
 ) -> None:
     """Take in the templates of PATH (`-`: the input), all of them or, where something is wrong, none."""
-    from innkeeper.library.transfer.importing import items_of
-
     if (path is None) is not builtin:
         raise click.UsageError("name a file, or say --builtin")
     parsed = _packaged() if path is None else _templates_of(path, form)
-    with opened(url) as library, bar("import", items_of(parsed), as_json) as step:
-        done = library.authoring.take_in(parsed, who=who, dry_run=dry_run, progress=step)
-    facts = {name: getattr(done, name) for name in ("templates", "versions", "labels", "unchanged", "dry_run")}
-    if as_json:
-        print_json(facts)
-        return
-    counts = ", ".join(f"{facts[name]:,} {name}" for name in ("templates", "versions", "labels", "unchanged"))
-    click.echo(f"{'would import' if dry_run else 'imported'}: {counts}.")
+    counts = ("templates", "versions", "labels", "unchanged")
+    take_in(parsed, url, who=who, dry_run=dry_run, as_json=as_json, counts=counts)
 
 
 def _templates_of(path: Path, form: str | None) -> Parsed:
@@ -371,22 +362,13 @@ def export(
     path: Path, names: tuple[str, ...], url: str | None, *, form: str | None, force: bool, as_json: bool
 ) -> None:
     """Write the templates NAMES, or all, with their versions and labels to PATH (`-`: the output)."""
-    import msgspec
-
-    from innkeeper.content.files.saving import save_bytes
     from innkeeper.library.transfer.exporting import export_library
-    from innkeeper.library.transfer.format import Transfer, dumps
+    from innkeeper.library.transfer.format import Transfer
 
     with opened(url) as library:
         for name in names:
             library.authoring.get(name)
         transfer = export_library(library.db)
-    selected = [one for one in transfer.templates if not names or one.name in names]
+    selected = [each for each in transfer.templates if not names or each.name in names]
     chosen = Transfer(format=transfer.format, schema=transfer.schema, templates=selected)
-    data = dumps(msgspec.structs.replace(chosen), form or ("yaml" if path.suffix in {".yaml", ".yml"} else "json"))
-    if str(path) == STDIO:
-        sys.stdout.buffer.write(data)
-        return
-    save_bytes(path, data, force=force)
-    facts = {"path": str(path), "templates": len(selected), "size": len(data)}
-    print_json(facts) if as_json else click.echo(f"{path}: {len(selected):,} templates, {len(data):,} bytes.")
+    write_transfer(path, chosen, form, force=force, as_json=as_json)

@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-import msgspec
-
-from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider, read_row
+from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.templates.template import PARTIAL, Labelled, PartRef, TemplateKey, TemplateVersion
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.data import EMPTY
 
 
 class AnswerSource(StrEnum):
@@ -82,15 +79,6 @@ def _order(version: TemplateVersion) -> tuple[float, str, str, str, int]:
 _BucketKey = tuple[str, str, Tier]
 """Label, use case and tier."""
 
-_TIERS: Final = frozenset(Tier)
-
-_KINDS: Final[Mapping[str, type[msgspec.Struct]]] = {
-    "negatives": CatalogueNegative,
-    "models": CatalogueModel,
-    "providers": CatalogueProvider,
-}
-"""The structs of rows, by table."""
-
 _NO_BUCKETS: Final[Mapping[str | None, Bucket]] = {}
 
 
@@ -125,13 +113,12 @@ class Catalogue:
         *,
         pinned: Iterable[TemplateVersion] = (),
         ceiling: Tier = Tier.SFW,
-        tables: Mapping[str, Iterable[Mapping[str, Any]]] = EMPTY,
-        **facts: Any,
+        models: Iterable[CatalogueModel] = (),
+        **fields: Any,
     ) -> Catalogue:
         """A catalogue of labelled versions, and of versions that others pin; what lies above ``ceiling`` is left out.
 
-        ``tables`` are rows by table (``negatives``, ``models``, ``providers``), ``facts`` the other fields. A negative prompt of
-        no known tier is left out: it is never taken for a general one.
+        ``fields`` are its other fields.
         """
         held = {
             (row.label, row.version.name, row.version.version): row
@@ -141,19 +128,16 @@ class Catalogue:
         others = {part.ref: part for part in pinned if _allowed(part, ceiling)}
         allowed = tuple(held[key] for key in sorted(held))
         parts = tuple(others[key] for key in sorted(others))
-        rows: dict[str, Any] = {
-            name: tuple(read_row(row, _KINDS[name]) for row in table if row.get("content_mode", Tier.SFW) in _TIERS)
-            for name, table in tables.items()
-        }
+        models = tuple(models)
         return cls(
             labelled=allowed,
             pinned=parts,
             ceiling=ceiling,
-            **rows,
-            **facts,
+            models=models,
+            **fields,
             _buckets=_bucketed(allowed),
             _versions={version.ref: version for version in (*parts, *(row.version for row in allowed))},
-            _families={model.model_key: model.model_family for model in rows.get("models", ()) if model.model_family},
+            _families={model.model_key: model.model_family for model in models if model.model_family},
         )
 
     def candidates(self, label: str, use_case: str, tier: Tier) -> Mapping[str | None, Bucket]:

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from select import select as readable
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import msgspec
 from sqlalchemy import delete, insert, select
 
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
+from innkeeper.library.catalogue.rows import (
+    DATES,
+    CatalogueModel,
+    CatalogueNegative,
+    CatalogueProvider,
+    catalogue_rows,
+)
 from innkeeper.library.catalogue.snapshot import Snapshot, catalogue_of, damaged, snapshot_of
 from innkeeper.library.db.connection import translated
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import by_priority, checked, first_row
 from innkeeper.library.db.schema import CHANNEL
 from innkeeper.library.db.tables import api_models, api_providers, negative_prompts, prompt_cache_snapshot
+from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, PartRef
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import InnkeeperError
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
     from innkeeper.library.catalogue.resolver import ResolveRequest
+
+
+R = TypeVar("R", bound=StoredRow)
 
 
 class DatabaseSource:
@@ -60,29 +71,23 @@ class DatabaseSource:
             return self._point(request, self.db.revision())
 
     def _load(self, revision: int, rows: Callable[[], Iterable[Labelled]]) -> Catalogue:
-        models = self._rows(api_models)
-        tables = {
-            "negatives": [row for row in self._rows(negative_prompts) if row["is_active"]],
-            "models": [model for model in models if model["is_active"]],
-            "providers": [row for row in self._rows(api_providers) if row["is_active"]],
-        }
-        return self._built(rows(), tables, revision, _retired(models))
+        models = self._rows(api_models, CatalogueModel)
+        negatives = self._rows(negative_prompts, CatalogueNegative, negative_prompts.c.is_active)
+        providers = self._rows(api_providers, CatalogueProvider, api_providers.c.is_active)
+        return self._built(rows(), revision, models, negatives=negatives, providers=providers)
 
-    def _rows(self, table: Table) -> list[Mapping[str, Any]]:
-        """The rows of a table as they are stored: a catalogue reads them tolerantly."""
-        query = select(table)
-        by_key = by_priority(query, table) if "priority" in table.c else query.order_by(table.c.name)
+    def _rows(self, table: Table, kind: type[R], *conditions: Any) -> tuple[R, ...]:
+        query = select(*(column for column in table.c if column.name not in DATES)).where(*conditions)
+        ordered = by_priority(query, table) if "priority" in table.c else query.order_by(table.c.name)
         with self.db.reading() as connection:
-            return [dict(row) for row in connection.execute(by_key).mappings()]
+            return catalogue_rows(connection.execute(ordered).mappings(), kind)
 
     def _point(self, request: ResolveRequest, revision: int) -> Catalogue:
-        known = self._families((request.target_model, request.enhancer_model))
-        models = [model for model in known if model["is_active"]]
-        families = [model["model_family"] for model in models]
-        rows = self._templates.rows_for(request, families=families)
-        return self._built(rows, {"models": models}, revision, _retired(known))
+        models = self._families((request.target_model, request.enhancer_model))
+        families = [model.model_family for model in models if model.is_active]
+        return self._built(self._templates.rows_for(request, families=families), revision, models)
 
-    def _families(self, keys: Iterable[str | None]) -> tuple[dict[str, Any], ...]:
+    def _families(self, keys: Iterable[str | None]) -> tuple[CatalogueModel, ...]:
         """The families of models: three columns, since all of them take a millisecond longer the first time."""
         known_keys = sorted({key for key in keys if key})
         if not known_keys:
@@ -90,10 +95,10 @@ class DatabaseSource:
         table = api_models.c
         query = select(table.model_key, table.model_family, table.is_active).where(table.model_key.in_(known_keys))
         with self.db.reading() as connection:
-            return tuple(dict(row) for row in connection.execute(query.order_by(table.model_key)).mappings())
+            return catalogue_rows(connection.execute(query.order_by(table.model_key)).mappings(), CatalogueModel)
 
     def _built(
-        self, rows: Iterable[Labelled], tables: dict[str, Any], revision: int, retired: tuple[str, ...]
+        self, rows: Iterable[Labelled], revision: int, models: tuple[CatalogueModel, ...], **tables: Any
     ) -> Catalogue:
         labelled = tuple(rows)
         refs: set[PartRef] = {ref for row in labelled for ref in row.version.pins}
@@ -101,19 +106,12 @@ class DatabaseSource:
             labelled,
             pinned=self._templates.pinned(refs) if refs else (),
             ceiling=self.ceiling,
-            tables={name: map(_without_dates, table) for name, table in tables.items()},
+            models=[model for model in models if model.is_active],
+            retired=tuple(sorted(model.model_key for model in models if not model.is_active)),
             revision=revision,
-            retired=retired,
             source=AnswerSource.DATABASE,
+            **tables,
         )
-
-
-def _retired(models: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    return tuple(sorted(str(model["model_key"]) for model in models if not model["is_active"]))
-
-
-def _without_dates(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in {"created_at", "updated_at"}}
 
 
 SNAPSHOTS = 5
@@ -147,10 +145,6 @@ class DatabaseSnapshots:
             raise damaged("no snapshot was made yet")
         snapshot = Snapshot(row.payload.encode(), row.content_sha256, row.built_from_revision)
         return catalogue_of(snapshot, ceiling=self._ceiling)
-
-    def point(self, _request: ResolveRequest) -> Catalogue:
-        """A snapshot is read whole."""
-        return self.load()
 
     def store(self, catalogue: Catalogue) -> None:
         """Keep a catalogue and forget all but the newest `KEPT`. Raises `DatabaseError`."""

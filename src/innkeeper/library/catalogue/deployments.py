@@ -93,17 +93,13 @@ def _route(row: CatalogueModel, owner: CatalogueProvider) -> Route:
         base_url=address,
         provider=name,
         secret=owner.secret_name or (None if name == LOCAL else name),
-        options=_options(row.input_defaults),
+        options=FrozenDict({k: v for k, v in row.input_defaults.items() if k not in _OWN_WORDS and v is not None}),
         context_window=row.context_window,
     )
 
 
 _OWN_WORDS: Final = frozenset({"messages", "prompt", "model", "stream", "input", "system"})
 """What a row's defaults never are: a stored prompt once took the place of a user's."""
-
-
-def _options(defaults: FrozenDict) -> FrozenDict:
-    return FrozenDict({k: value for k, value in defaults.items() if k not in _OWN_WORDS and value is not None})
 
 
 def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: float) -> Iterator[Deployment]:

@@ -26,6 +26,7 @@ from innkeeper.prompt.errors import FormatError, InnkeeperError
 from innkeeper.prompt.machine import home
 
 if TYPE_CHECKING:
+    from innkeeper.library.catalogue.database_source import DatabaseSource
     from innkeeper.library.catalogue.resolver import ResolveRequest
     from innkeeper.library.db.engine import Database
     from innkeeper.library.library import Library
@@ -87,27 +88,25 @@ class LibraryDatabase:
 
     def load(self) -> Catalogue:
         """Everything that the rules allow. Raises `DatabaseError`."""
-        from innkeeper.library.catalogue.database_source import DatabaseSource
-
-        return self._read(DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling).load())
+        return self._read(self._source(self.read_rules()).load())
 
     def update(self, before: Catalogue) -> Catalogue:
         """As `load`, reading only what changed since ``before``, as long as the rules allow the same. Raises `DatabaseError`."""
+        source = self._source(self.read_rules())
+        return self._read(source.update(before) if before.ceiling is source.ceiling else source.load())
+
+    def point(self, request: ResolveRequest) -> Catalogue:
+        """The rows that can answer one request. Raises `DatabaseError`."""
+        return self._source(self._rules or self.read_rules()).point(request)
+
+    def _source(self, rules: OperatorRules) -> DatabaseSource:
         from innkeeper.library.catalogue.database_source import DatabaseSource
 
-        source = DatabaseSource(self.db, ceiling=self.read_rules().policy.ceiling)
-        return self._read(source.update(before) if before.ceiling is source.ceiling else source.load())
+        return DatabaseSource(self.db, ceiling=rules.policy.ceiling)
 
     def _read(self, catalogue: Catalogue) -> Catalogue:
         self.loaded_at = self._clock()
         return catalogue
-
-    def point(self, request: ResolveRequest) -> Catalogue:
-        """The rows that can answer one request. Raises `DatabaseError`."""
-        from innkeeper.library.catalogue.database_source import DatabaseSource
-
-        rules = self._rules or self.read_rules()
-        return DatabaseSource(self.db, ceiling=rules.policy.ceiling).point(request)
 
     def close(self) -> None:
         """Give the database back."""
@@ -115,26 +114,6 @@ class LibraryDatabase:
             self._closed, db, self._db = True, self._db, None
         if db is not None:
             db.close()
-
-
-class LibrarySnapshot:
-    """The snapshot of a database in a file, read up to the tier that the rules allow."""
-
-    def __init__(self, path: Path, database: LibraryDatabase) -> None:
-        self.path = path
-        self._database = database
-
-    def load(self) -> Catalogue:
-        """The catalogue in the file. Raises `FormatError`."""
-        return SnapshotFile(self.path, ceiling=self._database.last_rules.policy.ceiling).load()
-
-    def point(self, _request: ResolveRequest) -> Catalogue:
-        """A file is read whole."""
-        return self.load()
-
-    def store(self, catalogue: Catalogue) -> None:
-        """Replace the file. Raises `MissingFileError`."""
-        SnapshotFile(self.path).store(catalogue)
 
 
 def snapshot_path(url: Any = None) -> Path:
@@ -212,7 +191,7 @@ class CacheView:
 
         library = self._library
         fresh = library.database.load()
-        LibrarySnapshot(library.snapshot, library.database).store(fresh)
+        SnapshotFile(library.snapshot).store(fresh)
         problem = ""
         try:
             DatabaseSnapshots(library.db).store(fresh)

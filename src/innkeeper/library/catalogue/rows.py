@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -85,3 +85,17 @@ def read_row(row: Mapping[str, Any], kind: type[R]) -> R:
     except msgspec.ValidationError as error:
         where = Where(asset=kind.__name__, path=str(row.get("model_key") or row.get("id") or ""))
         raise FormatError(f"a row of the catalogue cannot be read: {error}", where=where) from error
+
+
+DATES: Final = frozenset({"created_at", "updated_at"})
+"""Columns that change nothing of an answer: a catalogue does not hold them."""
+
+_TIERS: Final = frozenset(Tier)
+
+
+def catalogue_rows(rows: Iterable[Mapping[Any, Any]], kind: type[R]) -> tuple[R, ...]:
+    """Return stored rows as structs; one of an unknown tier is left out, so that it never counts as a general one.
+
+    Raises `FormatError`, as `read_row`.
+    """
+    return tuple([read_row(row, kind) for row in rows if row.get("content_mode", Tier.SFW) in _TIERS])

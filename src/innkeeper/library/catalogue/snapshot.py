@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,13 @@ import msgspec
 
 from innkeeper.content.files.private import write_private
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
-from innkeeper.library.catalogue.resolver import ResolveRequest
+from innkeeper.library.catalogue.rows import (
+    DATES,
+    CatalogueModel,
+    CatalogueNegative,
+    CatalogueProvider,
+    catalogue_rows,
+)
 from innkeeper.library.limits import SNAPSHOT_MAX_BYTES
 from innkeeper.library.rows import StoredRow
 from innkeeper.library.templates.template import Labelled, read_version, write_version
@@ -45,16 +51,15 @@ def snapshot_of(catalogue: Catalogue) -> Snapshot:
             "ceiling": catalogue.ceiling.value,
             "labelled": [{"label": row.label, "version": write_version(row.version)} for row in catalogue.labelled],
             "pinned": [write_version(version) for version in catalogue.pinned],
-            **{name: [_columns(row) for row in getattr(catalogue, name)] for name in _TABLES},
+            **{table: [_plain(row) for row in getattr(catalogue, table)] for table in _TABLES},
             "retired": catalogue.retired,
         }
     )
     return Snapshot(payload, sha256(payload).hexdigest(), catalogue.revision)
 
 
-def _columns(row: StoredRow) -> dict[str, Any]:
-    """A row as its snapshot has it: its dates change nothing of an answer."""
-    return {name: value for name, value in row.to_dict().items() if name not in {"created_at", "updated_at"}}
+def _plain(row: StoredRow) -> dict[str, Any]:
+    return {name: value for name, value in row.to_dict().items() if name not in DATES}
 
 
 def catalogue_of(snapshot: Snapshot, *, ceiling: Tier | None = None, asset: str = "snapshot") -> Catalogue:
@@ -89,7 +94,9 @@ def _read(data: Any, ceiling: Tier | None) -> Catalogue:
         (Labelled(str(row["label"]), read_version(row["version"])) for row in data["labelled"]),
         pinned=(read_version(row) for row in data["pinned"]),
         ceiling=own if ceiling is None else Tier.lowest(own, ceiling),
-        tables={name: data[name] for name in _TABLES},
+        negatives=catalogue_rows(data["negatives"], CatalogueNegative),
+        models=catalogue_rows(data["models"], CatalogueModel),
+        providers=catalogue_rows(data["providers"], CatalogueProvider),
         revision=int(data["revision"]),
         retired=tuple(map(str, data.get("retired", ()))),
         source=AnswerSource.SNAPSHOT,
@@ -99,12 +106,12 @@ def _read(data: Any, ceiling: Tier | None) -> Catalogue:
 class SnapshotFile:
     """The last verified snapshot in a file: a source for when the database is not there.
 
-    The file is one JSON object: ``content_sha256`` and ``payload``. It is replaced as a whole.
+    The file is one JSON object: ``content_sha256`` and ``payload``. It is replaced as a whole, and read up to ``ceiling``.
     """
 
-    def __init__(self, path: Path | str, *, ceiling: Tier = Tier.SFW) -> None:
+    def __init__(self, path: Path | str, *, ceiling: Tier | Callable[[], Tier] = Tier.SFW) -> None:
         self.path = Path(path)
-        self.ceiling = ceiling
+        self._ceiling = ceiling
 
     def load(self) -> Catalogue:
         """The catalogue in the file. Raises `FormatError` where there is none, or it is damaged."""
@@ -113,11 +120,8 @@ class SnapshotFile:
             data = self.path.read_bytes() if size <= SNAPSHOT_MAX_BYTES else b""
         except OSError as error:
             raise damaged(f"no snapshot: {error.strerror}", str(self.path)) from error
-        return catalogue_of(_opened(data, str(self.path)), ceiling=self.ceiling, asset=str(self.path))
-
-    def point(self, _request: ResolveRequest) -> Catalogue:
-        """A file has no quicker way to a few rows than all of them."""
-        return self.load()
+        ceiling = self._ceiling if isinstance(self._ceiling, Tier) else self._ceiling()
+        return catalogue_of(_opened(data, str(self.path)), ceiling=ceiling, asset=str(self.path))
 
     def store(self, catalogue: Catalogue) -> None:
         """Replace the file. Raises `MissingFileError` where that cannot be done; the old one is whole then."""

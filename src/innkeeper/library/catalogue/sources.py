@@ -43,8 +43,12 @@ class UpdatedSource(CatalogueSource, Protocol):
         ...
 
 
-class SnapshotStore(CatalogueSource, Protocol):
-    """A source that can be written: `SnapshotFile` is one."""
+class SnapshotStore(Protocol):
+    """Where the last good catalogue is kept: `SnapshotFile` is one. Both methods raise errors of Innkeeper's tree only."""
+
+    def load(self) -> Catalogue:
+        """The last catalogue."""
+        ...
 
     def store(self, catalogue: Catalogue) -> None:
         """Keep a catalogue in place of the last one."""

@@ -132,7 +132,7 @@ def _value(table: str, column: Column[Any], value: Any) -> Any:
         raise _refused(table, column.name, "is needed")
     try:
         _check_shape(column, value)
-        return _of_type(column.type, value)
+        return next(take for kinds, take in _TAKEN if isinstance(column.type, kinds))(value)
     except FieldError as error:
         raise _refused(table, column.name, error.message) from None
     except InnkeeperError as error:
@@ -152,10 +152,6 @@ _SHAPES: Final[dict[str, tuple[tuple[type[Any], ...], str]]] = {
     "'[]'": ((list, tuple), "a list"),
 }
 """By the default of the column."""
-
-
-def _of_type(kind: types.TypeEngine[Any], value: Any) -> Any:
-    return next(take for types_, take in _TAKEN if isinstance(kind, types_))(value)
 
 
 def _kind(value: Any, *kinds: type) -> Any:

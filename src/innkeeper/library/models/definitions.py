@@ -48,6 +48,7 @@ def _refuse(asset: str, path: str, what: str) -> None:
 
 
 Faults = Iterator[tuple[str, str]]
+Check = Callable[[Any, str, int], Faults]
 
 
 def _faults(schema: Any, where: str, depth: int) -> Faults:
@@ -85,40 +86,35 @@ def _named_schemas(value: Any, where: str, depth: int) -> Faults:
         yield from _faults(schema, f"{where}.{name}", depth)
 
 
-def _names(value: Any, where: str, _depth: int) -> Faults:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
-        yield where, "is a list of names"
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _listed(value: Any, where: str, _depth: int) -> Faults:
-    if not isinstance(value, (list, tuple)):
-        yield where, "is a list of values"
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _count(value: Any, where: str, _depth: int) -> Faults:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        yield where, "is a count"
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
 
 
-def _number(value: Any, where: str, _depth: int) -> Faults:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        yield where, "is a number"
+def _plain(holds: Callable[[Any], bool], what: str) -> Check:
+    """A check that looks at the value alone."""
+    return lambda value, where, _depth: iter(() if holds(value) else ((where, what),))
 
 
-def _text(value: Any, where: str, _depth: int) -> Faults:
-    if not isinstance(value, str):
-        yield where, "is a text"
-
-
-_CHECKS: Final[tuple[tuple[tuple[str, ...], Callable[[Any, str, int], Faults]], ...]] = (
+_CHECKS: Final[tuple[tuple[tuple[str, ...], Check], ...]] = (
     (("type",), _type),
     (_SCHEMA, _faults),
     (_SCHEMAS, _list_of_schemas),
     (_NAMED, _named_schemas),
-    (("required",), _names),
-    (("enum", "examples"), _listed),
-    (_COUNTS, _count),
-    (_NUMBERS, _number),
-    (_TEXTS, _text),
+    (
+        ("required",),
+        _plain(lambda value: _is_list(value) and all(isinstance(name, str) for name in value), "is a list of names"),
+    ),
+    (("enum", "examples"), _plain(_is_list, "is a list of values")),
+    (_COUNTS, _plain(_is_count, "is a count")),
+    (_NUMBERS, _plain(_is_number, "is a number")),
+    (_TEXTS, _plain(lambda value: isinstance(value, str), "is a text")),
 )
 """By keyword: what looks at its value."""

@@ -268,18 +268,17 @@ def ceilings_of(catalogue: Catalogue, ceilings: Ceilings, keys: Iterable[str | N
 
     A model that a catalogue with models does not know is for the general tier: a name nobody has entered gets around no ceiling.
     """
-    named = [_models(catalogue, key) for key in keys if key and key.strip()]
+    names = [key for key in keys if key and key.strip()]
+    named = [
+        [row] if (row := _row(catalogue, key)) else [row for row in catalogue.models if row.model_family == key]
+        for key in names
+    ]
     models = [row for rows in named for row in rows]
     unknown = bool(catalogue.models) and not all(named)
     owners = {row.provider_id for row in models}
     providers = [row for row in catalogue.providers if row.id in owners]
     least = Tier.SFW if unknown else ceilings.model
     return msgspec.structs.replace(ceilings, model=_least(least, models), provider=_least(ceilings.provider, providers))
-
-
-def _models(catalogue: Catalogue, key: str) -> list[CatalogueModel]:
-    row = _row(catalogue, key)
-    return [row] if row is not None else [row for row in catalogue.models if row.model_family == key]
 
 
 def require_known(catalogue: Catalogue, key: str | None) -> None:

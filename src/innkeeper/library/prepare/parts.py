@@ -55,6 +55,12 @@ def declared(version: TemplateVersion, part: PromptPart) -> bool:
     return any(variable.name == VARIABLES[part.kind] for variable in version.variables)
 
 
+def optional(version: TemplateVersion, part: PromptPart) -> bool:
+    """Whether a template has a variable for a part and can do without it."""
+    required = [variable.required for variable in version.variables if variable.name == VARIABLES[part.kind]]
+    return bool(required) and not any(required)
+
+
 def variable_values(version: TemplateVersion, parts: Iterable[PromptPart]) -> dict[str, Any]:
     """The values of variables that parts fill."""
     return {VARIABLES[part.kind]: part.text for part in parts if declared(version, part)}

@@ -16,24 +16,21 @@ import msgspec
 
 from innkeeper.budget import Costing, Evicted, TrimReport, framing_of
 from innkeeper.library.builtins import packaged
-from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
+from innkeeper.library.catalogue.catalogue import AnswerSource
 from innkeeper.library.catalogue.resolver import ENHANCEMENT, Resolution
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.models.facts import (
     Measure,
     ModelFacts,
-    NegativePrompt,
     TokenizerSpec,
     facts_of,
-    join_negatives,
 )
 from innkeeper.library.prepare.budget import Budget, Fitted, budget_of, chat_budget, fit_text
 from innkeeper.library.prepare.parts import (
     LEAVING,
     MEMORY_SHARE,
-    VARIABLES,
     PromptPart,
-    declared,
+    optional,
     placed,
     shortened,
     variable_values,
@@ -60,7 +57,7 @@ if TYPE_CHECKING:
 OPERATOR: Final = "operator"
 """The source of variables that only the operator's settings fill."""
 
-_UNBOUNDED: Final = 2**31 - 1
+UNBOUNDED: Final = 2**31 - 1
 """The room of a target of which nobody knows a limit, in tokens: nothing is shortened for it."""
 
 
@@ -156,7 +153,7 @@ class Preparation:
     def _leave_out(self, template: TemplateVersion | None, kinds: Iterable[str]) -> bool:
         """Do without the first part of these kinds that the template has a variable for; whether there is one."""
         for part in sorted(self._parts(), key=lambda each: each.kind):
-            if template is not None and part.kind in kinds and _is_optional(template, part):
+            if template is not None and part.kind in kinds and optional(template, part):
                 tokens = self.library.counter.count(part.text, self.request.target_model)
                 self.left_out = (*self.left_out, Evicted(0, part.kind, tokens))
                 return True
@@ -340,32 +337,20 @@ class Preparation:
         return costing.total(plan.enabled_blocks)
 
 
-def _is_optional(template: TemplateVersion, part: PromptPart) -> bool:
-    """Whether a template has a variable for a part and can do without it."""
-    name = VARIABLES[part.kind]
-    return declared(template, part) and all(one.name != name or not one.required for one in template.variables)
-
-
 def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:
     """The text for a target of which nobody knows a limit, as it is; of segments all that say anything new."""
-    measure = TokenizerSpec("bpe", request.target_model or "", _UNBOUNDED).measure(counter)
+    measure = TokenizerSpec("bpe", request.target_model or "", UNBOUNDED).measure(counter)
     if not request.segments:
         return Fitted(request.text, measure.count(request.text))
-    done = compress(request.segments, _UNBOUNDED, measure)
+    done = compress(request.segments, UNBOUNDED, measure)
     return Fitted(done.text, done.tokens, dropped=done.dropped)
-
-
-def output_note(library: Library, prepared: PreparedPrompt, output: str) -> str:
-    """``output_over_budget`` for an output that is longer than its target reads, else nothing."""
-    room = output_room(library, prepared)
-    return "" if room is None or room[0].fits(output, room[1]) else "output_over_budget"
 
 
 def fitted_output(library: Library, prepared: PreparedPrompt, output: str) -> Fitted:
     """An output made to fit what its target reads. Raises `OverBudgetError`."""
     room = output_room(library, prepared)
     if room is None:
-        measure = TokenizerSpec("bpe", prepared.request.target_model or "", _UNBOUNDED).measure(library.counter)
+        measure = TokenizerSpec("bpe", prepared.request.target_model or "", UNBOUNDED).measure(library.counter)
         return Fitted(output, measure.count(output))
     return fit_text(output, *room, "truncate")
 
@@ -382,22 +367,6 @@ def output_room(library: Library, prepared: PreparedPrompt) -> tuple[Budget, Mea
 
 def _answer_tokens(template: TemplateVersion) -> int:
     return template.max_output_tokens or template.token_limit
-
-
-def joined_negative(
-    catalogue: Catalogue, facts: ModelFacts, tier: Tier, mode: str, *, user_text: str, counter: TokenCounter
-) -> NegativePrompt:
-    """The negative prompt for a model in a tier that was granted."""
-    spec = facts.measured(facts.window or _UNBOUNDED) if facts.negative else None
-    measure = None if spec is None else spec.measure(counter)
-    return join_negatives(
-        catalogue.negatives, facts.family or "", tier, mode, spec=spec, user_text=user_text, measure=measure
-    )
-
-
-def with_log(prepared: PreparedPrompt, log_id: int | None) -> PreparedPrompt:
-    """The answer with the id of its row."""
-    return msgspec.structs.replace(prepared, log_id=log_id)
 
 
 def with_note(prepared: PreparedPrompt, note: str) -> PreparedPrompt:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -214,14 +215,11 @@ def _speaker(text: str, cast: Cast, most: int) -> Iterator[TextEdit]:
             yield TextEdit(match.end(), match.end(), f"**{cast.character.strip()}:** ")
 
 
-def _emoji(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
-    """Emoji go."""
-    return (TextEdit(match.start(), match.end()) for match in _EMOJI.finditer(text))
-
-
-def _blank_lines(text: str, _cast: Cast, _most: int) -> Iterator[TextEdit]:
-    """Blanks at the ends of lines go, and blank lines beyond one; paragraphs stay."""
-    return (TextEdit(match.start(), match.end()) for match in _BLANKS.finditer(text))
+def _without(pattern: re.Pattern[str]) -> Finder:
+    """What matches goes, all but the first ones, as many as ``most``."""
+    return lambda text, _cast, most: (
+        TextEdit(match.start(), match.end()) for match in islice(pattern.finditer(text), most, None)
+    )
 
 
 def _words(text: str, _cast: Cast, most: int) -> Iterator[TextEdit]:
@@ -232,13 +230,6 @@ def _words(text: str, _cast: Cast, most: int) -> Iterator[TextEdit]:
         yield TextEdit(ends[-1] if ends else end, len(text))
 
 
-def _actions(text: str, _cast: Cast, most: int) -> Iterator[TextEdit]:
-    """Of the ``*actions*`` the first stay, as many as ``most``."""
-    return (
-        TextEdit(match.start(), match.end()) for number, match in enumerate(_ACTION.finditer(text)) if number >= most
-    )
-
-
 STEPS: Final[Mapping[str, ProcessingStep]] = {
     "labels": ProcessingStep(1, _labels),
     "meta_labels": ProcessingStep(1, _meta_labels),
@@ -246,10 +237,10 @@ STEPS: Final[Mapping[str, ProcessingStep]] = {
     "asides": ProcessingStep(1, _asides),
     "narrator": ProcessingStep(1, _narrator),
     "speaker": ProcessingStep(1, _speaker, 1),
-    "emoji": ProcessingStep(1, _emoji),
-    "blank_lines": ProcessingStep(1, _blank_lines),
+    "emoji": ProcessingStep(1, _without(_EMOJI)),
+    "blank_lines": ProcessingStep(1, _without(_BLANKS)),
     "words": ProcessingStep(1, _words, 150),
-    "actions": ProcessingStep(1, _actions, 4),
+    "actions": ProcessingStep(1, _without(_ACTION), 4),
 }
 """The steps that there are, by name."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Any, Final
 
@@ -98,7 +98,9 @@ def problems_of(
         problems += _lengths(version, program, window, counter)
         PostProcessing.of(version.metadata)
     except InnkeeperError as error:
-        problems.append(_problem_of(error))
+        own = str(error.details.get("code") or error.kind)
+        code = "limit" if isinstance(error, LimitError) else "syntax" if isinstance(error, MacroError) else own
+        problems.append(TemplateProblem(code, error.message, where=error.where, hint=error.hint))
     return tuple(sorted(problems, key=lambda problem: (problem.severity, problem.code, problem.message)))
 
 
@@ -120,12 +122,6 @@ def require_publishable(version: TemplateVersion, **inputs: object) -> tuple[Tem
 def validator(**inputs: object) -> Callable[[TemplateVersion], object]:
     """`require_publishable` with its arguments, as `TemplateStore.move_label` takes it."""
     return lambda version: require_publishable(version, **inputs)
-
-
-def _problem_of(error: InnkeeperError) -> TemplateProblem:
-    own = str(error.details.get("code") or error.kind)
-    code = "limit" if isinstance(error, LimitError) else "syntax" if isinstance(error, MacroError) else own
-    return TemplateProblem(code, error.message, where=error.where, hint=error.hint)
 
 
 # ------------------------------------------------------------------------------------------------------------------ facts
@@ -226,7 +222,8 @@ def worst_case(program: Composed, counter: TokenCounter | None = None, model: st
 
         counter = default_counter()
     texts = [program.liquid] if program.version.syntax == "liquid" else list(_texts(program.nodes))
-    occurrences = _occurrences(program)
+    uses_of = (use.name for use in uses(program.nodes) if isinstance(use, VariableTag))
+    occurrences = Counter(_WORD.findall(program.liquid) if program.version.syntax == "liquid" else uses_of)
     declared = {variable.name: variable for variable in program.variables if occurrences.get(variable.name)}
     tokens = sum(occurrences[name] * _most(var, counter, model) for name, var in declared.items())
     unbounded = tuple(name for name, var in declared.items() if var.max_tokens is None and var.type == "text")
@@ -239,12 +236,6 @@ def _texts(nodes: tuple[Node, ...]) -> Iterator[str]:
             yield node
         elif isinstance(node, (Section, Included)):
             yield from _texts(node.nodes)
-
-
-def _occurrences(program: Composed) -> Mapping[str, int]:
-    if program.version.syntax == "mustache":
-        return Counter(use.name for use in uses(program.nodes) if isinstance(use, VariableTag))
-    return Counter(_WORD.findall(program.liquid))
 
 
 def _most(variable: Variable, counter: TokenCounter, model: str | None) -> int:

@@ -115,13 +115,14 @@ def render(  # noqa: PLR0913 - what a rendering depends on
         if program.undeclared:
             raise MissingVariablesError(program.undeclared, hint="declare the variables that the template uses")
         filled = fill(program.variables, values, counter, reader)
-        text, runs = (
-            _liquid(program, filled, clock)
-            if version.syntax == "liquid"
-            else _traced(program, filled)
-            if ranges
-            else _mustache(program, filled)
-        )
+        if version.syntax == "liquid":
+            text, runs = _liquid(program, filled, clock)
+        elif ranges:
+            output = _Output(filled)
+            output.emit(program.nodes, _named(version))
+            text, runs = "".join(output.texts), tuple(output.ranges)
+        else:
+            text, runs = _mustache(program, filled), ()
     except InputError as error:
         raise error.at(asset=version.name) from error.__cause__
     return RenderedTemplate(
@@ -135,12 +136,12 @@ def render(  # noqa: PLR0913 - what a rendering depends on
     )
 
 
-def _mustache(program: Composed, filled: Filled) -> tuple[str, tuple[Range, ...]]:
+def _mustache(program: Composed, filled: Filled) -> str:
     out: list[str] = []
     _emit(program.nodes, filled, out.append)
     if sum(map(len, out)) > MAX_RENDERED_CHARS:
         raise MacroLimitError("the rendered text", limit="MAX_RENDERED_CHARS", allowed=MAX_RENDERED_CHARS)
-    return "".join(out), ()
+    return "".join(out)
 
 
 def _emit(nodes: tuple[Node, ...], filled: Filled, put: Callable[[str], None]) -> None:
@@ -153,13 +154,6 @@ def _emit(nodes: tuple[Node, ...], filled: Filled, put: Callable[[str], None]) -
             put(texts.get(node.name, ""))
         elif type(node) is Included or (type(node) is Section and (node.name in present) is not node.negated):
             _emit(node.nodes, filled, put)
-
-
-def _traced(program: Composed, filled: Filled) -> tuple[str, tuple[Range, ...]]:
-    """The same text as `_mustache` gives, with its ranges."""
-    out = _Output(filled)
-    out.emit(program.nodes, _named(program.version))
-    return "".join(out.texts), tuple(out.ranges)
 
 
 class _Output:

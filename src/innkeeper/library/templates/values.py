@@ -162,18 +162,15 @@ def _report(
     """The value within its cap, and what is said of it."""
     cap = var.max_tokens
     if cap is not None and len(text) * 4 > cap:  # no text has more tokens than bytes
-        counter = counter or _default()
+        if counter is None:
+            from innkeeper.tokens import default_counter
+
+            counter = default_counter()
         short = _capped(text, cap, counter, model)
         lost = len(text) - len(short)
         return short, VariableReport(var.name, values, len(short), counter.count(short, model), lost > 0, lost)
     tokens = None if counter is None else counter.count(text, model)
     return text, VariableReport(var.name, values, len(text), tokens)
-
-
-def _default() -> TokenCounter:
-    from innkeeper.tokens import default_counter
-
-    return default_counter()
 
 
 def _capped(text: str, cap: int, counter: TokenCounter, model: str | None) -> str:

@@ -24,6 +24,7 @@ from innkeeper.library.transfer.format import (
 )
 from innkeeper.prompt.data import thaw
 
+_NEGATIVE_ORDER: Final = ("model_type", "content_mode", "generation_mode", "priority", "negative_prompt")
 _LEFT_OUT: Final = frozenset({"id", "provider_id", "created_at", "updated_at"})
 
 
@@ -35,7 +36,9 @@ def export_library(db: Database) -> Transfer:
             format=FORMAT,
             schema=SCHEMA,
             templates=_templates(db),
-            negative_prompts=sorted((_row(row) for row in NegativeStore(db).list()), key=_negative_order),
+            negative_prompts=sorted(
+                map(_row, NegativeStore(db).list()), key=lambda row: [row[name] for name in _NEGATIVE_ORDER]
+            ),
             providers=[_row(row) for row in ProviderStore(db).list()],
             models=_models(db, providers),
             tools=[_row(row) for row in ToolStore(db).list()],
@@ -98,7 +101,3 @@ def _documents(store: DocumentStore) -> list[TransferredDocument]:
     return [
         TransferredDocument(body=thaw(row.body), **{name: getattr(row, name) for name in names}) for row in store.all()
     ]
-
-
-def _negative_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (row["model_type"], row["content_mode"], row["generation_mode"], row["priority"], row["negative_prompt"])

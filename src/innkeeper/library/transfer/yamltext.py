@@ -74,7 +74,8 @@ def _build(events: Iterator[Any], asset: str) -> tuple[Any, Positions]:
         if isinstance(box, dict) and key[-1] is None:
             key[-1] = _key(event, box, asset)
             continue
-        here = _here(box, path, key[-1], top=box is root)
+        step = key[-1] if isinstance(box, dict) and key[-1] is not None else len(box)
+        here = () if box is root else (*path, step)
         positions[here] = (event.start_mark.line + 1, event.start_mark.column + 1)
         value = _value(event, asset)
         _store(box, key, value)
@@ -86,12 +87,6 @@ def _build(events: Iterator[Any], asset: str) -> tuple[Any, Positions]:
                     "the nesting of the YAML", limit="MAX_DEPTH", allowed=MAX_DEPTH, where=_at(event, asset)
                 )
     return (root[0] if root else None), positions
-
-
-def _here(box: Any, path: Path, key: str | None, *, top: bool) -> Path:
-    if top:
-        return ()
-    return (*path, key if isinstance(box, dict) and key is not None else len(box))
 
 
 def _store(box: Any, key: list[str | None], value: Any) -> None:

@@ -28,7 +28,6 @@ from innkeeper.library.errors import (
     with_near,
 )
 from innkeeper.library.models.stores import ProviderStore, SecretStore
-from innkeeper.library.rows import SecretRow
 from innkeeper.library.vault.keys import KeyRing, KeySource, VaultKey, find_keys, first_key
 from innkeeper.library.vault.sealing import seal, unseal
 from innkeeper.prompt.errors import Where
@@ -200,7 +199,16 @@ class Vault:
             if provider.secret_name:
                 users.setdefault(provider.secret_name, []).append(provider.name)
         rows = {row.name: row for row in self._store.list()}
-        return tuple(_entry(name, rows.get(name), tuple(users.get(name, ()))) for name in sorted({*rows, *users}))
+        entries = []
+        for name in sorted({*rows, *users}):
+            row, providers = rows.get(name), tuple(users.get(name, ()))
+            facts = (
+                {}
+                if row is None
+                else {"key_id": row.key_id, "updated_at": row.updated_at, "updated_by": row.updated_by}
+            )
+            entries.append(SecretEntry(name, row is not None, providers=providers, **facts))
+        return tuple(entries)
 
     def last_uses(self) -> dict[str, str]:
         """When each secret was revealed last, by the audit events. Needs no key."""
@@ -262,12 +270,6 @@ class Vault:
             hint = "`innkeeper library vault list` shows what is set"
             missing = NotFoundError(f"there is no secret {name[:128]!r}", hint=hint)
             raise with_near(missing, name, names) from None
-
-
-def _entry(name: str, row: SecretRow | None, providers: tuple[str, ...]) -> SecretEntry:
-    if row is None:
-        return SecretEntry(name, is_set=False, providers=providers)
-    return SecretEntry(name, True, row.key_id, row.updated_at, row.updated_by, providers)  # noqa: FBT003 - is_set
 
 
 def _checked(name: str, secret: Secret) -> Secret:
