@@ -25,7 +25,8 @@ from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import AlreadyExistsError, InvalidTemplateError, MissingVariablesError, TierBlockedError
 from innkeeper.library.library import Library
 from innkeeper.library.log.conversations import CharacterStore, ConversationStore
-from innkeeper.library.log.enhancements import Done, EnhancementLog
+from innkeeper.library.log.enhancements import Done
+from innkeeper.library.log.logs import EnhancementLog
 from innkeeper.library.models.facts import CLIP
 from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.library.prepare.segments import Role, Segment, compress

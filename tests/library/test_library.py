@@ -34,7 +34,8 @@ from innkeeper.library.errors import (
     TierBlockedError,
 )
 from innkeeper.library.library import Library
-from innkeeper.library.log.enhancements import Done, EnhancementLog
+from innkeeper.library.log.enhancements import Done
+from innkeeper.library.log.logs import EnhancementLog
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore
 from innkeeper.library.prepare.request import PrepareRequest
 from innkeeper.library.prepare.segments import Role, Segment

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from innkeeper.library.db.engine import Database
 from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
 from innkeeper.library.library import Library
-from innkeeper.library.log.enhancements import Done, EnhancementLog, failed_row, prepared_row, text_digest
+from innkeeper.library.log.enhancements import Done, failed_row, prepared_row, text_digest
+from innkeeper.library.log.logs import EnhancementLog
 from innkeeper.library.prepare.preparation import Preparation
 from innkeeper.prompt.errors import InnkeeperError
 from tests.library.opening import ask, opened, published

@@ -1,4 +1,4 @@
-"""EnhancementLog and Recorder: one row for every call, with hashes and counts of its texts; and who has it written.
+"""Recorder: one row for every call, with hashes and counts of its texts, and who has it written.
 
 The texts themselves are kept only where the operator wants it, in a table of their own and until a date; what is past it goes
 with the next row.
@@ -7,7 +7,6 @@ with the next row.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ from innkeeper.library.templates.template import PRODUCTION
 from innkeeper.library.tier import TierDecision
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import InnkeeperError
-from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
     from innkeeper.library.catalogue.library_database import LibraryDatabase
@@ -51,60 +49,6 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     error: InnkeeperError | None = None
 
 
-class EnhancementLog:
-    """Writes the log of one database."""
-
-    def __init__(self, db: Database) -> None:
-        from innkeeper.library.log.logs import LogStore
-
-        self.db = db
-        self._rows = LogStore(db)
-
-    def add(self, row: Mapping[str, Any], contents: Mapping[str, str] = EMPTY, *, days: int = 0) -> int:
-        """Add a row, and its texts (``input``, ``output``) where they are kept for ``days``. Returns its id."""
-        with self.db.transaction() as connection:
-            log_id = self._rows.insert(connection, row)
-            if days > 0 and contents:
-                self._keep(log_id, contents, days)
-        return log_id
-
-    def contents(self, log_id: int) -> dict[str, str]:
-        """The texts of a row that are still kept."""
-        from sqlalchemy import select
-
-        from innkeeper.library.db.log_tables import enhancement_contents as table
-
-        query = select(table.c.kind, table.c.content).where(
-            table.c.log_id == log_id, table.c.expires_at > self.db.now()
-        )
-        with self.db.reading() as connection:
-            return dict(sorted((row.kind, row.content) for row in connection.execute(query)))
-
-    def purge(self) -> int:
-        """Delete the texts whose time is over; returns how many."""
-        from sqlalchemy import delete
-
-        from innkeeper.library.db.log_tables import enhancement_contents as table
-
-        with self.db.transaction() as connection:
-            return int(connection.execute(delete(table).where(table.c.expires_at <= self.db.now())).rowcount)
-
-    def _keep(self, log_id: int, contents: Mapping[str, str], days: int) -> None:
-        from sqlalchemy import insert
-
-        from innkeeper.library.db.columns import moment_text
-        from innkeeper.library.db.log_tables import enhancement_contents as table
-        from innkeeper.library.db.rows import checked
-
-        self.purge()
-        now = self.db.outside.now().now
-        dates = {"created_at": moment_text(now), "expires_at": moment_text(now + timedelta(days=days))}
-        with self.db.transaction() as connection:
-            for kind, content in contents.items():
-                row = {"log_id": log_id, "kind": kind, "content": scalar_text(content).replace("\0", ""), **dates}
-                connection.execute(insert(table), checked(table, row))
-
-
 class Recorder:
     """Has rows of calls and audit events of blocks written, for one library. Nobody waits for the database but `call_now`.
 
@@ -123,6 +67,8 @@ class Recorder:
 
     def call_now(self, prepared: PreparedPrompt, done: Done | None) -> int:
         """Write the row of a call; returns its id. Raises what the database raises."""
+        from innkeeper.library.log.logs import EnhancementLog
+
         row = prepared_row(prepared, done)
         try:
             days = self._database.rules.store_content_days
@@ -163,6 +109,8 @@ class Recorder:
         texts = contents if days else EMPTY
 
         def write(db: Database) -> None:
+            from innkeeper.library.log.logs import EnhancementLog
+
             EnhancementLog(db).add(dated, texts, days=days)
 
         return self._put(QueuedRow(write, chars=sum(map(len, texts.values()))))

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 
 from innkeeper.library.db.columns import moment_text
 from innkeeper.library.db.engine import Database
+from innkeeper.library.db.log_tables import enhancement_contents as contents_table
 from innkeeper.library.db.log_tables import enhancement_logs, usage_logs
 from innkeeper.library.db.queries import shifted
 from innkeeper.library.db.rows import checked, typed_rows
 from innkeeper.library.log.metrics import Percentiles, percentiles
 from innkeeper.library.rows import EnhancementRow
+from innkeeper.prompt.data import EMPTY
+from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
@@ -78,6 +81,44 @@ class LogStore:
         return row_id
 
 
+class EnhancementLog:
+    """Writes the log of one database, with the texts of calls where an operator has them stored, until they expire."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self._rows = LogStore(db)
+
+    def add(self, row: Mapping[str, Any], contents: Mapping[str, str] = EMPTY, *, days: int = 0) -> int:
+        """Add a row, and its texts (``input``, ``output``) where they are kept for ``days``. Returns its id."""
+        with self.db.transaction() as connection:
+            log_id = self._rows.insert(connection, row)
+            if days > 0 and contents:
+                self._add_contents(connection, log_id, contents, days)
+        return log_id
+
+    def contents(self, log_id: int) -> dict[str, str]:
+        """The texts of a row that are still kept."""
+        unexpired = (contents_table.c.log_id == log_id, contents_table.c.expires_at > self.db.now())
+        query = select(contents_table.c.kind, contents_table.c.content).where(*unexpired)
+        with self.db.reading() as connection:
+            return dict(sorted((row.kind, row.content) for row in connection.execute(query)))
+
+    def purge(self) -> int:
+        """Delete the texts that have expired; returns how many."""
+        with self.db.transaction() as connection:
+            return int(
+                connection.execute(delete(contents_table).where(contents_table.c.expires_at <= self.db.now())).rowcount
+            )
+
+    def _add_contents(self, connection: Connection, log_id: int, contents: Mapping[str, str], days: int) -> None:
+        self.purge()
+        now = self.db.outside.now().now
+        dates = {"created_at": moment_text(now), "expires_at": moment_text(now + timedelta(days=days))}
+        for kind, content in contents.items():
+            row = {"log_id": log_id, "kind": kind, "content": scalar_text(content).replace("\0", ""), **dates}
+            connection.execute(insert(contents_table), checked(contents_table, row))
+
+
 def _conditions(table: Table, since: str | None, where: Mapping[str, Any]) -> list[Any]:
     conditions = [table.c[name] == value for name, value in checked(table, where, whole=False).items()]
     return conditions if since is None else [table.c.created_at > since, *conditions]
@@ -117,10 +158,7 @@ def since_moment(text: str, now: datetime) -> str:
 
 def log_stats(db: Database, *, since: str | None = None) -> tuple[LogStats, tuple[LogStats, ...]]:
     """All calls after the moment ``since``, and those of each template, the most frequent first. Raises `DatabaseError`."""
-    from sqlalchemy import select
-
-    from innkeeper.library.db.log_tables import enhancement_logs as table
-
+    table = enhancement_logs
     names = ("template_name", "execution_time_ms", "input_tokens", "fallback_level", "cache_hit", "status", "cost_usd")
     query = select(*(table.c[name] for name in names))
     with db.reading() as connection:
