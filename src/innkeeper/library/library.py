@@ -19,7 +19,7 @@ from innkeeper.lazy import require
 from innkeeper.library.builtins import packaged_models
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.library_database import LibraryDatabase, snapshot_path
-from innkeeper.library.catalogue.resolver import Resolution
+from innkeeper.library.catalogue.resolver import ENHANCEMENT, Resolution
 from innkeeper.library.catalogue.snapshot import SnapshotFile
 from innkeeper.library.catalogue.sources import Sources, Timing
 from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError
@@ -29,6 +29,7 @@ from innkeeper.library.log.queue import LogQueue
 from innkeeper.library.models.facts import (
     ModelFacts,
     NegativePrompt,
+    TokenizerSpec,
     ceilings_of,
     facts_of,
     join_negatives,
@@ -36,11 +37,10 @@ from innkeeper.library.models.facts import (
 )
 from innkeeper.library.options import Options, database_opener
 from innkeeper.library.outside import MACHINE
+from innkeeper.library.prepare.budget import Fitted, fit_text
 from innkeeper.library.prepare.preparation import (
     UNBOUNDED,
     Preparation,
-    fitted_output,
-    output_room,
     rendered_version,
     with_note,
 )
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from innkeeper.library.log.enhancements import Done
     from innkeeper.library.log.memories import MemoryStore
     from innkeeper.library.models.facts import Measure
-    from innkeeper.library.prepare.budget import Budget, Fitted
+    from innkeeper.library.prepare.budget import Budget
     from innkeeper.library.vault.vault import Vault
     from innkeeper.prompt.run.state import TokenCounter
 
@@ -376,7 +376,7 @@ class Library:
             except TierBlockedError as error:
                 self._recorder.blocked_output(prepared, done, error)
                 raise
-            room = output_room(self, prepared)
+            room = self.output_room(prepared)
             if room is not None and not room[0].fits(done.output, room[1]):
                 prepared = with_note(prepared, "output_over_budget")
         if self._strictly(strict):
@@ -388,11 +388,20 @@ class Library:
 
         Raises `OverBudgetError` where not even the first word fits.
         """
-        return fitted_output(self, prepared, output)
+        room = self.output_room(prepared)
+        if room is None:
+            measure = TokenizerSpec("bpe", prepared.request.target_model or "", UNBOUNDED).measure(self.counter)
+            return Fitted(output, measure.count(output))
+        return fit_text(output, *room, "truncate")
 
     def output_room(self, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:
         """The room that a prompt's target has for what a model writes, and what measures it; None: the text is for people."""
-        return output_room(self, prepared)
+        asked, budget = prepared.request, prepared.budget
+        target = facts_of(self.sources.current(), asked.target_model, asked.target_family, asked.job_type)
+        spec = None if budget is None else target.measured(budget.limit)
+        if budget is None or spec is None or not (target.visual or asked.use_case == ENHANCEMENT):
+            return None
+        return budget, spec.measure(self.counter)
 
     def negatives(
         self,

@@ -68,7 +68,9 @@ class DatabaseSource:
     def point(self, request: ResolveRequest) -> Catalogue:
         """The rows that can answer one request, and what they take in, of one revision. Raises `DatabaseError`."""
         with self.db.snapshot():
-            return self._point(request, self.db.revision())
+            revision, models = self.db.revision(), self._families((request.target_model, request.enhancer_model))
+            families = [model.model_family for model in models if model.is_active]
+            return self._built(self._templates.rows_for(request, families=families), revision, models)
 
     def _load(self, revision: int, rows: Callable[[], Iterable[Labelled]]) -> Catalogue:
         models = self._rows(api_models, CatalogueModel)
@@ -81,11 +83,6 @@ class DatabaseSource:
         ordered = by_priority(query, table) if "priority" in table.c else query.order_by(table.c.name)
         with self.db.reading() as connection:
             return catalogue_rows(connection.execute(ordered).mappings(), kind)
-
-    def _point(self, request: ResolveRequest, revision: int) -> Catalogue:
-        models = self._families((request.target_model, request.enhancer_model))
-        families = [model.model_family for model in models if model.is_active]
-        return self._built(self._templates.rows_for(request, families=families), revision, models)
 
     def _families(self, keys: Iterable[str | None]) -> tuple[CatalogueModel, ...]:
         """The families of models: three columns, since all of them take a millisecond longer the first time."""

@@ -17,10 +17,10 @@ from innkeeper.inference.routing.policy import RoutePolicy
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
-from innkeeper.library.models.json_columns import RateLimits, read_json
+from innkeeper.library.models.json_columns import RateLimits, WorkerModel, read_json
 from innkeeper.library.rows import RoutePolicyRow
 from innkeeper.library.workers.states import WorkerRow
-from innkeeper.prompt.data import EMPTY, FrozenDict
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.tier import Tier
@@ -105,12 +105,12 @@ _OWN_WORDS: Final = frozenset({"messages", "prompt", "model", "stream", "input",
 def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: float) -> Iterator[Deployment]:
     """A worker's models. What the catalogue says of a model counts; of one that it does not know, what the worker says."""
     capabilities = worker.capabilities
-    for entry in capabilities.get("models") or ():
-        key = str(entry.get("key") or "")
+    listed = capabilities.get("models") or ()
+    for model in [read_json(entry, WorkerModel) for entry in listed if isinstance(entry, Mapping)]:
+        key = model.key
         row = models.get(key) or CatalogueModel(model_key=key)
-        own = {*map(str, row.tasks or entry.get("tasks") or ())}
-        tasks = own or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
-        window = row.context_window or _count(entry.get("context_window"))
+        tasks = {*(row.tasks or model.tasks)} or {_TASKS[name] for name in _TASKS if capabilities.get(name)}
+        window = row.context_window or model.context_window
         name = f"worker:{worker.id}/{key}"
         yield Deployment(
             name=name,
@@ -128,7 +128,7 @@ def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: flo
             tasks=frozenset(tasks),
             priority=worker.priority,
             tier=_tier(row.tier_ceiling, worker.tier_ceiling),
-            abilities=_abilities(row.capabilities or entry.get("abilities") or EMPTY),
+            abilities=_abilities(row.capabilities or model.abilities),
             context_window=window,
             price=Price.read(row.pricing) or Price(),
             slots=max(1, worker.slots),
@@ -150,7 +150,3 @@ def _abilities(abilities: Any) -> frozenset[str]:
     if isinstance(abilities, Mapping):
         return frozenset(str(name).removeprefix("supports_") for name, value in abilities.items() if value is True)
     return frozenset(map(str, abilities)) if isinstance(abilities, (list, tuple)) else frozenset()
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

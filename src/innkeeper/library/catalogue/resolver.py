@@ -287,7 +287,10 @@ def _without(asked: _Asked, catalogue: Catalogue, trace: _Trace) -> Resolution:
     if passes:
         trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, LevelOutcome.FOUND, "the text stays as it is"))
     else:
-        trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, LevelOutcome.SKIPPED, _no_passing(request)))
+        why = f"only {ENHANCEMENT} can do without a template"
+        if request.use_case == ENHANCEMENT:
+            why = f"a request for the label {request.label} is answered by that label or not at all"
+        trace.append(ResolutionStep(MatchLevel.PASSTHROUGH, None, LevelOutcome.SKIPPED, why))
         trace.append(
             ResolutionStep(MatchLevel.UNAVAILABLE, None, LevelOutcome.NOTHING, "no template answers the request")
         )
@@ -309,12 +312,6 @@ def _retired(asked: _Asked, catalogue: Catalogue) -> tuple[str, ...]:
     """A model that the operator has taken out of use is answered for, so that nothing stops, and the answer says so."""
     retired = catalogue.retired
     return ("inactive_model",) if retired and (asked.target in retired or asked.enhancer in retired) else ()
-
-
-def _no_passing(request: ResolveRequest) -> str:
-    if request.use_case != ENHANCEMENT:
-        return f"only {ENHANCEMENT} can do without a template"
-    return f"a request for the label {request.label} is answered by that label or not at all"
 
 
 def _missing(resolution: Resolution) -> TemplateNotFoundError:

@@ -251,14 +251,11 @@ class Sources:
         with self._lock:
             before = self._memory
             self._failures = self._failures + 1 if failed else 0
-            self._due = self._clock() + (self._wait() if failed else self._timing.fresh)
+            doubled = self._timing.first_wait * 2.0 ** min(self._failures - 1, 30)
+            self._due = self._clock() + (min(doubled, self._timing.longest_wait) if failed else self._timing.fresh)
             self._memory = fresh
         if fresh.source is AnswerSource.MEMORY and not fresh.degraded and not (before and before == fresh):
             self._keep_soon(fresh)
-
-    def _wait(self) -> float:
-        doubled: float = 2.0 ** min(self._failures - 1, 30)
-        return min(self._timing.first_wait * doubled, self._timing.longest_wait)
 
     # ------------------------------------------------------------------------------------------------------- standing in
 

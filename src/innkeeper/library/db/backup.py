@@ -97,7 +97,9 @@ def verify(path: str | os.PathLike[str]) -> Backup:
     with translated(str(backup_path)), backup_path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head == _MAGIC:
-        _compare(backup_path)
+        beside = Path(f"{backup_path}{SUFFIX}")
+        if beside.is_file() and beside.read_text(encoding="utf-8").split(maxsplit=1)[:1] != [_digest(backup_path)]:
+            raise damaged(backup_path, "the backup is damaged: its checksum is not the one beside it")
         _check_file(backup_path)
     else:
         check_dump(backup_path)
@@ -187,12 +189,6 @@ def _check_file(path: Path) -> None:
     if verdict != "ok" or revision not in schema.REVISIONS:
         what = "damaged" if verdict != "ok" else f"of the schema {revision!r}, which is not known here"
         raise damaged(path, f"the backup is {what}")
-
-
-def _compare(path: Path) -> None:
-    beside = Path(f"{path}{SUFFIX}")
-    if beside.is_file() and beside.read_text(encoding="utf-8").split(maxsplit=1)[:1] != [_digest(path)]:
-        raise damaged(path, "the backup is damaged: its checksum is not the one beside it")
 
 
 def _digest(path: Path) -> str:

@@ -209,16 +209,11 @@ def pieces(text: str) -> Iterator[SqlPiece]:
         if match.lastgroup == "loose":
             raise _refusal("a quote is left open in the statement")
         end = _comment_end(text, match.start()) if match["opened"] else match.end()
-        yield SqlPiece(_kind(match), text[match.start() : end])
+        kind = "comment" if match["comment"] or match["opened"] else "name" if match["name"] else "string"
+        yield SqlPiece(kind, text[match.start() : end])
         position = end
     if position < len(text):
         yield SqlPiece("code", text[position:])
-
-
-def _kind(match: re.Match[str]) -> str:
-    if match["comment"] or match["opened"]:
-        return "comment"
-    return "name" if match["name"] else "string"
 
 
 def _comment_end(text: str, start: int) -> int:

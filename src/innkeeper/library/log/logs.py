@@ -53,7 +53,10 @@ class LogStore:
 
         ``before``: the id of the last one of the page before.
         """
-        query = select(enhancement_logs).where(*_conditions(enhancement_logs, since, where))
+        values = checked(enhancement_logs, where, whole=False)
+        query = select(enhancement_logs).where(*(enhancement_logs.c[name] == value for name, value in values.items()))
+        if since is not None:
+            query = query.where(enhancement_logs.c.created_at > since)
         if before is not None:
             query = query.where(enhancement_logs.c.id < before)
         with self.db.reading() as connection:
@@ -117,11 +120,6 @@ class EnhancementLog:
         for kind, content in contents.items():
             row = {"log_id": log_id, "kind": kind, "content": scalar_text(content).replace("\0", ""), **dates}
             connection.execute(insert(contents_table), checked(contents_table, row))
-
-
-def _conditions(table: Table, since: str | None, where: Mapping[str, Any]) -> list[Any]:
-    conditions = [table.c[name] == value for name, value in checked(table, where, whole=False).items()]
-    return conditions if since is None else [table.c.created_at > since, *conditions]
 
 
 _SHORT: Final = re.compile(r"(\d{1,6})\s*([smhdw])")

@@ -131,7 +131,10 @@ class Metrics:
                     name: _rows(series, lambda count: {"value": count})
                     for name, series in sorted(self._counters.items())
                 },
-                "histograms": {name: _rows(series, _figures) for name, series in sorted(self._histograms.items())},
+                "histograms": {
+                    name: _rows(series, lambda histogram: msgspec.to_builtins(histogram.percentiles(), str_keys=True))
+                    for name, series in sorted(self._histograms.items())
+                },
                 "gauges": dict(sorted(self._gauges.items())),
             }
 
@@ -143,8 +146,3 @@ def _series_labels(series: Mapping[Labels, object], labels: Mapping[str, object]
 
 def _rows(series: Mapping[Labels, Any], shown: Any) -> list[dict[str, Any]]:
     return [{"labels": dict(key), **shown(series[key])} for key in sorted(series)]
-
-
-def _figures(histogram: Histogram) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(histogram.percentiles(), str_keys=True)
-    return fields

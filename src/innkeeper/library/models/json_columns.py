@@ -55,6 +55,15 @@ class ModelCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     inputs: dict[str, Any] | None = None
 
 
+class WorkerModel(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of ``models`` in ``workers.capabilities``: what a worker says of a model that it has."""
+
+    key: str = ""
+    tasks: tuple[str, ...] = ()
+    context_window: Count | None = None
+    abilities: tuple[str, ...] | dict[str, Any] = ()
+
+
 def read_json(value: Mapping[str, Any], kind: type[S]) -> S:
     """Return a stored object as its struct; keys that it does not have, and values of another kind, are left out."""
     fields: dict[str, Any] = {}

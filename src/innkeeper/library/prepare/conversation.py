@@ -175,7 +175,7 @@ PRONOUNS: Final[Mapping[str, Pronouns]] = {"male": ("he", "him", "his"), "female
 """By gender; everyone else is they, them, their."""
 
 _THEY: Final[Pronouns] = ("they", "them", "their")
-_LABELLED: Final = re.compile(r"^[ \t]*(?:[-*][ \t]*)?([A-Za-z][A-Za-z ]{1,30}):[ \t]*(.*)$", re.MULTILINE)
+_LABELLED: Final = re.compile(r"^[ \t]*(?:[-*][ \t]*)?([A-Za-z][A-Za-z ]{1,30}):[ \t]*(.*)$")
 _BACKGROUND: Final = re.compile(r"\bBackground:[ \t]*(.+?)(?:\n\s*\n|\Z)", re.DOTALL | re.IGNORECASE)
 _TRAIT_LABELS: Final = frozenset({"speaking style", "goals", "quirks", "relationships"})
 
@@ -238,27 +238,25 @@ def _or(read: Callable[[Row], str | None], otherwise: str) -> Callable[[Row], st
 
 def _trait(label: str, *columns: str) -> Callable[[Row], str | None]:
     """A labelled line of the traits, else a column."""
-    return lambda row: _labelled(row).get(label) or _line(*columns)(row)
+    return lambda row: _traits(row)[0].get(label) or _line(*columns)(row)
 
 
-def _labelled(row: Row) -> dict[str, str]:
-    lines = ((label.strip().lower(), text.strip()) for label, text in _LABELLED.findall(_text(row.get("traits")) or ""))
-    return {label: text for label, text in lines if label in _TRAIT_LABELS and text}
+def _traits(row: Row) -> tuple[dict[str, str], str]:
+    """The labelled lines of the traits that have a variable of their own, by their labels, and the other lines."""
+    labelled: dict[str, str] = {}
+    rest: list[str] = []
+    for line in (_text(row.get("traits")) or "").split("\n"):
+        match = _LABELLED.match(line)
+        label = "" if match is None else match[1].strip().lower()
+        if match is None or label not in _TRAIT_LABELS:
+            rest.append(line)
+        elif text := match[2].strip():
+            labelled[label] = text
+    return labelled, "\n".join(rest).strip()
 
 
 def _personality(row: Row) -> str | None:
-    return _column("persona")(row) or _free_traits(row) or _column("personality_traits")(row)
-
-
-def _free_traits(row: Row) -> str | None:
-    """The traits without the lines that have a variable of their own."""
-    lines = (_text(row.get("traits")) or "").split("\n")
-    return "\n".join(line for line in lines if not _is_labelled(line)).strip() or None
-
-
-def _is_labelled(line: str) -> bool:
-    match = _LABELLED.match(line)
-    return match is not None and match[1].strip().lower() in _TRAIT_LABELS
+    return _column("persona")(row) or _traits(row)[1] or _column("personality_traits")(row)
 
 
 def _background(row: Row) -> str | None:

@@ -17,10 +17,9 @@ import msgspec
 from innkeeper.budget import Costing, Evicted, TrimReport, framing_of
 from innkeeper.library.builtins import packaged
 from innkeeper.library.catalogue.catalogue import AnswerSource
-from innkeeper.library.catalogue.resolver import ENHANCEMENT, Resolution
+from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.models.facts import (
-    Measure,
     ModelFacts,
     TokenizerSpec,
     facts_of,
@@ -344,25 +343,6 @@ def _whole(request: PrepareRequest, counter: TokenCounter) -> Fitted:
         return Fitted(request.text, measure.count(request.text))
     done = compress(request.segments, UNBOUNDED, measure)
     return Fitted(done.text, done.tokens, dropped=done.dropped)
-
-
-def fitted_output(library: Library, prepared: PreparedPrompt, output: str) -> Fitted:
-    """An output made to fit what its target reads. Raises `OverBudgetError`."""
-    room = output_room(library, prepared)
-    if room is None:
-        measure = TokenizerSpec("bpe", prepared.request.target_model or "", UNBOUNDED).measure(library.counter)
-        return Fitted(output, measure.count(output))
-    return fit_text(output, *room, "truncate")
-
-
-def output_room(library: Library, prepared: PreparedPrompt) -> tuple[Budget, Measure] | None:
-    """The room that a target has for an output, and what measures it; None where the output is for people."""
-    asked, budget = prepared.request, prepared.budget
-    target = facts_of(library.sources.current(), asked.target_model, asked.target_family, asked.job_type)
-    spec = None if budget is None else target.measured(budget.limit)
-    if budget is None or spec is None or not (target.visual or asked.use_case == ENHANCEMENT):
-        return None
-    return budget, spec.measure(library.counter)
 
 
 def _answer_tokens(template: TemplateVersion) -> int:

@@ -176,16 +176,12 @@ class _Import:
             with self._at((*path, "versions", index)):
                 if transferred.version <= max(made, default=0):
                     raise TransferError(f"version {transferred.version} does not come after the one before")
-                made[transferred.version] = version = self._version(template, transferred, template_id)
+                draft = TemplateDraft(name=template.name, author=transferred.author, **transferred.content())
+                version = draft.numbered(template_id, transferred.version, transferred.created_at or self.now)
+                made[transferred.version] = version
                 version_values(version)
                 self._compare(version, transferred, known)
         return made
-
-    def _version(
-        self, template: TransferredTemplate, transferred: TransferredVersion, template_id: str
-    ) -> TemplateVersion:
-        draft = TemplateDraft(name=template.name, author=transferred.author, **transferred.content())
-        return draft.numbered(template_id, transferred.version, transferred.created_at or self.now)
 
     def _compare(
         self, version: TemplateVersion, transferred: TransferredVersion, known: _StoredTemplate | None
