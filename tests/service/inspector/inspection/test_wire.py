@@ -63,6 +63,29 @@ def test_a_shell_and_a_program_send_the_same_bytes() -> None:
     assert "$API_KEY" in wire.curl
 
 
+@pytest.mark.parametrize(
+    ("dialect", "address", "header"),
+    [
+        ("openai", "https://api.openai.com/v1/chat/completions", "authorization"),
+        ("anthropic", "https://api.anthropic.com/v1/messages", "x-api-key"),
+        ("gemini", "https://generativelanguage.googleapis.com/v1beta/models/", "x-goog-api-key"),
+        ("xai", "https://api.x.ai/v1/chat/completions", "authorization"),
+        ("cohere", "https://api.cohere.com/v2/chat", "authorization"),
+        ("openai-compatible", "http://localhost:8000/v1/chat/completions", "authorization"),
+        ("llamacpp", "http://localhost:8080/completion", "authorization"),
+    ],
+)
+def test_a_body_goes_where_the_table_of_providers_says(dialect: str, address: str, header: str) -> None:
+    """With the headers of its protocol; a model's name is no word of the shell."""
+    workspace = example(model="a; echo b")
+    wire = wire_view(workspace, build(workspace.request()), dialect)
+    words = shlex.split(wire.curl)
+    assert words[1].startswith(address)
+    assert "echo" not in words
+    assert any(word.startswith(header) for word in words)
+    compile(wire.python, "sent.py", "exec")
+
+
 def test_what_a_dialect_cannot_carry_is_told() -> None:
     """As notes of the dialect."""
     workspace = example(message="Hm?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -31,7 +32,7 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
     origins = Origins(workspace)
     ranges = tuple(_ranges(mapped.ranges, texts, origins))
     text = body.get("prompt") if isinstance(body, Mapping) else None
-    address = ADDRESSES.get(name, "http://localhost:8000/v1/chat/completions")
+    address, headers = _destination(name, plan.model or "MODEL")
     return Wire(
         dialect=name,
         body=body,
@@ -42,8 +43,8 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
         fingerprint=plan.fingerprint(name),
         ranges=ranges,
         origins=tuple(origins.table),
-        curl=_curl(address, name, body),
-        python=_python(address, name, body),
+        curl=_curl(address, headers, body),
+        python=_python(address, headers, body),
     )
 
 
@@ -133,47 +134,45 @@ def _ranges(mapped: tuple[SourceRange, ...], texts: dict[str, _Text], origins: O
         yield last
 
 
-ADDRESSES: Final[Mapping[str, str]] = {
-    "openai": "https://api.openai.com/v1/chat/completions",
-    "responses": "https://api.openai.com/v1/responses",
-    "anthropic": "https://api.anthropic.com/v1/messages",
-    "gemini": "https://generativelanguage.googleapis.com/v1beta/models/MODEL:generateContent",
-    "mistral": "https://api.mistral.ai/v1/chat/completions",
-    "cohere": "https://api.cohere.com/v2/chat",
-    "xai": "https://api.x.ai/v1/chat/completions",
+_ELSEWHERE: Final = {
     "ai21": "https://api.ai21.com/studio/v1/chat/completions",
-    "ollama": "http://localhost:11434/api/chat",
-    "text": "http://localhost:8000/v1/completions",
+    "cohere": "https://api.cohere.com/v2/chat",
 }
-"""Where a body of a dialect is sent."""
+"""Where bodies of dialects are sent that no adapter speaks."""
 
 
-def _headers(dialect: str) -> dict[str, str]:
-    headers = {"content-type": "application/json"}
-    if dialect == "anthropic":
-        return {**headers, "x-api-key": "$API_KEY", "anthropic-version": "2023-06-01"}
-    if dialect == "gemini":
-        return {**headers, "x-goog-api-key": "$API_KEY"}
-    return {**headers, "authorization": "Bearer $API_KEY"}
+def _destination(dialect: str, model: str) -> tuple[str, dict[str, str]]:
+    """Where a body of a dialect is sent, and the headers that it is sent with."""
+    from innkeeper.inference.adapters.providers import PROVIDERS
+    from innkeeper.inference.adapters.registry import ADAPTERS
+
+    adapter, base = ADAPTERS["openai-chat"], "http://localhost:8000"
+    own = {adapter.dialect: adapter for adapter in ADAPTERS.values() if adapter.dialect != "openai-compatible"}
+    if dialect in own:
+        adapter, base = own[dialect], own[dialect].base_url
+    elif dialect in PROVIDERS:
+        adapter, base = ADAPTERS[PROVIDERS[dialect].adapter], PROVIDERS[dialect].base_url
+    address = f"{base}{adapter.prefix}{adapter.path(model, stream=False)}"
+    return _ELSEWHERE.get(dialect, address), {"content-type": "application/json", **adapter.headers("$API_KEY")}
 
 
-def _curl(address: str, dialect: str, body: Any) -> str:
-    """A line for a shell; the body is quoted so that no shell reads it."""
-    headers = "".join(f' \\\n  -H "{name}: {value}"' for name, value in _headers(dialect).items())
+def _curl(address: str, headers: Mapping[str, str], body: Any) -> str:
+    """A line for a shell; address and body are quoted so that no shell reads them."""
+    lines = "".join(f' \\\n  -H "{name}: {value}"' for name, value in headers.items())
     data = _dumped(body).replace("'", "'\\''")
-    return f"curl {address}{headers} \\\n  --data-raw '{data}'\n"
+    return f"curl {shlex.quote(address)}{lines} \\\n  --data-raw '{data}'\n"
 
 
-def _python(address: str, dialect: str, body: Any) -> str:
-    headers = {name: value.replace("$API_KEY", "{key}") for name, value in _headers(dialect).items()}
+def _python(address: str, headers: Mapping[str, str], body: Any) -> str:
+    headers = {name: value.replace("$API_KEY", "{key}") for name, value in headers.items()}
     lines = ",\n".join(f'    "{name}": {"f" * ("{" in value)}"{value}"' for name, value in headers.items())
     return (
         "import json\nimport os\nimport urllib.request\n\n"
         'key = os.getenv("API_KEY")\n'
         f"body = json.loads({_dumped(body)!r})\n"
         f"headers = {{\n{lines},\n}}\n"
-        f'asked = urllib.request.Request("{address}", json.dumps(body).encode(), headers)\n'
-        "print(urllib.request.urlopen(asked).read().decode())\n"
+        f"request = urllib.request.Request({address!r}, json.dumps(body).encode(), headers)\n"
+        "print(urllib.request.urlopen(request).read().decode())\n"
     )
 
 
