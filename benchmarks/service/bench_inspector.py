@@ -15,7 +15,7 @@ import msgspec
 
 from benchmarks.case import Case
 from innkeeper.service.inspector.session.engine import WorkspaceEngine
-from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile, WorkspaceState
+from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile, WorkspaceOptions, WorkspaceState
 
 SIZES: Final = {"typical": (60, 20), "long chat, wide book": (1_000, 2_000)}
 """Messages of the chat and entries of the book, with three keys each."""
@@ -82,8 +82,7 @@ def _opened(messages: int, entries: int) -> WorkspaceEngine:
     opening = WorkspaceState(
         title="bench",
         files=tuple(OpenedFile(name, name, data.encode()) for name, data in files.items()),
-        now="2026-01-01T00:00:00Z",
-        every=True,
+        options=WorkspaceOptions(now="2026-01-01T00:00:00Z", every=True),
         settings=b'{"context_window":32768,"reserve":500}',
     )
     engine = WorkspaceEngine()

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient, WebSocketTestSession
 
+from innkeeper.prompt.data import EMPTY
 from innkeeper.service.inspector.access import Access
 from innkeeper.service.inspector.library.library_access import LibraryAccess
+from innkeeper.service.inspector.session.messages import WorkspaceOptions
 from innkeeper.service.inspector.session.process import EngineHere
-from innkeeper.service.inspector.session.session import WorkspaceOptions, WorkspaceSession
+from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.surface import Inspector
 from innkeeper.service.inspector.workspace.disk import read_folder
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 BASE = "http://127.0.0.1:8123"
 NOW = "2026-10-06T19:05:00+00:00"
-OPTIONS = WorkspaceOptions(now=NOW, settings={"message": "Is the reef safe tonight?"})
+OPTIONS = WorkspaceOptions(now=NOW)
+SETTINGS = {"message": "Is the reef safe tonight?"}
 
 
 class Browser(TestClient):
@@ -55,10 +59,12 @@ def answer_of(live: WebSocketTestSession) -> Any:
 
 def example_session(options: WorkspaceOptions = OPTIONS) -> WorkspaceSession:
     """The packaged example."""
-    return WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), options, EngineHere)
+    return WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), options, EngineHere, settings=SETTINGS)
 
 
-def session_of(files: dict[str, bytes], folder: Path | None = None, **options: Any) -> WorkspaceSession:
+def session_of(
+    files: dict[str, bytes], folder: Path | None = None, settings: Mapping[str, Any] = EMPTY
+) -> WorkspaceSession:
     """A workspace of some files, all of them used; on the disk where a folder is given."""
     given = []
     for name, data in files.items():
@@ -66,7 +72,8 @@ def session_of(files: dict[str, bytes], folder: Path | None = None, **options: A
         if path is not None:
             path.write_bytes(data)
         given.append((name, data, path))
-    return WorkspaceSession("test", given, WorkspaceOptions(folder=folder, now=NOW, every=True, **options), EngineHere)
+    options = WorkspaceOptions(now=NOW, every=True)
+    return WorkspaceSession("test", given, options, EngineHere, folder=folder, settings=settings)
 
 
 def browser_of(session: WorkspaceSession, library: LibraryAccess | None = None) -> Browser:

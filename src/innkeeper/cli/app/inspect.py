@@ -54,26 +54,29 @@ def _show(address: str) -> None:
 
 def open_session(files: tuple[Path, ...], talk: InspectorTalk | None) -> WorkspaceSession:
     """The workspace of files, of a folder, or of the packaged example. Raises `UsageError`, `UnavailableError`, `LimitError`."""
+    from msgspec import structs
+
     from innkeeper.cli.talk.demo import QUESTION, TIME, examples_dir
     from innkeeper.prompt import UsageError
     from innkeeper.prompt.machine import utc_now
-    from innkeeper.service.inspector.session.session import WorkspaceOptions, WorkspaceSession
+    from innkeeper.service.inspector.session.messages import WorkspaceOptions
+    from innkeeper.service.inspector.session.session import WorkspaceSession
     from innkeeper.service.inspector.workspace.disk import read_files, read_folder
 
     routes = () if talk is None else talk.routes
     now = utc_now().replace(microsecond=0).isoformat()
     options = WorkspaceOptions(now=now, talk=talk is not None, routes=routes, library=True)
     if not files:
-        options = options._replace(now=TIME, settings={"message": QUESTION})
-        return WorkspaceSession("Skerrow", read_folder(examples_dir(), writable=False), options)
+        options, settings = structs.replace(options, now=TIME), {"message": QUESTION}
+        return WorkspaceSession("Skerrow", read_folder(examples_dir(), writable=False), options, settings=settings)
     folders = [path for path in files if path.is_dir()]
     if folders and len(files) > 1:
         raise UsageError("a folder goes alone", hint="name one folder, or files")
     if folders:
         folder = folders[0].resolve()
-        return WorkspaceSession(folder.name, read_folder(folder), options._replace(folder=folder))
-    read = read_files(files)
-    return WorkspaceSession(files[0].stem, read, options._replace(every=True, folder=files[0].resolve().parent))
+        return WorkspaceSession(folder.name, read_folder(folder), options, folder=folder)
+    options = structs.replace(options, every=True)
+    return WorkspaceSession(files[0].stem, read_files(files), options, folder=files[0].resolve().parent)
 
 
 def _talk() -> InspectorTalk | None:

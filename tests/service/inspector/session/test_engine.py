@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from innkeeper.service.inspector.session.engine import WorkspaceEngine
-from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile, WorkspaceState
+from innkeeper.service.inspector.session.messages import EngineCall, OpenedFile, WorkspaceOptions, WorkspaceState
 from tests.service.inspector.opened import EXAMPLES, NOW
 
 FILES: Final = {"card": "wenna.png", "book": "larks.lorebook.json", "chat": "wenna.chat.jsonl"}
@@ -36,9 +36,8 @@ def opened(edits: list[dict[str, Any]], settings: dict[str, Any]) -> WorkspaceEn
     """A workspace after these changes."""
     files = tuple(OpenedFile(key, name, (EXAMPLES / name).read_bytes()) for key, name in FILES.items())
     raw = tuple(json.dumps(edit).encode() for edit in edits)
-    opening = WorkspaceState(
-        title="", files=files, edits=raw, settings=json.dumps(settings).encode(), now=NOW, every=True
-    )
+    options = WorkspaceOptions(now=NOW, every=True)
+    opening = WorkspaceState(files=files, edits=raw, settings=json.dumps(settings).encode(), options=options)
     engine = WorkspaceEngine()
     assert engine.answer(EngineCall("open"), msgspec.msgpack.encode(opening))[0].status == 200
     return engine

@@ -12,11 +12,11 @@ import pytest
 
 from innkeeper.service.errors import WorkerLostError
 from innkeeper.service.inspector.session import session as module
-from innkeeper.service.inspector.session.messages import EngineCall, EngineReply
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceOptions
 from innkeeper.service.inspector.session.process import EngineHere, EngineProcess
 from innkeeper.service.inspector.session.session import WorkspaceSession
 from innkeeper.service.inspector.workspace.disk import read_folder
-from tests.service.inspector.opened import EXAMPLES, OPTIONS, session_of
+from tests.service.inspector.opened import EXAMPLES, OPTIONS, SETTINGS, session_of
 
 BOOK = {"name": "B", "entries": {"0": {"uid": 0, "key": ["reef"], "content": "Reef."}}}
 
@@ -40,7 +40,7 @@ def losing_session(files: dict[str, Any]) -> tuple[WorkspaceSession, Losing]:
         return engines[-1]
 
     given = [(name, json.dumps(data).encode(), None) for name, data in files.items()]
-    return WorkspaceSession("t", given, module.WorkspaceOptions(every=True), engine), engines[0]
+    return WorkspaceSession("t", given, WorkspaceOptions(every=True), engine), engines[0]
 
 
 def edit(path: list[Any], value: Any = None, **more: Any) -> bytes:
@@ -134,7 +134,7 @@ def test_a_process_that_is_lost_is_started_again() -> None:
     """With its workspace; the call that it was lost with is told."""
 
     async def lose() -> None:
-        session = WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying)
+        session = WorkspaceSession("Skerrow", read_folder(EXAMPLES, writable=False), OPTIONS, Dying, settings=SETTINGS)
         try:
             answer, body = await session.ask(EngineCall("view"))
             assert answer.status == 200

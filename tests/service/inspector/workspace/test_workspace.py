@@ -9,6 +9,7 @@ import pytest
 
 from innkeeper.prompt.errors import InnkeeperError, LimitError, UnknownNameError, UsageError
 from innkeeper.service.inspector.inspection.inspection import inspected
+from innkeeper.service.inspector.session.messages import WorkspaceOptions
 from innkeeper.service.inspector.views.workspace import Edit, SettingsChange, Variation
 from innkeeper.service.inspector.workspace import workspace as module
 from innkeeper.service.inspector.workspace.working import WorkingFile
@@ -189,7 +190,7 @@ def test_every_tavern_builds_the_example(tavern: str) -> None:
     )
     workspace.change(SettingsChange(tavern="silly", profile="sillytavern-1.19"))
     workspace.change(SettingsChange(tavern=tavern, message="Is the reef safe?"))
-    view = workspace.view()
+    view = workspace.view(WorkspaceOptions())
     assert view.profiles == TAVERNS[tavern].profiles
     assert view.settings.profile in {None, *view.profiles}
     inspection = inspected(workspace, build(workspace.request()))

@@ -20,7 +20,7 @@ from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UsageError
 from innkeeper.prompt.once import convert, decode, unpack
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
-from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceState
+from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, WorkspaceOptions, WorkspaceState
 from innkeeper.service.inspector.views.exchanges import (
     CompareRequest,
     InspectionUpdate,
@@ -61,7 +61,7 @@ class WorkspaceEngine:
         self._open: OpenWorkspace | None = None
         self._failure: InnkeeperError = UsageError("nothing is open")
         self._connections: dict[str, ConnectionState] = {}
-        self._facts = WorkspaceState(title="", files=())
+        self._options = WorkspaceOptions()
 
     @property
     def workspace(self) -> OpenWorkspace:
@@ -97,14 +97,14 @@ class WorkspaceEngine:
         return EngineReply(), b""
 
     def _begin(self, opening: WorkspaceState) -> None:
-        self._facts, files = opening, []
-        for one in opening.files:
-            file = WorkingFile(one.id, one.name, one.data, writable=one.writable)
-            if one.copy is not None:
+        self._options, files = opening.options, []
+        for opened in opening.files:
+            file = WorkingFile(opened.id, opened.name, opened.data, writable=opened.writable)
+            if opened.copy is not None:
                 with suppress(InnkeeperError):
-                    file.apply(Edit(file=one.id, path=()), msgspec.json.decode(one.copy))
+                    file.apply(Edit(file=opened.id, path=()), msgspec.json.decode(opened.copy))
             files.append(file)
-        self._open = OpenWorkspace(opening.title, files, now=opening.now, every=opening.every)
+        self._open = OpenWorkspace(opening.title, files, now=opening.options.now, every=opening.options.every)
         self._connections.clear()
         for raw in opening.edits:
             with suppress(InnkeeperError):
@@ -115,9 +115,7 @@ class WorkspaceEngine:
 
     def view(self, _: EngineCall, __: bytes) -> EngineAnswer:
         """The workspace."""
-        facts = self._facts
-        view = self.workspace.view(talk=facts.talk, library=facts.library, routes=facts.routes)
-        return _json(view)
+        return _json(self.workspace.view(self._options))
 
     def add(self, call: EngineCall, body: bytes) -> EngineAnswer:
         """One more file: its id in ``argument``, its name in ``detail``."""

@@ -40,15 +40,25 @@ class OpenedFile(msgspec.Struct, frozen=True):
     copy: bytes | None = None
 
 
-class WorkspaceState(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a workspace is made of: its files, edits that are not in their copies, the settings that differ from the usual."""
+class WorkspaceOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a workspace is beside its files and settings.
 
-    title: str
-    files: tuple[OpenedFile, ...]
-    edits: tuple[bytes, ...] = ()
-    settings: bytes | None = None
+    ``now`` is the time of builds. With ``every`` all files are used, and not one of each kind. ``talk``: whether models can be
+    asked, ``routes`` which; ``library``: whether there is a library beside it.
+    """
+
     now: str = ""
     every: bool = False
     talk: bool = False
-    library: bool = False
     routes: tuple[str, ...] = ()
+    library: bool = False
+
+
+class WorkspaceState(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a workspace is made of: its files, edits that are not in their copies, the settings that differ from the usual."""
+
+    title: str = ""
+    files: tuple[OpenedFile, ...] = ()
+    edits: tuple[bytes, ...] = ()
+    settings: bytes | None = None
+    options: WorkspaceOptions = WorkspaceOptions()

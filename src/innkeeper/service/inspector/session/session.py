@@ -8,15 +8,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
+from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UnknownNameError, UsageError
 from innkeeper.prompt.once import decode, unpack
 from innkeeper.service.exchange import encode
-from innkeeper.service.inspector.session.messages import EngineCall, EngineReply, OpenedFile, WorkspaceState
+from innkeeper.service.inspector.session.messages import (
+    EngineCall,
+    EngineReply,
+    OpenedFile,
+    WorkspaceOptions,
+    WorkspaceState,
+)
 from innkeeper.service.inspector.session.process import EngineProcess, Engines
 from innkeeper.service.inspector.views.workspace import FileView, Saved
 from innkeeper.service.inspector.workspace.disk import save_new, save_over
@@ -42,23 +48,6 @@ class _EditPath(msgspec.Struct, frozen=True):
     insert: bool = False
 
 
-class WorkspaceOptions(NamedTuple):
-    """What a workspace is beside its files.
-
-    ``folder`` is where new files are saved (None: nowhere), ``settings`` what of the settings is said, ``now`` the time of
-    builds. With ``every`` all files are used, and not one of each kind. ``talk``: whether models can be asked, ``routes`` which;
-    ``library``: whether there is a library beside it.
-    """
-
-    folder: Path | None = None
-    settings: Mapping[str, Any] = MappingProxyType({})
-    now: str = ""
-    every: bool = False
-    talk: bool = False
-    routes: tuple[str, ...] = ()
-    library: bool = False
-
-
 class WorkspaceSession:
     """One workspace of the server.
 
@@ -67,6 +56,8 @@ class WorkspaceSession:
         files: names, bytes, and where each can be saved; None for what is only read.
         options: what it is beside them.
         engines: what makes the process; it is given what to open.
+        folder: where new files are saved; None: nowhere.
+        settings: what of the settings differs from the usual.
     """
 
     def __init__(
@@ -75,10 +66,13 @@ class WorkspaceSession:
         files: Iterable[tuple[str, bytes, Path | None]],
         options: WorkspaceOptions = WorkspaceOptions(),  # noqa: B008 - a frozen value
         engines: Callable[[Callable[[], bytes]], Engines] = EngineProcess,
+        *,
+        folder: Path | None = None,
+        settings: Mapping[str, Any] = EMPTY,
     ) -> None:
-        self.title, self.options, self.folder = title, options, options.folder
+        self.title, self.options, self.folder = title, options, folder
         self.files: dict[str, SessionFile] = {}
-        self.settings: dict[str, Any] = dict(options.settings)
+        self.settings: dict[str, Any] = dict(settings)
         self._edits: list[tuple[_EditPath, bytes]] = []
         self._count = 0
         for name, data, path in files:
@@ -114,11 +108,7 @@ class WorkspaceSession:
                 files=files,
                 edits=tuple(raw for _, raw in self._edits),
                 settings=encode(self.settings) if self.settings else None,
-                now=self.options.now,
-                every=self.options.every,
-                talk=self.options.talk,
-                routes=self.options.routes,
-                library=self.options.library,
+                options=self.options,
             )
         )
 

@@ -11,6 +11,7 @@ from innkeeper.content.chat import OURS, Chat
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.prompt import BuildRequest, UnknownNameError
 from innkeeper.prompt.errors import LimitError
+from innkeeper.service.inspector.session.messages import WorkspaceOptions
 from innkeeper.service.inspector.views.inspection import OriginView
 from innkeeper.service.inspector.views.workspace import (
     FileView,
@@ -109,7 +110,7 @@ class OpenWorkspace:
 
     # ----------------------------------------------------------------------------------------------------------- views
 
-    def view(self, *, talk: bool = False, library: bool = False, routes: tuple[str, ...] = ()) -> Workspace:
+    def view(self, options: WorkspaceOptions) -> Workspace:
         """What the page is told."""
         from innkeeper.dialects import DIALECTS
         from innkeeper.taverns import TAVERNS
@@ -121,11 +122,11 @@ class OpenWorkspace:
             taverns=tuple(TAVERNS),
             dialects=tuple(DIALECTS),
             turns=self.turns,
-            library=library,
-            talk=talk,
+            library=options.library,
+            talk=options.talk,
             profiles=TAVERNS[self.settings.tavern].profiles if self.settings.tavern in TAVERNS else (),
             formats={file.id: file.formats for file in self.files.values()},
-            routes=routes,
+            routes=options.routes,
         )
 
     def file(self, name: str) -> WorkingFile:
