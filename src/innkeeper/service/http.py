@@ -125,42 +125,8 @@ def described(paths: Iterable[HttpPath]) -> Description:
     items: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Any] = {**schemas_of("functions")}
     for path in with_rule(paths):
-        reply = None if path.operation.reply is Blob else path.operation.reply
-        (request, answer), components = msgspec.json.schema_components(
-            (path.operation.request, reply), ref_template=_REFERENCE
-        )
-        body = components[path.operation.request.__name__]
-        if path.operation.whole:
-            del body["properties"][path.operation.whole]
-        rest = set(body["properties"]) - set(path.fields)
-        takes_body = path.method == "POST" and not path.signed and bool(rest or path.operation.whole)
-        if not takes_body or path.fields:
-            del components[path.operation.request.__name__]
-        schemas |= components
-        made = operation(
-            path.operation.summary,
-            path.tag,
-            body=(_without(body, path.fields) if path.fields else request) if takes_body else None,
-            reply=answer,
-            streams=path.operation.streams,
-            error="FunctionRefusal" if path.is_function else "OpenAIError",
-            parameters=[*_parameters(path, body)],
-            open_to_all=path.signed,
-        )
-        if reply is None:
-            made["responses"]["200"]["content"] = _BYTES if path.operation.reply is Blob else {"text/event-stream": {}}
-        if path.operation.examples:
-            content = made["requestBody"]["content"]["application/json"]
-            content["examples"] = {str(number): {"value": each} for number, each in enumerate(path.operation.examples)}
-        made["responses"][str(path.status)] = made["responses"].pop("200")
-        if path.pending:
-            made["responses"][str(path.pending)] = {
-                **made["responses"][str(path.status)],
-                "description": "it is accepted",
-            }
-        for status, words in path.errors.items():
-            made["responses"].setdefault(status, {"description": words})
-        items.setdefault(re.sub(r":\w+}", "}", path.path), {})[path.method.lower()] = made
+        item = items.setdefault(re.sub(r":\w+}", "}", path.path), {})
+        item[path.method.lower()] = _described(path, schemas)
     return Description(items, schemas)
 
 
@@ -168,15 +134,51 @@ _REFERENCE: Final = "#/components/schemas/{name}"
 _BYTES: Final = {kind: {"schema": {"type": "string"}} for kind in ("application/octet-stream", "image/*", "video/*")}
 
 
-def _without(body: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
-    """The schema of a request without the fields that stand in its path."""
-    properties = {name: schema for name, schema in body["properties"].items() if name not in fields}
-    return {**body, "properties": properties, "required": [name for name in body["required"] if name not in fields]}
+def _described(path: HttpPath, schemas: dict[str, Any]) -> dict[str, Any]:
+    """The description of a path; the schemas that it names are added to ``schemas``."""
+    asked, name = path.operation, path.operation.request.__name__
+    types = (asked.request, None if asked.reply is Blob else asked.reply)
+    (request, reply), parts = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    body = parts.pop(name)
+    properties, in_path = body["properties"], path.fields
+    properties.pop(asked.whole, None)
+    takes_body = path.method == "POST" and not path.signed and bool(properties.keys() - {*in_path} or asked.whole)
+    if takes_body and not in_path:
+        parts[name] = body
+    elif takes_body:
+        left = {field: schema for field, schema in properties.items() if field not in in_path}
+        request = {**body, "properties": left, "required": [each for each in body["required"] if each in left]}
+    schemas |= parts
+    made = operation(
+        asked.summary,
+        path.tag,
+        body=request if takes_body else None,
+        reply=reply,
+        streams=asked.streams,
+        error="FunctionRefusal" if path.is_function else "OpenAIError",
+        parameters=[*_parameters(path, properties)],
+        open_to_all=path.signed,
+    )
+    if asked.examples:
+        content = made["requestBody"]["content"]["application/json"]
+        content["examples"] = {str(number): {"value": each} for number, each in enumerate(asked.examples)}
+    refusals = {status: {"description": words} for status, words in path.errors.items()}
+    reply = made["responses"].pop("200")
+    made["responses"] = {**refusals, **made["responses"], **_replies(path, reply)}
+    return made
 
 
-def _parameters(path: HttpPath, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _replies(path: HttpPath, reply: dict[str, Any]) -> dict[str, Any]:
+    """The replies that are no errors, by status."""
+    if path.operation.reply in (None, Blob):
+        reply["content"] = _BYTES if path.operation.reply is Blob else {"text/event-stream": {}}
+    pending = {str(path.pending): {**reply, "description": "it is accepted"}} if path.pending else {}
+    return {str(path.status): reply, **pending}
+
+
+def _parameters(path: HttpPath, properties: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """What stands in the path, and in the query of a GET."""
-    for name, schema in body["properties"].items():
+    for name, schema in properties.items():
         if name in path.fields:
             least = {"minLength": 1} if schema.get("type") == "string" else {"minimum": 0}
             yield {"name": name, "in": "path", "required": True, "schema": {**schema, **least}}
