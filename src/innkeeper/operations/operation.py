@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from types import UnionType
 from typing import (
     Annotated,
@@ -103,8 +103,9 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
     def read(self, body: Mapping[str, Any], *, lax: bool = False) -> Any:
         """The request in a JSON object. Raises `UsageError`, as `read_body` does."""
         if self.whole:
-            fields = msgspec.structs.fields(self.request)
-            known = {key for field in fields for key in (field.encode_name, *self.aliases.get(field.name, ()))}
+            known = {
+                key for field in _fields(self.request) for key in (field.encode_name, *self.aliases.get(field.name, ()))
+            }
             rest = {key: value for key, value in body.items() if key not in known or key == self.whole}
             body = {**{key: value for key, value in body.items() if key not in rest}, self.whole: rest}
         return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax)
@@ -189,33 +190,38 @@ def read_body(
     """
     values: dict[str, Any] = {}
     nested, inner = _nested(kind, body, beneath)
+    fields = _fields(kind)
     if kind.__struct_config__.forbid_unknown_fields:
-        names = [field.encode_name for field in msgspec.structs.fields(kind)]
-        _check_known(body, names)
-    for field in msgspec.structs.fields(kind):
+        _check_known(body, [field.encode_name for field in fields])
+    for field in fields:
         if field.name == beneath:
             continue
         name = field.encode_name
         keys = aliases.get(field.name, ())
         for key in keys if name in keys else (name, *keys):
-            # An empty text counts as absent, so that the next spelling is read; where no text is expected it is an error.
             value = body.get(key)
             if value is None and field.name in inner:
                 value = nested.get(key)
             if field.default is UNSET and key in body:
                 value = value or ""  # a field that may be unset is taken away so
             elif value is None or (value == "" and (lax or _is_text(field.type))):
-                continue
-            try:
-                values[field.name] = convert(
-                    value if _is_struct(field.type) else _without_surrogates(value), field.type, strict=not lax
-                )
-            except msgspec.ValidationError as error:
-                raise _mismatch(key, error) from None
+                continue  # an empty text counts as absent; where no text is expected it is an error
+            values[field.name] = _converted(key, value, field.type, lax=lax)
             break
         if field.required and field.name not in values:
             raise UsageError(f"{name} is needed", where=Where(path=name))
     return kind(**values)
+
+
+_fields: Final = cache(msgspec.structs.fields)
+
+
+def _converted(key: str, value: Any, kind: Any, *, lax: bool) -> Any:
+    """A value as the type of its field. Raises `UsageError` that names the field by ``key``."""
+    try:
+        return convert(value if _is_struct(kind) else _without_surrogates(value), kind, strict=not lax)
+    except msgspec.ValidationError as error:
+        raise _mismatch(key, error) from None
 
 
 def _check_known(body: Mapping[str, Any], names: list[str]) -> None:
@@ -235,8 +241,14 @@ def _nested(
     nested = body.get(name)
     if not isinstance(nested, (Mapping, type(None))):
         raise UsageError(f"{name} must be an object", where=Where(path=name))
+    return nested or EMPTY, _fields_beneath(kind, name)
+
+
+@cache
+def _fields_beneath(kind: type[msgspec.Struct], name: str) -> tuple[str, ...]:
     struct = next(each for each in get_args(get_type_hints(kind)[name]) if each is not type(None))
-    return nested or EMPTY, struct.__struct_fields__
+    names: tuple[str, ...] = struct.__struct_fields__
+    return names
 
 
 _WORDS: Final = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false",
