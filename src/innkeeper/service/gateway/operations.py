@@ -123,8 +123,10 @@ _STORED: Final[dict[str, Any]] = {"file": str | None, "slug": str | None}
 _path: Final = GatewayPath.of
 
 
-def _engine(name: str, target: str, words: str, reply: Any, /, **types: Any) -> GatewayPath:
-    return _path(name, EngineOperation(target), words, reply, **types)
+def _engine(name: str, words: str, reply: Any, /, **types: Any) -> GatewayPath:
+    """A path that a function of the smart tavern, or of its macros, answers under the path's last name."""
+    package = "macros" if name.startswith(_MACRO) else "taverns"
+    return _path(name, EngineOperation(f"{package}.smart:{name.rpartition('/')[2]}"), words, reply, **types)
 
 
 PROMPTS: Final = (
@@ -140,7 +142,6 @@ PROMPTS: Final = (
     ),
     _engine(
         "modules/smarttavern/framing_prompt/assemble",
-        "taverns.smart:assemble",
         "Put relative prompts, descriptions and the books before and after the character around a history.",
         MESSAGES,
         history=Container,
@@ -152,7 +153,6 @@ PROMPTS: Final = (
     ),
     _engine(
         "workflow/smarttavern/prompt_raw/assemble_full",
-        "taverns.smart:assemble_full",
         "Construct and frame in one: the whole prompt before regular expressions and macros.",
         MESSAGES,
         presets=Object,
@@ -162,9 +162,9 @@ PROMPTS: Final = (
         persona=Object | None,
         variables=Object | None,
     ),
-    _engine(
+    _path(
         "workflow/smarttavern/prompt_postprocess/apply",
-        "taverns.smart:postprocess_apply",
+        EngineOperation("taverns.smart:postprocess_apply"),
         "Run regular expressions, macros and regular expressions again over the messages, for one view.",
         gives(message=Objects, variables=Tables),
         messages=Objects,
@@ -174,7 +174,6 @@ PROMPTS: Final = (
     ),
     _engine(
         f"{_REGEX}/apply_messages",
-        "taverns.smart:apply_messages",
         "Run regular expression rules over messages.",
         gives(message=Objects),
         **_RULES,
@@ -183,7 +182,6 @@ PROMPTS: Final = (
     ),
     _engine(
         f"{_REGEX}/apply_text",
-        "taverns.smart:apply_text",
         "Run regular expression rules over one text.",
         gives(text=str),
         **_RULES,
@@ -195,7 +193,6 @@ PROMPTS: Final = (
 MACROS: Final = (
     _engine(
         f"{_MACRO}/process",
-        "macros.smart:process",
         "Expand the macros of messages, one after the other over one table of variables.",
         gives(messages=Objects, variables=Tables),
         messages=Objects,
@@ -203,7 +200,6 @@ MACROS: Final = (
     ),
     _engine(
         f"{_MACRO}/process_text",
-        "macros.smart:process_text",
         "Expand the macros of one text.",
         gives(text=str, variables=Tables),
         text=str,
@@ -211,7 +207,6 @@ MACROS: Final = (
     ),
     _engine(
         f"{_MACRO}/process_text_batch",
-        "macros.smart:process_text_batch",
         "Expand the macros of texts, each over its own copy of the variables.",
         gives(texts=list[str], variables_list=list[Tables]),
         texts=list[str],
@@ -246,7 +241,6 @@ MACROS: Final = (
 ASSETS: Final = (
     _engine(
         f"{_NORMALIZER}/normalize",
-        "taverns.smart:normalize",
         "Merge world books and regular expression rules of a preset, books and a character.",
         gives(preset=Object, world_book=Array, character=Object, merged_regex=Object, meta=Object | UnsetType),
         preset=Object,
@@ -256,28 +250,24 @@ ASSETS: Final = (
     ),
     _engine(
         f"{_NORMALIZER}/extract_preset_regex",
-        "taverns.smart:extract_preset_regex",
         "The regular expression rules in a preset.",
         gives(regex_rules=Array, meta=Object | UnsetType),
         preset=Object,
     ),
     _engine(
         f"{_NORMALIZER}/extract_character_world_book",
-        "taverns.smart:extract_character_world_book",
         "The world-book entries in a character.",
         gives(entries=Array, meta=Object | UnsetType),
         character=Object,
     ),
     _engine(
         f"{_NORMALIZER}/extract_character_regex",
-        "taverns.smart:extract_character_regex",
         "The regular expression rules in a character.",
         gives(regex_rules=Array, meta=Object | UnsetType),
         character=Object,
     ),
     _engine(
         f"{_NORMALIZER}/merge_world_books",
-        "taverns.smart:merge_world_books",
         "World books and a character's in one list, none twice.",
         gives(world_book=Array, meta=Object | UnsetType),
         world_books=Container,
@@ -285,7 +275,6 @@ ASSETS: Final = (
     ),
     _engine(
         f"{_NORMALIZER}/merge_regex",
-        "taverns.smart:merge_regex",
         "Regular expression rules of several origins in one list, none twice.",
         gives(merged_regex=Object, meta=Object | UnsetType),
         independent_regex=Container,
