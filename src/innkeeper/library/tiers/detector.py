@@ -31,7 +31,7 @@ from innkeeper.library.tiers.endearments import without_endearments
 from innkeeper.library.tiers.evidence import FAMILY, HINT, Mention, Weighed, weighed
 from innkeeper.library.tiers.kinship import kinship_phrases
 from innkeeper.library.tiers.languages import Term
-from innkeeper.library.tiers.lexicon import PACKAGED, Lexicon, LexiconEntry, Matcher, packaged_version
+from innkeeper.library.tiers.lexicon import PACKAGED, Lexicon, Matcher, packaged_version
 from innkeeper.library.tiers.misspelling import put_right, unmasked
 from innkeeper.library.tiers.vocabulary import Hits, vocabulary_of
 from innkeeper.prompt.allowance import allowed, charge
@@ -74,7 +74,12 @@ class Detector:
         added = tuple(lexicon.checked() for lexicon in lexicons)
         selected = None if languages is None else frozenset(languages)
         self.lexicon_version = "+".join((f"{PACKAGED}@{packaged_version()}", *(lexicon.label for lexicon in added)))
-        self._entries = tuple(entry for each in added for entry in each.entries if _is_spoken(entry, selected))
+        self._entries = tuple(
+            entry
+            for lexicon in added
+            for entry in lexicon.entries
+            if selected is None or not entry.languages or not selected.isdisjoint(entry.languages)
+        )
         self._matcher = Matcher(self._entries) if self._entries else None
         self._classifier, self._image_classifier = classifier, image_classifier
         self._waiter = Waiter(classifier_seconds)
@@ -127,7 +132,7 @@ class Detector:
                 alone = {*ends}
                 for glue, mentions in joined.items():
                     cut = len(tail) + len(glue)
-                    alone.update(_moved(each, cut) for each in begins)
+                    alone.update(each._replace(start=each.start + cut, end=each.end + cut) for each in begins)
                     collected += [
                         each._replace(start=max(0, each.start - cut), end=max(1, each.end - cut))
                         for each in mentions
@@ -174,7 +179,9 @@ class Detector:
         for way in sorted(turned):
             for view in turned_views(text, back=way == "back"):
                 _read(view, "", mentions, seen)
-        return without_endearments(text, _with_families(plain, _each_once(mentions)))
+        mentions.sort()  # costs less than hashing them; each is taken once
+        distinct = [each for each, before in zip(mentions, chain((None,), mentions), strict=False) if each != before]
+        return without_endearments(text, _with_families(plain, distinct))
 
     def _listed(self, view: TextView, failed: list[str], *, first: bool) -> Iterator[Mention]:
         """The finds of operators' lists."""
@@ -286,12 +293,6 @@ class _Seen:
         }
 
 
-def _each_once(mentions: list[Mention]) -> list[Mention]:
-    """The mentions in the order of the text; sorting them costs less than hashing them."""
-    mentions.sort()
-    return [each for each, before in zip(mentions, chain((None,), mentions), strict=False) if each != before]
-
-
 def _mention(age: Age, start: int, end: int) -> Mention:
     _, _, low, high, certainty, kind, subject = age
     category = HINT if kind == PERHAPS else _ADULT if low >= ADULT_AGE else _KIN if subject == "kin" else "age"
@@ -321,14 +322,6 @@ def _with_families(plain: TextView | None, mentions: list[Mention]) -> list[Ment
 
 
 _WORDS_OF_AGE: Final = frozenset({"age", "age_setting"})
-
-
-def _moved(each: Mention, by: int) -> Mention:
-    return each._replace(start=each.start + by, end=each.end + by)
-
-
-def _is_spoken(entry: LexiconEntry, languages: frozenset[str] | None) -> bool:
-    return languages is None or not entry.languages or not languages.isdisjoint(entry.languages)
 
 
 def _reported(mentions: list[Mention]) -> tuple[Span, ...]:

@@ -29,20 +29,20 @@ _MINOR: Final = frozenset({"age", "age_kin", "age_family", "age_setting", "age_h
 
 def without_endearments(text: str, mentions: Sequence[Mention]) -> list[Mention]:
     """The mentions without words of age that only call an adult something."""
-    fond = {(each.start, each.end) for each in mentions if each.category == ENDEARMENT}
-    if not fond:
+    endearments = {(each.start, each.end) for each in mentions if each.category == ENDEARMENT}
+    if not endearments:
         return list(mentions)
     remaining = [each for each in mentions if each.category != ENDEARMENT]
-    others = [each for each in remaining if (each.start, each.end) not in fond]
+    others = [each for each in remaining if (each.start, each.end) not in endearments]
     if any(each.category in _MINOR for each in others):
         return remaining
-    adults = [each for each in others if each.category == "age_adult" or _is_spouse(each)]
-    called = {span for span in fond if _is_called(text, span) and _is_near(span, adults) and _is_spoken(text, span)}
+    adults = [
+        each for each in others if each.category == "age_adult" or (each.category == "adult" and each.weight >= _SPOUSE)
+    ]
+    called = {
+        span for span in endearments if _is_called(text, span) and _is_near(span, adults) and _is_spoken(text, span)
+    }
     return [each for each in remaining if each.category not in _MINOR or (each.start, each.end) not in called]
-
-
-def _is_spouse(each: Mention) -> bool:
-    return each.category == "adult" and each.weight >= _SPOUSE
 
 
 def _is_called(text: str, span: tuple[int, int]) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -79,7 +80,7 @@ class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
     def decide(self, score: float) -> Decision:
         """The gravest consequence of a score; 0 has none."""
         order = ((self.block, Decision.BLOCK), (self.review, Decision.REVIEW), (self.lower, Decision.LOWER))
-        return next((what for least, what in order if least is not None and 0 < score >= least), Decision.ALLOW)
+        return next((decision for least, decision in order if least is not None and 0 < score >= least), Decision.ALLOW)
 
 
 class PolicyVerdict(msgspec.Struct, frozen=True):
@@ -119,21 +120,20 @@ class TierPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
         """
         marks: list[tuple[Decision, str, str]] = []
         if findings.scores or findings.ages or findings.contexts or findings.relations:
-            marks = [*_absolute(findings, tier, self.absolute), *self._by_threshold(findings, tier)]
+            marks = _absolute(findings, tier, self.absolute)
+            for name, limits in sorted((self.nsfw if tier is Tier.NSFW else self.sfw).items()):
+                decision = limits.decide(_score(findings, name))
+                if decision is not Decision.ALLOW:
+                    marks.append((decision, name, f"{decision.value}:{name}"))
         if findings.failed or not findings.whole:
-            what = Decision.REVIEW if findings.whole else Decision.BLOCK
-            marks.append((what, "", f"detector:{findings.failed or 'not_whole'}"))
+            decision = Decision.REVIEW if findings.whole else Decision.BLOCK
+            marks.append((decision, "", f"detector:{findings.failed or 'not_whole'}"))
         gravest = max((mark[0] for mark in marks), key=_GRAVITY.__getitem__, default=Decision.ALLOW)
         return PolicyVerdict(
             gravest,
             tuple(sorted({category for _, category, _ in marks if category})),
             tuple(dict.fromkeys(reason for _, _, reason in marks)),
         )
-
-    def _by_threshold(self, findings: ScanFindings, tier: Tier) -> list[tuple[Decision, str, str]]:
-        thresholds = self.nsfw if tier is Tier.NSFW else self.sfw
-        known = ((name, limits.decide(_score(findings, name))) for name, limits in sorted(thresholds.items()))
-        return [(what, name, f"{what.value}:{name}") for name, what in known if what is not Decision.ALLOW]
 
 
 def _score(findings: ScanFindings, category: str) -> float:
@@ -147,26 +147,25 @@ def _absolute(findings: ScanFindings, tier: Tier, more: frozenset[str]) -> list[
     if "non_consent" not in hit and findings.contexts.keys() >= _UNWILLING:
         hit.append("non_consent")
     marks = [(Decision.BLOCK, name, f"absolute:{name}") for name in hit]
+    doubtful = _lifted(findings, Decision.HOLD)
     marks += [
-        (what, name, f"{what.value}:{name}")
+        (doubtful, name, f"{doubtful.value}:{name}")
         for name in sorted(ABSOLUTE.difference(hit))
-        if f"{name}:doubtful" in findings.contexts and (what := _lifted(findings, Decision.HOLD))
+        if f"{name}:doubtful" in findings.contexts
     ]
-    if "age_ambiguous" not in hit and (what := _age_rule(findings, tier)) is not Decision.ALLOW:
-        rule = "absolute" if what is Decision.BLOCK else what.value
-        marks.append((what, "age_ambiguous", f"{rule}:age_ambiguous"))
+    # Age-indicating content in an adult context (S1), by the rows of `innkeeper.library.tiers.rows`.
+    aged = any(findings.score(name) >= _AGE_SCORE for name in _AGE_INDICATING)
+    decision = _lifted(findings, about_ages(relations(findings), tier, aged=aged))
+    if "age_ambiguous" not in hit and decision is not Decision.ALLOW:
+        rule = "absolute" if decision is Decision.BLOCK else decision.value
+        marks.append((decision, "age_ambiguous", f"{rule}:age_ambiguous"))
     return marks
 
 
-def _age_rule(findings: ScanFindings, tier: Tier) -> Decision:
-    """Age-indicating content in an adult context (S1), by the rows of `innkeeper.library.tiers.rows`."""
-    aged = any(findings.score(name) >= _AGE_SCORE for name in _AGE_INDICATING)
-    return _lifted(findings, about_ages(relations(findings), tier, aged=aged))
-
-
-def _lifted(findings: ScanFindings, what: Decision) -> Decision:
-    """What is held, lifted to a review where a guest classifier says so."""
-    return Decision.REVIEW if what is Decision.HOLD and findings.scores.get("minor_sexual", 1.0) < _LIFTED else what
+def _lifted(findings: ScanFindings, decision: Decision) -> Decision:
+    """Return the decision; one to hold is lifted to a review where a guest classifier says so."""
+    lifted = decision is Decision.HOLD and findings.scores.get("minor_sexual", 1.0) < _LIFTED
+    return Decision.REVIEW if lifted else decision
 
 
 def account_ceiling(verification: AgeVerification | None, now: datetime) -> Tier:
@@ -204,17 +203,15 @@ class Checked(NamedTuple):
     event: FrozenDict
 
 
-def _cache() -> BoundedCache[Any, Checked]:
-    return BoundedCache(items=_ANSWERS, size=_ANSWER_BYTES)
-
-
 @dataclass(frozen=True, slots=True)
 class TierGate:
     """The operator's policy and a detector. Its answers raise nothing: `TierDecision.require` does."""
 
     policy: TierPolicy
     detector: Detector
-    seen: BoundedCache[Any, Checked] = field(default_factory=_cache, compare=False, repr=False)
+    seen: BoundedCache[Any, Checked] = field(
+        default_factory=partial(BoundedCache, items=_ANSWERS, size=_ANSWER_BYTES), compare=False, repr=False
+    )
     """Answers by what was asked."""
 
     @classmethod

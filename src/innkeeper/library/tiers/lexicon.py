@@ -245,7 +245,9 @@ class _Words:
     def _hits(self, view: TextView) -> Iterator[tuple[str, int, int]]:
         for index, start, end in self._automaton.find(view.text):
             text = self._texts[index]
-            if (view.loose and len(text) >= _LOOSE_LETTERS) or _at_borders(view.text, start, end):
+            before, after = view.text[max(0, start - 1) : start], view.text[end : end + 1]
+            inside_word = _joined(before, view.text[start]) or _joined(view.text[end - 1], after)
+            if not inside_word or (view.loose and len(text) >= _LOOSE_LETTERS):
                 yield text, start, end
 
 
@@ -265,11 +267,6 @@ def _outside(finds: list[LexiconHit], contexts: list[LexiconHit]) -> list[Lexico
 def _covered(find: LexiconHit, starts: list[int], reach: list[int]) -> bool:
     before = bisect_right(starts, find.start)
     return before > 0 and reach[before - 1] >= find.end
-
-
-def _at_borders(text: str, start: int, end: int) -> bool:
-    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
-    return not (_joined(before, text[start]) or _joined(text[end - 1], after))
 
 
 def _joined(left: str, right: str) -> bool:

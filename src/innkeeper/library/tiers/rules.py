@@ -74,15 +74,11 @@ def rules_of(
         settings = {row.key: row.value for row in SettingsStore(db).list()}
     if problems:
         rule = TierPolicy(version="unreadable")
-    gate = TierGate(rule, detector or _detector(lists, before))
+    if detector is None and before is not None and lists and before.lexicons == lists:
+        detector = before.gate.detector
+    gate = TierGate(rule, detector or (Detector(lists) if lists else default_detector()))
     values, days = _values(settings, problems), _days(settings, problems)
     return OperatorRules(gate, values, days, tuple(problems), lists)
-
-
-def _detector(lists: tuple[Lexicon, ...], before: OperatorRules | None) -> Detector:
-    if before is not None and lists and before.lexicons == lists:
-        return before.gate.detector
-    return Detector(lists) if lists else default_detector()
 
 
 def _policy(db: Database, problems: list[str]) -> TierPolicy:

@@ -122,19 +122,19 @@ class TierVocabulary:
         for index, start, end in self._machine.find_matches_as_indexes(text, overlapping=True):
             is_word = text[start] == " "  # keys begin with a space, and end in one unless their word may go on
             first, stop = (start, end - 2 if text[end - 1] == " " else end - 1) if is_word else (start - 1, end - 1)
-            for role, what in patterns[index]:
+            for role, value in patterns[index]:
                 if role == _TERM:
-                    hits.terms.append((first, stop, what))
+                    hits.terms.append((first, stop, value))
                 elif role == _LEFT:
-                    lefts[stop] = (*known, *what) if (known := lefts.get(stop)) else what
+                    lefts[stop] = (*known, *value) if (known := lefts.get(stop)) else value
                 elif role == _NUMBER:
-                    # an open one takes its ending along
-                    last = _end_of_word(view.text, stop) if is_word and text[end - 1] != " " else stop
-                    hits.numbers.append((first, last, what))
+                    # A word that may go on takes its ending along; the view is one character before the text.
+                    last = text.find(" ", stop + 1) - 1 if is_word and text[end - 1] != " " else stop
+                    hits.numbers.append((first, last, value))
                 elif role == _HARMLESS:
                     harmless.append((first, stop))
                 else:
-                    _keep(hits, role, first, stop, what)
+                    _keep(hits, role, first, stop, value)
         return hits._replace(terms=_outermost(hits.terms, _undepicted(harmless, hits.terms))) if hits.terms else hits
 
     def behind(self, text: str, end: int, number: Number | None, *, foreign: bool) -> tuple[int, Rights]:
@@ -249,38 +249,33 @@ def fits(form: Form, number: Number, *, foreign: bool = False) -> bool:
 _PLAIN_YEARS: Final = frozenset({"years", "spell"})
 
 
-def _end_of_word(text: str, at: int) -> int:
-    end = text.find(" ", at)
-    return len(text) if end < 0 else end
-
-
 def _distinct(owners: _Owners) -> _Owners:
     """Return each owner once, the forms as one, and of the terms of one class the one that weighs most."""
     best: dict[str, Term] = {}
     forms: dict[Form, None] = {}
     others: dict[tuple[int, Any], None] = {}
-    for role, what in owners:
+    for role, value in owners:
         if role == _LEFT:
-            forms.update(dict.fromkeys(what))
+            forms.update(dict.fromkeys(value))
         elif role != _TERM:
-            others[role, what] = None
-        elif what.category not in best or what.weight > best[what.category].weight:
-            best[what.category] = what
+            others[role, value] = None
+        elif value.category not in best or value.weight > best[value.category].weight:
+            best[value.category] = value
     lefts = ((_LEFT, tuple(forms)),) if forms else ()
     return (*lefts, *((_TERM, term) for term in best.values()), *others)
 
 
-def _keep(hits: Hits, role: int, start: int, end: int, what: Any) -> None:
+def _keep(hits: Hits, role: int, start: int, end: int, value: Any) -> None:
     if role == _CLOSED:
-        hits.closed.append((start, end, what))
+        hits.closed.append((start, end, value))
     elif role == _KIN:
         hits.kin.append((start, end))
     elif role == _TURNED:
-        hits.turned.add(what)
+        hits.turned.add(value)
     elif role == _BLOCKER:
         hits.blocked.add(end)
     else:
-        hits.durations.setdefault(end, set()).add(what)
+        hits.durations.setdefault(end, set()).add(value)
 
 
 def _undepicted(harmless: list[tuple[int, int]], terms: list[tuple[int, int, Term]]) -> list[tuple[int, int]]:

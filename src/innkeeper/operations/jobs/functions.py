@@ -137,6 +137,9 @@ def media_request(request: QueueJob, provider: str | None) -> MediaRequest:
         numbers["steps"] = _STEPS.get(request.quality)
     if numbers["duration"] is None and provider is None and kind == "v":
         numbers["duration"] = _SECONDS
+    strength = request.strength
+    if strength is None and request.reference_strength is not None:
+        strength = round(1 - request.reference_strength, 6)
     whole = {name: None if numbers[name] is None else int(numbers[name]) for name in _WHOLE}
     return MediaRequest(
         prompt=request.prompt,
@@ -145,7 +148,7 @@ def media_request(request: QueueJob, provider: str | None) -> MediaRequest:
         negative_prompt=request.negative_prompt or own.negative_prompt,
         image=request.picture or None,
         aspect_ratio=request.aspect_ratio or None,
-        strength=_strength(request) if request.picture else None,
+        strength=strength if request.picture else None,
         extra={name: value for name, value in request.input.items() if name not in _READ},
         **{**numbers, **whole, "count": _first(whole["count"], 1)},
     )
@@ -166,13 +169,6 @@ def _kind(request: QueueJob, provider: str | None) -> str:
         hint = f"one of {', '.join(JOB_TYPES)}"
         raise UsageError("job_type is missing or unknown", where=Where(path="job_type"), hint=hint)
     return JOB_TYPES[request.job_type]
-
-
-def _strength(request: QueueJob) -> float | None:
-    """How much may change: as it is said, or what the strength of the reference leaves."""
-    if request.strength is None and request.reference_strength is not None:
-        return round(1 - request.reference_strength, 6)
-    return request.strength
 
 
 def queued_job(job: Mapping[str, Any]) -> QueuedJob:

@@ -246,7 +246,7 @@ class _SegmentWriter:
         folded = text.casefold()
         known = (
             (Role.ACTION, parts.action),
-            (Role.SETTING, state.place),
+            (Role.SETTING, state.location_text),
             (Role.SETTING, "" if state.time is None else state.time.value),
             *((Role.SETTING, prop.value) for prop in state.props),
             (Role.MOOD, f"{parts.mood} mood" if parts.mood else ""),

@@ -257,7 +257,7 @@ class Scenes:
         seq = max([seen.seq, *(row.seq for row in sources.messages)])
         for _ in range(_TRIES):
             moved = after.state.location is not None and any(change.field == "location" for change in after.applied)
-            location, tier = after.state.place if moved else None, composed.tier.effective
+            location, tier = after.state.location_text if moved else None, composed.tier.effective
             try:
                 store.put_state(here, seen, after.state.to_dict(), seq=seq, location=location, tier=tier)
             except ConflictError:

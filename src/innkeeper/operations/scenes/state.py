@@ -79,7 +79,7 @@ class SceneState(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return fields
 
     @property
-    def place(self) -> str:
+    def location_text(self) -> str:
         """The location; empty if it is not known."""
         return "" if self.location is None else self.location.value
 

@@ -117,14 +117,14 @@ def _composed_text(sources: SceneSources, context: SceneContext) -> SceneText | 
     if not context.actions:
         return None
     details = ", ".join(dict.fromkeys((*context.visual_elements, *context.positioning[:2])))
-    text = ". ".join(part for part in (sources.state.place, details) if part)
+    text = ". ".join(part for part in (sources.state.location_text, details) if part)
     return SceneText(tags=SceneTags(text or context.actions[0]), source="composed")
 
 
 def _fallback_text(sources: SceneSources, reason: str) -> SceneText:
     """Return the place and the persons alone. Raises `UsageError` if neither is known."""
     names = [row.name for _, row in sources.people]
-    text = ", ".join(part for part in (*names[:1], sources.state.place) if part)
+    text = ", ".join(part for part in (*names[:1], sources.state.location_text) if part)
     if not text:
         raise UsageError(
             "nothing says what is to be seen",
@@ -293,7 +293,7 @@ def narrative_prompt(
     if request.message:
         lines.append(request.message)
     scene = {
-        "setting": sources.state.place or None,
+        "setting": sources.state.location_text or None,
         "actions": list(context.actions),
         "positioning": list(context.positioning),
         "conversation_context": "\n".join(lines)[-_LONGEST_LINES:],

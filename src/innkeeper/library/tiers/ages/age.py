@@ -71,14 +71,6 @@ def _under(value: int) -> YearRange | None:
     )
 
 
-def _bare(value: int) -> YearRange | None:
-    return (value, value, 0.7) if BARE[0] <= value <= BARE[1] else None
-
-
-def _tag(value: int) -> YearRange | None:
-    return (value, value, 0.7) if TAGGED[0] <= value <= TAGGED[1] else None
-
-
 def _born(value: int) -> YearRange | None:
     if value >= BORN_SINCE and value < BORN_SINCE + ADULT_AGE:
         return (0, ADULT_AGE - 1, 0.7)
@@ -101,8 +93,8 @@ KINDS: Final[Mapping[str, Callable[[int], YearRange | None]]] = {
     "birthday": lambda value: (value, value, 0.8) if value < _OPEN else None,
     "early birthday": lambda value: (0, value - 1, 0.9) if 0 < value <= ADULT_AGE else None,
     "french school": lambda value: (17 - value, 18 - value, 0.8) if value in _COLLEGE else None,
-    "tag": _tag,
-    "bare": _bare,
+    "tag": lambda value: (value, value, 0.7) if TAGGED[0] <= value <= TAGGED[1] else None,
+    "bare": lambda value: (value, value, 0.7) if BARE[0] <= value <= BARE[1] else None,
     "teen": lambda value: (value, value, 0.6) if value in _TEENS else None,
     "born": _born,
     "class of": lambda value: (

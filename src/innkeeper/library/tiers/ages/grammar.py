@@ -188,20 +188,23 @@ class _AgeReader:
         first = self.view.source_span(start, start + 1)[0]
         sentence = sentence_of(self.original[self.view.source_span(far, far + 1)[0] : first]).rstrip()
         before = before[-len(sentence.split()) or _NONE :]
-        if self._leads(before, sentence, spelled=number is not None) and self._is_of_person(before, sentence):
+        leads = (
+            number is not None
+        )  # what may lead to an age: a small word, a break, or nothing before a number in words
+        if before:
+            leads = before[-1] in self.vocabulary.leads or sentence[-1:] in _LEADING_SIGNS
+        if leads and self._is_of_person(before, sentence):
             return self.mention(start, end, meaning, PERHAPS, " ".join(before[-1:]))
         return None
-
-    def _leads(self, before: list[str], sentence: str, *, spelled: bool) -> bool:
-        """Whether what stands before a number may lead to an age: a small word, a break, or nothing."""
-        if not before:
-            return spelled
-        return before[-1] in self.vocabulary.leads or sentence[-1:] in _LEADING_SIGNS
 
     def _counts_next(self, start: int, end: int) -> bool:
         """What is asked before `_is_count`, since it asks for no places: whether the next word stands right behind a number."""
         word = self.text[end : end + _WORD_AHEAD].split(" ", 2)[1:2]
-        if not word or self._is_followed(end, word[0]):
+        if not word:
+            return False
+        # A word that may follow an age leaves it one; not so one that describes what is counted: ``nine naked men``.
+        stop, follows = self.vocabulary.followers.at(self.text, end)
+        if follows and (word[0] not in self.vocabulary.adjectives or self._is_last(stop)):
             return False
         near = self._near(start, end)
         lowered = self.lowered if near is self.original else with_plain_signs(near).lower()
@@ -213,11 +216,6 @@ class _AgeReader:
             return self.original
         first, last = self.view.source_span(start, end)
         return self.original[max(0, first - _AROUND) : last + _AROUND]
-
-    def _is_followed(self, end: int, word: str) -> bool:
-        """Whether a word behind a number leaves it an age: not so one that describes what is counted, ``nine naked men``."""
-        stop, follows = self.vocabulary.followers.at(self.text, end)
-        return bool(follows) and (word not in self.vocabulary.adjectives or self._is_last(stop))
 
     def _is_last(self, end: int) -> bool:
         """Whether a part of a sentence ends behind a word, or goes on with a small one."""
@@ -277,7 +275,9 @@ class _AgeReader:
         if self.non_person.have(start, end, kind):
             return None
         low, high, certainty = meaning
-        return Age(start, end, low, high, certainty, kind, "kin" if self._is_kin(start, end) else cue)
+        at = bisect_left(self.kin, (start - _BEFORE_KIN, 0))
+        is_kin = at < len(self.kin) and self.kin[at][0] <= end + _AFTER_KIN
+        return Age(start, end, low, high, certainty, kind, "kin" if is_kin else cue)
 
     def _rights(self, start: int, end: int, number: Number | None) -> tuple[int, Rights]:
         stop, rights = self.vocabulary.behind(self.text, end, number, foreign=end - start >= _FOREIGN)
@@ -332,10 +332,6 @@ class _AgeReader:
         else:
             is_range = between.strip() in self.vocabulary.connectors
         return (float(previous[1]), value) if is_range and previous[1] < value else (None, value)
-
-    def _is_kin(self, start: int, end: int) -> bool:
-        at = bisect_left(self.kin, (start - _BEFORE_KIN, 0))
-        return at < len(self.kin) and self.kin[at][0] <= end + _AFTER_KIN
 
 
 _NO_FORM: Final[tuple[str, Form | None]] = ("", None)

@@ -103,7 +103,9 @@ def read_numeric_ages(text: str) -> Iterator[Age]:
     for match in _NAMED.finditer(text):
         value, start = int(match["age"]), match.start()
         name = _NAME.search(text[max(0, start - _NAME_LENGTH) : start])
-        if name and (match[0][0] in "(（" or name[0][0].isupper()) and _is_named(name[0], value):
+        if name is None or not (match[0][0] in "(（" or name[0][0].isupper()):
+            continue
+        if TAGGED[0] <= value < TAGGED[1] and name[0].strip().lower() not in _labels():
             yield Age(match.start("age"), match.end("age"), value, value, 0.6, "named", name[0].strip())
     yield from _sums(text)
     yield from _limits(text)
@@ -112,10 +114,6 @@ def read_numeric_ages(text: str) -> Iterator[Age]:
             if not text[match.start() - 1 : match.start()].isalnum():
                 value = int(match["age"].translate(_FIGURE_OF))
                 yield Age(match.start(), match.end(), value, value, certainty, kind)
-
-
-def _is_named(name: str, value: int) -> bool:
-    return TAGGED[0] <= value < TAGGED[1] and name.strip().lower() not in _labels()
 
 
 @once
