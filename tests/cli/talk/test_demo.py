@@ -10,9 +10,8 @@ import pytest
 
 import innkeeper
 from innkeeper.cli.app.root import main
-from innkeeper.cli.talk import answering, service_demo
+from innkeeper.cli.talk import answering
 from innkeeper.cli.talk import demo as demo_module
-from innkeeper.cli.talk import demo as examples
 from innkeeper.cli.talk.answering import ModelHandle
 from innkeeper.inference.local import weights as local_models
 from innkeeper.inference.local.weights import DEFAULT_MODEL, LocalModelFile, list_models
@@ -38,8 +37,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """For the service at the end, which `test_service_demo` starts."""
-    monkeypatch.setattr(service_demo, "served", lambda _: nullcontext("http://here"))
-    monkeypatch.setattr(service_demo, "ask_service", lambda *_: "It is not.")
+    monkeypatch.setattr(demo_module, "served", lambda _: nullcontext("http://here"))
+    monkeypatch.setattr(demo_module, "ask_service", lambda *_: "It is not.")
 
 
 def test_whole_turn(model: FakeModel, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,9 +140,9 @@ def test_examples_in_an_installed_package(monkeypatch: pytest.MonkeyPatch, tmp_p
     package = tmp_path / "site-packages" / "innkeeper"
     shutil.copytree(ROOT / "examples", package / "examples")
     monkeypatch.setattr(innkeeper, "__file__", str(package / "__init__.py"))
-    assert examples.examples_dir() == package / "examples"
+    assert demo_module.examples_dir() == package / "examples"
     monkeypatch.undo()
-    assert examples.examples_dir() == ROOT / "examples"
+    assert demo_module.examples_dir() == ROOT / "examples"
 
 
 @pytest.mark.slow
@@ -164,4 +163,4 @@ def test_it_plays_at_one_time() -> None:
     """The request of the demo has its own clock."""
     request, files = demo_module.demo_request()
     assert request.now == demo_module.TIME
-    assert files[0] == examples.CARD
+    assert files[0] == demo_module.CARD

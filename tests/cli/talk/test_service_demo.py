@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.cli.talk.service_demo import ask_service, lines_of, served
+from innkeeper.cli.talk.demo import ask_service, lines_of, served
 from innkeeper.inference import EchoServer
 from innkeeper.prompt.errors import UnavailableError
 

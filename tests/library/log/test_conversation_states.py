@@ -38,7 +38,7 @@ def test_a_turn_begins_with_what_was_left(store: StateStore) -> None:
 
 def test_it_lasts_and_is_bounded(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process finds the states; of one conversation the newest are kept, and old conversations are forgotten."""
-    monkeypatch.setattr(conversation_states, "MAX_STATES_KEPT", 3)
+    monkeypatch.setattr(conversation_states, "MAX_CONVERSATION_STATES", 3)
     store = ConversationStates(db)
     for number in range(6):
         store.put("a", StoredState(str(number), b"{}"))

@@ -59,7 +59,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, CommandEntry]]] = MappingProxyType(
         "Begin here": {
             "demo": CommandEntry("innkeeper.cli.talk.demo:demo", "Run one full turn with a model on this machine."),
             "examples": CommandEntry(
-                "innkeeper.cli.talk.examples:examples", "Write the example cards and chats into a folder."
+                "innkeeper.cli.talk.demo:examples", "Write the example cards and chats into a folder."
             ),
             "ask": CommandEntry("innkeeper.cli.talk.commands:ask", "Send one message to a card and print the reply."),
             "chat": CommandEntry("innkeeper.cli.talk.commands:chat", "Chat with a card, or with several."),

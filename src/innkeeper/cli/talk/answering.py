@@ -1,6 +1,6 @@
-"""Answering: the model behind a conversation, on this machine or at any provider, and how a plan is answered by it.
+"""Answering: the model of a conversation, on this machine or at any provider, and its answer to a plan.
 
-Which model is meant is a `ModelChoice`: of the command line's words, the environment and the configuration.
+A `ModelChoice` says which model: from the command line, the environment and the configuration.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class EventClient(Protocol):
-    """What answers: `RouteClient`, `ModelClient`, or a stand-in."""
+    """Asks a model: `RouteClient`, `ModelClient`, or a stand-in."""
 
     def events(self, request: ModelRequest) -> Generator[ModelEvent]:
-        """Send a request; give the events of its answer."""
+        """Send a request; yield the events of its answer."""
         ...
 
     def close(self) -> None:
@@ -38,7 +38,7 @@ class EventClient(Protocol):
 
 
 class PlanAnswer(NamedTuple):
-    """A whole answer: its text, why it ended and its token figures by OpenAI's names."""
+    """A whole answer: its text, the reason of its end, and its usage by OpenAI's names."""
 
     text: str
     end: str | None
@@ -47,11 +47,10 @@ class PlanAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelHandle:
-    """A model's client, its name, and, where known, its window in tokens and its own way of counting.
+    """A model's client, its name, and, if known, its window in tokens and its token counter.
 
-    ``media`` reads what the chat names, for its builds. ``address`` is the provider's, or its name where two have the
-    same one; None for a model in this process. ``route`` says how it is asked; chat completions where left out. ``local`` is the
-    model itself, where it runs here.
+    ``media`` reads the chat's media for builds. ``address`` is the provider's, or its name if two have the same one; None for a
+    model in this process. ``route`` says how it is asked, by default by chat completions. ``local`` is a model in this process.
     """
 
     client: EventClient
@@ -70,11 +69,11 @@ class ModelHandle:
 
     @property
     def dialect(self) -> str | None:
-        """The dialect that its plans are counted in; None where that is the usual one."""
+        """The dialect that its plans are counted in; None for that of chat completions."""
         return None if self.route is None or self.route.dialect in _CHAT_DIALECTS else self.route.dialect
 
     def request(self, plan: Plan, *, stream: bool = True) -> ModelRequest:
-        """Return what it is sent for a plan."""
+        """Return the request for a plan."""
         from innkeeper.inference.requests.request import request_for
         from innkeeper.inference.routing.route import Route
 
@@ -82,7 +81,7 @@ class ModelHandle:
         return request_for(plan, route, stream=stream)
 
     def answer(self, plan: Plan, on_delta: Callable[[str], Any]) -> PlanAnswer:
-        """Let it answer a plan; ``on_delta`` is called with each piece of text. Raises `ProviderError` and its kin."""
+        """Answer a plan; ``on_delta`` is called with each piece of text. Raises `ProviderError` and its subclasses."""
         from innkeeper.inference.client.model_clients import answered, chat_usage
         from innkeeper.inference.response.views.chat import finish_reason
 
@@ -90,29 +89,29 @@ class ModelHandle:
         return PlanAnswer(response.text, finish_reason(response), chat_usage(response))
 
     def close(self) -> None:
-        """Let the model or the connection go."""
+        """Close the connections and the model."""
         self.client.close()
         if self.local is not None:
             self.local.close()
 
 
 _CHAT_DIALECTS: Final = frozenset({"openai", "openai-compatible", "openrouter"})
-"""Dialects with the messages of chat completions, in which a plan is counted where it names none."""
+"""Dialects with the messages of chat completions, in which a plan is counted by default."""
 
 
 class Nobody:
-    """A client for looking only: it is never asked."""
+    """A client that is never asked, for looking only."""
 
     def events(self, _: ModelRequest) -> Generator[ModelEvent]:
-        """There is nobody. Raises `UsageError`."""
+        """Raise `UsageError`."""
         raise UsageError("nobody is there to answer")
 
     def close(self) -> None:
-        """There is nothing to let go."""
+        """Do nothing."""
 
 
 def open_choice(choice: ModelChoice, settings: UserSettings, window: int | None) -> ModelHandle:
-    """What answers for a model that is chosen, with its stored key. Raises what `open_model` does."""
+    """Open a chosen model with its stored key. Raises what `open_model` does."""
     from innkeeper.inference.adapters.providers import provider_at
 
     if choice.address is None:
@@ -131,10 +130,10 @@ def open_model(
     key: Secret | None = None,
     provider: str = "",
 ) -> ModelHandle:
-    """What answers for ``model``. Without a name: the provider's at ``base_url``, or the local one where none is given.
+    """Open ``model``; without a name the local one, unless there is a ``base_url``.
 
-    It is asked by the protocol of ``provider``, else of whose address ``base_url`` is. The provider's ``key`` comes from
-    ``INNKEEPER_API_KEY`` where left out. Raises `UsageError`, `UnavailableError`.
+    It is asked by the protocol of ``provider``, else of the provider at ``base_url``. By default the provider's ``key`` comes
+    from ``INNKEEPER_API_KEY``. Raises `UsageError`, `UnavailableError`.
     """
     # httpx tries to bring a command line of its own, with colours for source code: a seventh of the time to the first request.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]

@@ -1,14 +1,18 @@
-"""``innkeeper demo``: one whole turn on this machine, from the files to the answer, with the time each part took.
+"""``innkeeper demo`` and ``innkeeper examples``: the cards and chats that come with Innkeeper, in one full turn and as files.
 
-The files are the cards and chats that come with Innkeeper; `examples_dir` says where they are.
+The demo builds the prompt, lets a small model on this machine answer, and times each part. Then the same card answers behind the
+service, in a process of its own, over HTTP as any client asks; the printed lines do the same in a shell.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 import innkeeper
+from innkeeper.cli.app.commands import examples as example_lines
 from innkeeper.cli.app.commands import json_option
 from innkeeper.lazy import install_line
-from innkeeper.prompt import UnavailableError
+from innkeeper.prompt import UnavailableError, Where
 
 if TYPE_CHECKING:
     from innkeeper.cli.talk.answering import ModelHandle
@@ -26,11 +31,21 @@ if TYPE_CHECKING:
 
 
 TIME: Final = "2026-10-06T19:05:00+00:00"
-"""When the demo plays: always then, so that it is the same each time."""
+"""The time of the demo, so that it is the same each time."""
 
 MESSAGE: Final = "The fog came in fast, and I heard no bell. Is the reef safe tonight, Wenna?"
 QUESTION: Final = "Is the reef safe tonight?"
-"""What the service is asked."""
+"""The message to the service."""
+
+CARD: Final = "wenna.png"
+"""The card that is in every folder of examples."""
+
+PROFILE: Final = "wenna"
+"""The profile in the folder of the examples."""
+
+ADDRESS: Final = "http://127.0.0.1:8050"
+_CHAT: Final = "/v1/chat/completions"
+_SECONDS: Final = 300.0
 
 WINDOW: Final = 2048
 TEMPERATURE: Final = 0.3
@@ -66,13 +81,13 @@ def demo(*, seed: int, max_tokens: int, no_model: bool, folder: Path | None, as_
 
 
 def demo_request(folder: Path | None = None, *, seed: int = 7, max_tokens: int = 48) -> tuple[BuildRequest, list[str]]:
-    """The request that the demo builds, and the files it is made of."""
+    """Return the request of the demo and the names of its files."""
     from innkeeper.cli.prompt.assets import AssetFiles
 
-    place, assets = examples_dir(folder), AssetFiles()
+    source, assets = examples_dir(folder), AssetFiles()
     files = [CARD, "ansel.persona.json", "larks.lorebook.json", "wenna.chat.jsonl"]
     for name in files:
-        assets.add(str(place / name))
+        assets.add(str(source / name))
     options = {"temperature": TEMPERATURE, "seed": seed}
     fields = {"message": MESSAGE, "now": TIME, "seed": seed, "options": options}
     fields |= {"tavern": "silly", "context_window": WINDOW, "reserved_tokens": max_tokens}
@@ -104,7 +119,7 @@ def _planned(stage: _Stage, request: BuildRequest, counter: TokenCounter | None)
 
 
 class _Stage:
-    """What is said on the way: lines for people, or facts for programs at the end."""
+    """The output of the demo: lines for people, or facts as JSON at the end."""
 
     def __init__(self, *, as_json: bool) -> None:
         from innkeeper.cli.app.render import console
@@ -115,13 +130,13 @@ class _Stage:
         self.started = time.monotonic()
 
     def say(self, text: str, **facts: Any) -> None:
-        """One line, or its facts."""
+        """Print a line, or note its facts."""
         self.facts |= facts
         if not self.as_json:
             self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def timed(self, what: str, work: Callable[[], Any]) -> Any:
-        """Do ``work`` and say how long it took."""
+        """Do ``work`` and print its time."""
         begun = time.monotonic()
         result = work()
         spent = time.monotonic() - begun
@@ -130,7 +145,7 @@ class _Stage:
         return result
 
     def show(self, plan: Plan, counter: TokenCounter | None) -> None:
-        """The plan as a table."""
+        """Print the plan as a table."""
         from innkeeper.budget import accounting
         from innkeeper.cli.app.render import explain_plan
 
@@ -142,7 +157,7 @@ class _Stage:
             self.console.print()
 
     def answer(self, plan: Plan, handle: ModelHandle) -> None:
-        """The answer as it comes, and how fast it came."""
+        """Print the answer as it comes, and its speed."""
         begun, first = time.monotonic(), [0.0]
 
         def hear(piece: str) -> None:
@@ -164,9 +179,7 @@ class _Stage:
         )
 
     def service(self, folder: Path, max_tokens: int) -> None:
-        """The same card behind the service, and the two lines that do it."""
-        from innkeeper.cli.talk.service_demo import ask_service, lines_of, served
-
+        """Ask the same card behind the service, and print the two lines that do it."""
         if find_spec("uvicorn") is None:
             line = install_line("'innkeeper[serve]'")
             self.say(f"Behind the service, other programs can ask the card: {line}")
@@ -188,7 +201,7 @@ class _Stage:
             self.console.file.flush()
 
     def end(self) -> None:
-        """The time of all, and the facts where they are asked for."""
+        """Print the total time, or the facts."""
         total = time.monotonic() - self.started
         self.facts["seconds"]["All"] = round(total, 3)
         self.say(
@@ -198,20 +211,102 @@ class _Stage:
             click.echo(json.dumps(self.facts, ensure_ascii=False))
 
 
-CARD: Final = "wenna.png"
-"""The card that is in every folder of examples."""
+def examples_dir(folder: Path | None = None) -> Path:
+    """Return the folder of the examples: this one, else that of the installed package or of the checkout.
 
-
-def examples_dir(given: Path | None = None) -> Path:
-    """The folder of the examples: the one given, that of the installed package, or that of the checkout.
-
-    Raises `UnavailableError` where there is none.
+    Raises `UnavailableError` if there is none.
     """
     package = Path(innkeeper.__file__).resolve().parent
-    places = (given,) if given is not None else (package / "examples", package.parent.parent / "examples")
-    for place in places:
-        if (place / CARD).is_file():
-            return place
+    folders = (folder,) if folder is not None else (package / "examples", package.parent.parent / "examples")
+    for path in folders:
+        if (path / CARD).is_file():
+            return path
     raise UnavailableError(
-        f"the examples are not in {' or '.join(str(place) for place in places)}", hint="say where with --examples DIR"
+        f"the examples are not in {' or '.join(map(str, folders))}", hint="say where with --examples DIR"
     )
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Run a service over the profile in ``folder`` on a free port; yield its address. Raises `UnavailableError`."""
+    from innkeeper.processes import child
+
+    words = ["serve", "--profile", str(folder), "--port", "0", "--no-grpc", "--json"]
+    process = child.start([sys.executable, "-m", "innkeeper", *words], stderr=subprocess.PIPE)
+    try:
+        line = process.stdout.readline() if process.stdout else b""
+        if not line:
+            _, output = process.communicate()
+            raise UnavailableError(f"the service did not start: {output.decode().strip()[-300:]}")
+        address: str = json.loads(line)["listening"]
+        yield address
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def ask_service(address: str, text: str, tokens: int) -> str:
+    """Return the reply of the profile's card to ``text``. Raises `UnavailableError` if there is none."""
+    import httpx
+
+    body = {**_chat_body(text), "max_tokens": tokens}
+    try:
+        reply = httpx.post(address + _CHAT, json=body, timeout=_SECONDS, trust_env=False)
+        reply.raise_for_status()
+    except httpx.HTTPError as error:
+        raise UnavailableError(f"the service did not answer: {error}") from error
+    text = reply.json()["choices"][0]["message"]["content"]
+    return str(text)
+
+
+def lines_of(folder: Path, text: str) -> tuple[str, str]:
+    """Return the two lines that do the same in a shell."""
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    curl = f"curl {ADDRESS}{_CHAT} -H 'content-type: application/json' -d '{json.dumps(_chat_body(text))}'"
+    return f"innkeeper serve --profile {shlex.quote(str(shown))}", curl
+
+
+def _chat_body(text: str) -> dict[str, Any]:
+    return {"model": PROFILE, "messages": [{"role": "user", "content": text}]}
+
+
+@click.command(epilog=example_lines("innkeeper examples inn", 'cd inn; innkeeper ask wenna.png "Is the reef safe?"'))
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@json_option
+def examples(folder: Path, *, force: bool, as_json: bool) -> None:
+    """Write the examples into the folder DIR, which is made: cards, a persona, a lorebook, a chat, presets."""
+    written = write_examples(folder, force=force)
+    if as_json:
+        click.echo(json.dumps({"folder": str(folder), "files": [str(path) for path in written]}))
+    else:
+        click.echo(f"{len(written)} files written into {folder}; {folder / 'README.md'} says what each is")
+
+
+def write_examples(folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the examples below a folder; return the files, relative to it, sorted.
+
+    Raises:
+        OutputExistsError: one of them exists, and nothing is written. ``force`` overwrites.
+        UnavailableError: there are no examples, or the folder cannot be written.
+    """
+    from innkeeper.content import OutputExistsError
+
+    source = examples_dir()
+    files = sorted(
+        path.relative_to(source) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+    taken = [path for path in files if (folder / path).exists()]
+    if taken and not force:
+        hint = "name another folder, or give --force"
+        raise OutputExistsError("the file exists", where=Where(asset=str(folder / taken[0])), hint=hint)
+    try:
+        for path in files:
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((source / path).read_bytes())
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot write: {error.strerror}", where=Where(asset=str(error.filename or folder))
+        ) from error
+    return files

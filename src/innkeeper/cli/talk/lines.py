@@ -1,4 +1,4 @@
-"""Lines: what a person types in a chat: at a terminal with an editor, a history and completion, or by a pipe."""
+"""Lines: the input of a chat, from a terminal with an editor, a history and completion, or from a pipe."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _REMEMBERED: Final = 1_000
 
 
 def history_path() -> Path:
-    """Where the lines of chats are remembered."""
+    """Return the path of the history of lines."""
     from innkeeper.prompt.machine import home
 
     return home() / "chat_history"
 
 
 class Lines:
-    """The lines of one chat. ``complete`` gives the words that may stand at the end of a line; ``echo`` shows piped lines."""
+    """The lines of one chat. ``complete`` returns completions of a line; ``echo`` shows piped lines."""
 
     def __init__(
         self, complete: Callable[[str], Iterable[str]], echo: Callable[[str, str], None], *, history: bool = False
@@ -36,7 +36,7 @@ class Lines:
         self._readline: Any = self._editor() if self.live else None
 
     def read(self, prompt: str, draft: str = "") -> str | None:
-        """The next message, or None at the end of the input. ``draft`` stands in the line already, to be changed."""
+        """Return the next message, or None at the end of the input. ``draft`` is in the line already, to be changed."""
         line = self._line(prompt, draft)
         if line is None or not line.lstrip().startswith(FENCE):
             return line
@@ -53,7 +53,7 @@ class Lines:
         return "\n".join(lines).strip("\n")
 
     def close(self) -> None:
-        """Remember the lines, for their owner alone."""
+        """Save the history, for its owner alone."""
         if self._readline is None or not self._history:
             return
         from innkeeper.content.files.private import make_private
@@ -79,7 +79,7 @@ class Lines:
                 self._readline.set_startup_hook(None)
 
     def _editor(self) -> Any:
-        """The module `readline`, ready; None on systems that have none."""
+        """Set up and return the module `readline`; None on systems without it."""
         try:
             import readline
         except ModuleNotFoundError:  # Windows

@@ -60,9 +60,9 @@ def show(number: int | None, *, as_json: bool) -> None:
     """Show the conversation NUMBER, or the last one: each line with its number."""
     from innkeeper.cli.talk.log import TalkLog
 
-    kept = TalkLog()
-    chat = kept.chat(number)
-    lines = kept.lines(chat.id)
+    log_file = TalkLog()
+    chat = log_file.chat(number)
+    lines = log_file.lines(chat.id)
     if as_json:
         facts = {**chat._asdict(), "lines": [line._asdict() for line in lines]}
         click.echo(json.dumps(facts, ensure_ascii=False))
@@ -118,7 +118,7 @@ def _print_lines(lines: Iterable[LoggedCall], user: str) -> None:
 
 
 def _when(moment: str) -> str:
-    """A moment of the log in this machine's time, to the minute."""
+    """Return a moment of the log in local time, to the minute."""
     from datetime import datetime
 
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -145,9 +145,9 @@ def why(number: int | None, what: str | None, *, as_json: bool) -> None:
     from innkeeper.cli.app.render import console, explain_entries, explain_part, explain_plan
     from innkeeper.cli.talk.log import TalkLog
 
-    kept = TalkLog()
-    line = kept.line(number)
-    plan, same = replayed(kept.bundle(line.id))
+    log_file = TalkLog()
+    line = log_file.line(number)
+    plan, same = replayed(log_file.bundle(line.id))
     if as_json:
         facts = {"line": line._asdict(), "same": same, "tokens": accounting(plan).to_dict(), **plan.to_dict()}
         click.echo(json.dumps(facts, ensure_ascii=False))
@@ -164,7 +164,7 @@ def why(number: int | None, what: str | None, *, as_json: bool) -> None:
 
 
 def replayed(bundle: ReplayBundle) -> tuple[Plan, bool]:
-    """The plan of a line built again, and whether it gives the bytes that were recorded."""
+    """Build the plan of a line again; return it, and whether it has the recorded bytes."""
     from innkeeper.taverns import build
 
     plan: Any = build(bundle.request)

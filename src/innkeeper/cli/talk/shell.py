@@ -1,4 +1,4 @@
-"""Shell: a conversation in a terminal, or over pipes: a prompt, replies as they come, a few commands."""
+"""Shell: a conversation in a terminal or over pipes, with replies as they come and some commands."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Command(NamedTuple):
 class Shell:
     """Reads lines from stdin until its end or ``/quit``, and answers them.
 
-    Ctrl-C stops the reply that is coming, and clears the line that is being typed; it does not end the program. What goes
-    wrong is said in a line, and the chat goes on. Without a terminal the same lines come by a pipe, and are echoed.
+    Ctrl-C stops a reply or clears the line that is being typed; it does not end the program. An error is one line, and the chat
+    goes on. Lines from a pipe are echoed.
     """
 
     def __init__(
@@ -54,10 +54,14 @@ class Shell:
         self.exit_code = 0
         self.draft = ""
         self._open_model = open_model
-        self._lines = Lines(lambda line: offered(self, line), self._echo, history=history)
+        self._lines = Lines(
+            lambda line: offered(self, line),
+            lambda prompt, line: self._print(f"{prompt}{printable(line)}"),
+            history=history,
+        )
 
     def run(self) -> None:
-        """Talk until the end of the input. ``exit_code`` is then that of the first failure, if nobody sat there to see it."""
+        """Talk until the end of the input. Without a terminal ``exit_code`` is that of the first failure."""
         messages = self.talk.chat.messages
         if len(messages) > RECENT:
             self._say(f"({len(messages) - RECENT} earlier messages)")
@@ -88,9 +92,6 @@ class Shell:
             self._print()
         return line
 
-    def _echo(self, prompt: str, line: str) -> None:
-        self._print(f"{prompt}{printable(line)}")
-
     def _guarded(self, line: str) -> None:
         try:
             self._take(line)
@@ -104,7 +105,7 @@ class Shell:
 
     def _take(self, line: str) -> None:
         if not line.startswith("/") or line.startswith("//"):
-            self._said(line.removeprefix("/") if line.startswith("//") else line)
+            self._send(line.removeprefix("/") if line.startswith("//") else line)
             return
         name, _, rest = line[1:].partition(" ")
         command = COMMANDS.get(name.lower())
@@ -112,7 +113,7 @@ class Shell:
             raise UnknownNameError("command", f"/{name}", (f"/{known}" for known in COMMANDS))
         command.run(self, rest.strip())
 
-    def _said(self, text: str) -> None:
+    def _send(self, text: str) -> None:
         self._reply(lambda hear: self.talk.take("normal", hear, text))
         while self.talk.conversation.waiting:
             self._reply(lambda hear: self.talk.take("normal", hear))
@@ -120,12 +121,12 @@ class Shell:
     # ------------------------------------------------------------------------------------------------------ commands
 
     def plan(self, text: str) -> None:
-        """Show the last plan, or that of a message that has not been sent."""
+        """Show the last plan, or that of an unsent message."""
         plan = self.talk.preview(text) if text or self.talk.plan is None else self.talk.plan
         explain_plan(self.console, plan, self.talk.figures(plan))
 
     def why(self, what: str) -> None:
-        """Show why something is in the prompt, or is not."""
+        """Show why something is in the prompt or not."""
         plan = self.talk.plan or self.talk.preview()
         if not what:
             explain_entries(self.console, plan)
@@ -137,7 +138,7 @@ class Shell:
         self._reply(lambda hear: self.talk.take("regenerate", hear))
 
     def swipe(self, number: str) -> None:
-        """Ask for an alternative, or show one that is there."""
+        """Ask for an alternative, or show an existing one."""
         if not number and self.talk.conversation.is_greeting:
             number = str(self.talk.conversation.shown % max(len(self.talk.conversation.alternatives), 1) + 1)
         if not number:
@@ -149,7 +150,7 @@ class Shell:
         self._shown(self.talk.conversation.character_name, self.talk.chat.messages[-1].text, "assistant")
 
     def turn(self, name: str) -> None:
-        """Let a member of the group speak, or say who is there."""
+        """Let a member of the group speak, or list the members."""
         if name:
             self._reply(lambda hear: self.talk.take("normal", hear, member=name))
             return
@@ -175,11 +176,11 @@ class Shell:
         self._say("change it and press Enter to say it" if self._lines.live else "/send says it")
 
     def send(self, text: str) -> None:
-        """Say what was written in the user's place."""
+        """Send the text that was written in the user's place."""
         if not (text or self.draft):
             raise UsageError("there is nothing to send", hint="/impersonate writes something")
-        said, self.draft = text or self.draft, ""
-        self._said(said)
+        message, self.draft = text or self.draft, ""
+        self._send(message)
 
     def list(self, count: str) -> None:
         """Show the last messages with their numbers."""
@@ -192,7 +193,7 @@ class Shell:
             )
 
     def edit(self, words: str) -> None:
-        """Change a message: by a text, or in the editor."""
+        """Change a message by a text or in the editor."""
         number, text = _numbered(words)
         messages = self.talk.chat.messages
         if not text and messages and 1 <= (number or len(messages)) <= len(messages):
@@ -218,7 +219,7 @@ class Shell:
         self._say(f"gone: {gone.name or gone.role}: {shorten(' '.join(gone.text.split()), EXCERPT)}")
 
     def model(self, name: str) -> None:
-        """Say which model answers, or let another one."""
+        """Show which model answers, or choose another."""
         if name and self._open_model is not None:
             self.talk.use(self._open_model(name))
         handle = self.talk.handle
@@ -226,14 +227,14 @@ class Shell:
         self._say(f"{handle.model}{f' at {handle.address}' if handle.address else ''}{window}")
 
     def note(self, text: str) -> None:
-        """Show, set or take out the author's note of this chat."""
+        """Show, set or remove the author's note of this chat."""
         if text:
             self.talk.keep(self.talk.conversation.with_note(None if text == "-" else text))
         note = self.talk.chat.metadata.get("note_prompt")
         self._say(f"author's note: {note}" if note else "there is no author's note")
 
     def lore(self, path: str) -> None:
-        """Show what lore says of the next turn, or add a lorebook."""
+        """Show the lorebook entries of the next turn, or add a lorebook."""
         if not path:
             explain_entries(self.console, self.talk.preview())
             return
@@ -244,7 +245,7 @@ class Shell:
         self._say(f"{book.name or path}: {len(book.entries)} entries, from now on")
 
     def save(self, path: str) -> None:
-        """Say where the chat is, or write it somewhere."""
+        """Show the file of the chat, or write it to a new one."""
         if path:
             self.talk.save(Path(path).expanduser())
         if self.talk.path is None:
@@ -281,7 +282,7 @@ class Shell:
 
     @contextmanager
     def _waiting(self, name: str = "", style: str = "magenta") -> Iterator[Callable[[], None]]:
-        """A sign that something happens, until the first word; then the name of who speaks."""
+        """Show a sign of progress until the first word, then the name of the speaker."""
         status = self.console.status("reading the prompt ...") if self.console.is_terminal else None
         begun = False
 
@@ -325,13 +326,13 @@ class Shell:
 
 
 def _numbered(words: str) -> tuple[int | None, str]:
-    """The number of a message, where words begin with one, and the rest."""
+    """Return the number at the beginning, if there is one, and the rest."""
     first, _, rest = words.partition(" ")
     return (int(first), rest.strip()) if first.isdecimal() else (None, words)
 
 
 def offered(shell: Shell, line: str) -> Iterable[str]:
-    """What may stand at the end of a line that is being typed: a command; behind one, a file, a model, an entry, a member."""
+    """Return completions of a typed line: a command, or after one a file, a model, an entry, a member."""
     command, space, rest = line.partition(" ")
     if not space:
         return [f"/{name}" for name in COMMANDS] if line.startswith("/") else []

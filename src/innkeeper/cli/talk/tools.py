@@ -1,8 +1,8 @@
-"""Tools of a talk: what the user of a command line lets a character use, and an answer that uses it.
+"""Tools of a chat: functions that the user of a command line lets the model call, and an answer that calls them.
 
 A tool is a function in a Python file (``--tool``) or comes from an MCP server that a command starts (``--mcp``). Both run with
-the rights of whoever named them, and only those that were named do: no card, chat or answer can name one. What runs is said on
-standard error. Results go back to the model as text of the role tool, for this one answer; the chat keeps the answer.
+the user's rights, and only those that the user names: no card, chat or answer can name one. Each call is printed to standard
+error. Results go to the model as messages of the role tool, for this one answer; the chat keeps the answer.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 _SHOWN: Final = 200
-"""How much of a call is shown, in characters."""
+"""Characters of a call that are shown."""
 
 
 @contextmanager
 def opened_tools(options: Mapping[str, Any]) -> Iterator[Toolbox | None]:
-    """The tools that the options name, None where they name none; leaving the block ends the servers.
+    """Open the tools that the options name, or yield None; leaving the block ends the servers.
 
     Raises what `open_mcp_tools` and `load_function` raise, and `UsageError` for two tools of one name.
     """
@@ -52,21 +52,21 @@ def opened_tools(options: Mapping[str, Any]) -> Iterator[Toolbox | None]:
             _tell(f"runs {command}")
             box = box.with_(stack.enter_context(open_mcp_tools(command)))
         _tell(f"the model may call {', '.join(box.registry)}")
-        yield Toolbox(box.registry, {name: _told(name, function) for name, function in box.functions.items()})
+        yield Toolbox(box.registry, {name: _reported(name, function) for name, function in box.functions.items()})
 
 
 def load_function(name: str) -> FunctionTool:
-    """The function that ``FILE.py:FUNCTION`` names, as a tool; the file is run.
+    """Run the file of ``FILE.py:FUNCTION`` and return the function as a tool.
 
-    Raises `UsageError` for another kind of name and for what is no function, `UnavailableError` for a file that cannot be run.
+    Raises `UsageError` for another kind of name and for anything but a function, `UnavailableError` for a file that fails.
     """
     from importlib.util import module_from_spec, spec_from_file_location
 
     from innkeeper.inference.tools.functions import function_tool
 
-    file, _, wanted = name.rpartition(":")
+    file, _, attribute = name.rpartition(":")
     path, where = Path(file), Where(asset=file)
-    if not file.endswith(".py") or not wanted:
+    if not file.endswith(".py") or not attribute:
         raise UsageError(f"not a function in a file: {name!r}", hint="write it like tools.py:look_up")
     spec = spec_from_file_location(f"innkeeper_tool_{path.stem}", path)
     if spec is None or spec.loader is None or not path.is_file():
@@ -78,17 +78,17 @@ def load_function(name: str) -> FunctionTool:
         raise
     except Exception as error:
         raise UnavailableError(f"it cannot be run: {type(error).__name__}: {error}", where=where) from error
-    function = getattr(module, wanted, None)
+    function = getattr(module, attribute, None)
     if not callable(function):
-        known = [one for one, value in vars(module).items() if inspect.isfunction(value) and not one.startswith("_")]
+        known = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
         raise UsageError(
-            f"there is no function {wanted!r}", where=where, hint=f"there are {', '.join(known) or 'none'}"
+            f"there is no function {attribute!r}", where=where, hint=f"there are {', '.join(known) or 'none'}"
         )
     return function_tool(function)
 
 
 def _waited(tool: FunctionTool) -> FunctionTool:
-    """A tool whose function is waited for, also where it is asynchronous."""
+    """Return a tool whose function is blocking, also if it was asynchronous."""
     import asyncio
 
     from innkeeper.inference.tools.functions import FunctionTool
@@ -98,8 +98,8 @@ def _waited(tool: FunctionTool) -> FunctionTool:
     return FunctionTool(tool.definition, lambda **arguments: asyncio.run(tool.call(**arguments)))
 
 
-def _told(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose calls are told of."""
+def _reported(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with its calls printed."""
 
     def call(**arguments: Any) -> Any:
         words = json.dumps(arguments, ensure_ascii=False, default=str)
@@ -121,11 +121,11 @@ def answer_with_tools(
     on_delta: Callable[[str], Any],
     on_calls: Callable[[], Any],
 ) -> PlanAnswer:
-    """What the model says to a chat, with as many calls of tools before as it wants; each prompt is built by the plan's tavern.
+    """Return the model's answer to a chat after any calls of tools; each prompt is built by the plan's tavern.
 
-    ``plan`` is the one without calls, ``history`` the chat up to the answer. ``on_delta`` is called with each piece of text, also
-    before calls of tools; ``on_calls`` where such a text has ended. A provider that refuses tools is asked once more
-    without. Raises what `ToolLoopRunner.run` raises.
+    ``plan`` is the one without calls, ``history`` the chat up to the answer. ``on_delta`` gets each piece of text, also before
+    calls of tools; ``on_calls`` is called at the end of such a text. A provider that refuses tools is asked once more without.
+    Raises what `ToolLoopRunner.run` raises.
     """
     from innkeeper.inference.run.config import RunnerConfig
     from innkeeper.inference.run.runner import PromptRunner
@@ -134,13 +134,13 @@ def answer_with_tools(
     request = plan.request
     if request is None:
         raise UsageError("this plan has no request to build another from")
-    given = {"context_window_tokens": request.context_window, "reserved_response_tokens": request.reserved_tokens}
+    sizes = {"context_window_tokens": request.context_window, "reserved_response_tokens": request.reserved_tokens}
     config = RunnerConfig.build(
         "custom",
         handle.model,
         {"tool_calling": {"tool_use_mode": "relaxed", "fallback_retry_count": 1}},
         tavern=plan.tavern,
-        capabilities_overrides={name: value for name, value in given.items() if value},
+        capabilities_overrides={name: value for name, value in sizes.items() if value},
     )
     loop = ToolLoopRunner.build(
         PromptRunner(handle.client),
@@ -164,7 +164,7 @@ def answer_with_tools(
 
 
 def _options(plan: Plan, handle: ModelHandle) -> dict[str, Any]:
-    """The plan's options as chat completions have them, which `RouteClient` translates for other protocols."""
+    """Return the plan's options as chat completions have them; `RouteClient` translates them for other protocols."""
     from innkeeper.dialects.plan_payload import plan_payload
 
     own = plan if handle.dialect is None else plan.with_(dialect=None)
@@ -173,7 +173,7 @@ def _options(plan: Plan, handle: ModelHandle) -> dict[str, Any]:
 
 
 def _follow(event: Mapping[str, Any]) -> None:
-    """Tell of what has failed on the way."""
+    """Print failures of tools and requests."""
     if event["type"] == "tool_call_end" and not event["ok"]:
         _tell(f"{event['name']} has failed: {', '.join(event['error_codes'])}")
     elif event["type"] == "llm_request_retry":

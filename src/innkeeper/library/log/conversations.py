@@ -312,12 +312,12 @@ def _live(conversation_id: str, before: int | None = None) -> Select[Any]:
 
 
 def _within(rows: tuple[MessageRow, ...]) -> tuple[MessageRow, ...]:
-    """The last of some messages whose texts together are no longer than what is read of a conversation."""
+    """Return the last messages whose texts together have at most `MAX_HISTORY_CHARS`."""
     left = MAX_HISTORY_CHARS
-    for place in range(len(rows) - 1, -1, -1):
-        left -= len(rows[place].content)
+    for index in range(len(rows) - 1, -1, -1):
+        left -= len(rows[index].content)
         if left < 0:
-            return rows[place + 1 :]
+            return rows[index + 1 :]
     return rows
 
 
