@@ -13,7 +13,8 @@ import msgspec
 
 from innkeeper.budget.costing import whole
 from innkeeper.budget.report import EvictionReason
-from innkeeper.budget.units import EXAMPLES, HISTORY, LORE, SYSTEM, Unit
+from innkeeper.budget.units import EXAMPLES, HISTORY, LORE, SYSTEM, Unit, latest_user, units_of
+from innkeeper.prompt import Block
 from innkeeper.prompt.data import Registry
 from innkeeper.prompt.errors import UsageError
 from innkeeper.prompt.once import convert
@@ -251,6 +252,17 @@ class Stepped(BaseStrategy, frozen=True, kw_only=True):
 def _up(value: int, grain: int) -> int:
     """``value`` rounded up to a multiple of ``grain``."""
     return -(-value // grain) * grain
+
+
+def evictions(
+    blocks: Sequence[Block], tokens: Sequence[int], strategy: Strategy, total: int, budget: int
+) -> list[Unit]:
+    """The units that a strategy evicts from enabled ``blocks`` of so many ``tokens``; ``total`` is the whole prompt's."""
+    # a strategy with a cap of its own may evict although everything fits
+    if total <= budget and not strategy.caps:
+        return []
+    user = latest_user(blocks) if strategy.keeps_latest_user else None
+    return strategy.choose(units_of(blocks, tokens, () if user is None else (user,)), total, budget)
 
 
 class Strategies(Registry[type[BaseStrategy]]):

@@ -9,8 +9,8 @@ import msgspec
 
 from innkeeper.budget.costing import Costing, whole
 from innkeeper.budget.report import EvictionReason, EvictionRecord, GroupTotal, TrimReport, TrimResult
-from innkeeper.budget.strategies import STRATEGIES, Strategy
-from innkeeper.budget.units import Unit, latest_user, pass_of, units_of
+from innkeeper.budget.strategies import STRATEGIES, Strategy, evictions
+from innkeeper.budget.units import Unit, pass_of
 from innkeeper.prompt import Block, MaxTokensExceededError, Plan, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
 from innkeeper.tokens.estimators import counter_of
@@ -127,22 +127,13 @@ def trim_counted(
         raise UnknownNameError("on_overflow", str(on_overflow), ON_OVERFLOW)
     blocks, enabled, tokens = counted
     total = sum(tokens) + room.fixed_tokens
-    # a strategy with a cap of its own may evict although everything fits
-    gone = [] if total <= room.budget_tokens and not strategy.caps else _chosen(enabled, tokens, strategy, total, room)
+    gone = evictions(enabled, tokens, strategy, total, room.budget_tokens)
     evicted = {index: _reason(unit, strategy) for unit in gone for index in unit.members}
     report = _report(enabled, tokens, evicted, strategy, room)
     if on_overflow == "error" and report.final_tokens > room.budget_tokens:
         remaining = [(enabled[index], tokens[index]) for index in range(len(enabled)) if index not in evicted]
         raise overflow(remaining, report, step)
     return _result(blocks, enabled, evicted, _described(report, costing))
-
-
-def _chosen(
-    enabled: Sequence[Block], tokens: Sequence[int], strategy: Strategy, total: int, room: TokenRoom
-) -> list[Unit]:
-    user = latest_user(enabled) if strategy.keeps_latest_user else None
-    units = units_of(enabled, tokens, () if user is None else (user,))
-    return strategy.choose(units, total, room.budget_tokens)
 
 
 def _reason(unit: Unit, strategy: Strategy) -> str:

@@ -46,15 +46,12 @@ class AssetFields:
         elif isinstance(value, PresetFile):
             self._put_presets(value, name)
         elif self.several and type(value).__name__ == "Character" and {"character", "group"} & self.fields.keys():
-            self._join(value)
+            # one more card: with those before it, a group
+            first = self.fields.pop("character", None)
+            members = self.fields["group"]["members"] if first is None else (first,)
+            self.fields["group"] = {"members": (*members, value)}
         else:
             self._set(_FIELDS[type(value).__name__], value, name)
-
-    def _join(self, card: Any) -> None:
-        """One more card: with those before it, a group."""
-        first = self.fields.pop("character", None)
-        before = self.fields["group"]["members"] if first is None else (first,)
-        self.fields["group"] = {"members": (*before, card)}
 
     def _put_presets(self, file: PresetFile, name: str) -> None:
         """A preset, and templates of text completion, which are settings."""

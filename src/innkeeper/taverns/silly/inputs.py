@@ -185,6 +185,7 @@ def read_inputs(state: State) -> SillyInputs:
     group = _group(state, assets)
     character = _speaker(state, assets, group)
     filename = _filename(settings, group, character)
+    own_note = settings.get("character_note") or character_note(settings.get("note") or EMPTY, filename)
     return SillyInputs(
         character=character,
         persona=assets.persona,
@@ -198,12 +199,7 @@ def read_inputs(state: State) -> SillyInputs:
         type=_type(request.generation, group),
         message=request.message,
         group=group,
-        character_note=_optional(
-            state,
-            CharacterNote,
-            settings.get("character_note") or character_note(settings.get("note") or EMPTY, filename),
-            "character_note",
-        ),
+        character_note=None if own_note is None else _settings(state, CharacterNote, own_note, "character_note"),
         text=_text(assets, request) if request.dialect == "text" else None,
         chat_id=str(settings.get("chat_id") or ""),
         metadata=assets.metadata,
@@ -338,10 +334,6 @@ def _guidance(state: State, assets: Assets, filename: str) -> Guidance | None:
         )
         state.warn(message, where=Where(asset="settings", path="cfg.chara"))
     return guidance_of(settings, metadata, filename, in_group=in_group)
-
-
-def _optional(state: State, kind: type[T], raw: Any, name: str) -> T | None:
-    return None if raw is None else _settings(state, kind, raw, name)
 
 
 def _note(state: State, assets: Assets) -> AuthorsNote:

@@ -143,14 +143,12 @@ def _depths(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     depths, anchors = [0] * len(messages), 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        anchors += _word(message.get("role")) in _ANCHORS and not _is_relative(message)
+        if _word(message.get("role")) in _ANCHORS:
+            kind = _source_text(message, "type")
+            named = kind.startswith("preset") and _source_text(message, "position") == "relative"
+            anchors += not (kind == "preset.relative" or named)
         depths[index] = anchors
     return depths
-
-
-def _is_relative(message: Mapping[str, Any]) -> bool:
-    kind = _source_text(message, "type")
-    return kind == "preset.relative" or (kind.startswith("preset") and _source_text(message, "position") == "relative")
 
 
 # --- choosing ----------------------------------------------------------------------------------------------------------

@@ -204,7 +204,10 @@ def default_system_pieces(character: Character | None, user: Persona | Character
     They are the card's ``system_prompt``, ``You are NAME.``, description, personality, ``Scenario:`` and ``User persona:``
     with their texts on the next line (1-vibetavern-pipeline, *Block Semantics*).
     """
-    parts = (*_of_character(character), *_of_user(user))
+    parts = list(_of_character(character))
+    if user is not None and user.persona_text.strip():
+        text = Piece(user.persona_text, Origin(OriginAsset.PERSONA, "description"))
+        parts.append((Piece("User persona:\n", _OWN), text))
     return join_pieces(parts, "\n\n", _OWN)
 
 
@@ -227,8 +230,3 @@ def _part(character: Character, field: str, heading: str = "") -> tuple[Piece, .
         return ()
     body = Piece(text, Origin("character", field))
     return (Piece(heading, _OWN), body) if heading else (body,)
-
-
-def _of_user(user: Persona | Character | None) -> Iterator[tuple[Piece, ...]]:
-    if user is not None and user.persona_text.strip():
-        yield (Piece("User persona:\n", _OWN), Piece(user.persona_text, Origin(OriginAsset.PERSONA, "description")))

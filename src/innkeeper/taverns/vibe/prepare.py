@@ -62,7 +62,10 @@ def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyw
         MacroError: only with ``strict`` or ``on_error="raise"``.
     """
     snapshot = Context.build(context or {})
-    if not (_toggled(snapshot) if enabled is None else enabled):
+    if enabled is None:
+        toggles = snapshot.get("toggles")
+        enabled = isinstance(toggles, Mapping) and toggles.get(TOGGLE) is True
+    if not enabled:
         return LiquidResult(text)
     return render(
         text,
@@ -73,11 +76,6 @@ def preprocess_user_input(  # noqa: PLR0913 - the document's inputs, all by keyw
         registers=liquid_registers(snapshot),
         clock=clock,
     )
-
-
-def _toggled(context: Context) -> bool:
-    toggles = context.get("toggles")
-    return isinstance(toggles, Mapping) and toggles.get(TOGGLE) is True
 
 
 _TOKEN_KEYS: Final = ("model_hint", "token_estimator", "registry")

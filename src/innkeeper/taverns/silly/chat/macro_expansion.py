@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.budget.strategies import Strategy
-from innkeeper.budget.units import latest_user, units_of
+from innkeeper.budget.strategies import Strategy, evictions
 from innkeeper.prompt.block import Block, Origin, OriginAsset
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
@@ -164,11 +163,8 @@ def cut(room: Room, strategy: Strategy, budget: int) -> None:
     """Take out of a full room what the strategy evicts. Raises `NoRoomError` when what may not go exceeds ``budget``."""
     blocks = room.placed()
     tokens = [room.tokens(block) for block in blocks]
-    total = sum(tokens) + REPLY_PRIMER
-    if total > budget or strategy.caps:
-        user = latest_user(blocks) if strategy.keeps_latest_user else None
-        evicted = strategy.choose(units_of(blocks, tokens, () if user is None else (user,)), total, budget)
-        room.evict({index for unit in evicted for index in unit.members})
+    evicted = evictions(blocks, tokens, strategy, sum(tokens) + REPLY_PRIMER, budget)
+    room.evict({index for unit in evicted for index in unit.members})
     room.narrow(budget)
     if room.left < 0:
         raise NoRoomError(max(room.placed(), key=room.tokens), 0)

@@ -72,7 +72,9 @@ def _run_entries(state: State, _config: NoConfig) -> None:
     items = {item.identifier: item for item in reversed(preset.prompts)}
     turns: dict[str, PromptTurn] = {}
     for identifier, enabled in named:
-        item = items.get(identifier) or _builtin(identifier)
+        item = items.get(identifier)
+        if item is None and identifier in DEFAULT_ORDER:  # a marker that a preset need not list to order it
+            item = PromptItem(identifier=identifier, marker=identifier in MARKERS, system_prompt=True)
         if item is None:
             state.note(NoteKind.IGNORED, f"the prompt order names {identifier!r}, which the preset does not have")
             continue
@@ -88,13 +90,6 @@ def _run_entries(state: State, _config: NoConfig) -> None:
 
 _MARKED: Final = frozenset(MARKERS) - {"dialogueExamples", "chatHistory"}
 """Markers that stand for one text."""
-
-
-def _builtin(identifier: str) -> PromptItem | None:
-    """A marker that a preset need not list to order it."""
-    if identifier in DEFAULT_ORDER:
-        return PromptItem(identifier=identifier, marker=identifier in MARKERS, system_prompt=True)
-    return None
 
 
 ENTRIES: Final = Step("entries", _run_entries, NoConfig)

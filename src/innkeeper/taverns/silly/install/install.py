@@ -290,22 +290,16 @@ def data_bank(
     if "vectors" in selected.disabled or not mapping_of(selected.extensions, "vectors").get("enabled_files"):
         return {}
     off = set(map(text_of, list_of(selected.extensions.get("disabled_attachments"))))
-    files = [file for file in _listed(selected, metadata, card) if text_of(file.get("url")) not in off]
-    return (
-        {"attachments": [{**file, "text": _text(folder, text_of(file.get("url")))} for file in files]} if files else {}
-    )
-
-
-def _listed(selected: Selected, metadata: Mapping[str, Any], card: NamedCard | None) -> Iterator[Mapping[str, Any]]:
     of_character = mapping_of(selected.extensions, "character_attachments").get(card.avatar) if card else None
-    for files in (selected.extensions.get("attachments"), metadata.get("attachments"), of_character):
-        yield from filter(None, map(mapping_of, list_of(files)))
-
-
-def _text(folder: UserFolder, url: str) -> str | None:
-    """The text at an address such as ``/user/files/NAME``; ``None`` without one."""
-    data = folder.media(url)
-    return None if data is None else data.decode("utf-8-sig", errors="replace")
+    listed = (selected.extensions.get("attachments"), metadata.get("attachments"), of_character)
+    attachments = []
+    for file in filter(None, (mapping_of(file) for files in listed for file in list_of(files))):
+        url = text_of(file.get("url"))
+        if url not in off:
+            data = folder.media(url)
+            text = None if data is None else data.decode("utf-8-sig", errors="replace")
+            attachments.append({**file, "text": text})
+    return {"attachments": attachments} if attachments else {}
 
 
 WORLDS: Final = "worlds"
