@@ -123,7 +123,7 @@ class CompletionHandler:
         """
         card = self.models.card(model)
         if card is not None and not _is_for(card, ticket):
-            raise ModelNotFoundError(model, [one.name for one in self._cards(ticket)])
+            raise ModelNotFoundError(model, [card.name for card in self._cards(ticket)])
         ticket.grant.check("route" if card is None else card.kind, model)
 
     def cards(self, web: WebRequest) -> list[ModelCard]:
@@ -159,15 +159,15 @@ class CompletionHandler:
             finished: called with the answer when it is whole.
         """
         try:
-            asked = await _asked(web, surface)
-            asked = asked if changed is None else await changed(asked)
+            request = await _read(web, surface)
+            request = request if changed is None else await changed(request)
             stop = Stop()
-            if asked.stream:
-                running = await unless_gone(web.receive, self._begin(asked, web, stop), stop)
-                return self._stream(running, surface, asked, finished)
-            running, whole = await unless_gone(web.receive, self._whole(asked, web, stop), stop)
+            if request.stream:
+                running = await unless_gone(web.receive, self._begin(request, web, stop), stop)
+                return self._stream(running, surface, request, finished)
+            running, whole = await unless_gone(web.receive, self._whole(request, web, stop), stop)
             if finished is not None:
-                await finished(asked, whole)
+                await finished(request, whole)
             body = _written(surface.view, running, whole)
             headers = running.headers(surface)
             reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
@@ -177,41 +177,35 @@ class CompletionHandler:
             return failure(error, surface.envelope)
         return reply
 
-    async def _begin(self, asked: GenerationRequest, web: WebRequest, stop: Stop) -> ActiveCompletion:
+    async def _begin(self, request: GenerationRequest, web: WebRequest, stop: Stop) -> ActiveCompletion:
         """The answer when its first event is there, one of those that can be cancelled from then on."""
         ticket = ticket_of(web)
-        self.allow(ticket, asked.model)
-        _check_metered(asked, ticket.grant)
-        ticket.widen(asked.choices - 1)
+        self.allow(ticket, request.model)
+        _check_metered(request, ticket.grant)
+        ticket.widen(request.choices - 1)
         try:
-            answers = await answered(self.models, asked, ticket.caller)
+            answers = await answered(self.models, request, ticket.caller)
         except ModelNotFoundError:
-            raise ModelNotFoundError(asked.model, [card.name for card in self._cards(ticket)]) from None
+            raise ModelNotFoundError(request.model, [card.name for card in self._cards(ticket)]) from None
         began = answers[0]
         ticket.record.operation = "chat"
-        ticket.record.mode = "" if asked.raw is None else "raw"
+        ticket.record.mode = "" if request.raw is None else "raw"
         ticket.record.body_sha256 = began.headers.get("x-innkeeper-body-sha256", "")
         now, number = int(utc_now().timestamp()), f"resp_{fresh_id()}"
-        folds = [ResponseFold(number, asked.model, now, asked.echo) for _ in answers]
+        folds = [ResponseFold(number, request.model, now, request.echo) for _ in answers]
         explain = web.headers.get(EXPLAIN, "") not in ("", "0")
-        if len(answers) > 1:
-            events, first = await together([one.events for one in answers])
-            running = ActiveCompletion(ChoicesFold(folds), events, first, began, ticket, stop, explain)
-        else:
-            try:
-                start = await anext(began.events, None)
-            except BaseException:
-                await began.events.aclose()
-                raise
-            running = ActiveCompletion(folds[0], began.events, start, began, ticket, stop, explain)
+        events, first = await (
+            _opened(began.events) if len(folds) == 1 else together([answer.events for answer in answers])
+        )
+        fold = folds[0] if len(folds) == 1 else ChoicesFold(folds)
+        running = ActiveCompletion(fold, events, first, began, ticket, stop, explain)
         self.running[running.at] = running
         return running
 
     async def _whole(
-        self, asked: GenerationRequest, web: WebRequest, stop: Stop
+        self, request: GenerationRequest, web: WebRequest, stop: Stop
     ) -> tuple[ActiveCompletion, ModelResponse]:
-        """The whole answer."""
-        running = await self._begin(asked, web, stop)
+        running = await self._begin(request, web, stop)
         try:
             async with aclosing(running.rest()) as events:
                 async for event in events:
@@ -221,9 +215,9 @@ class CompletionHandler:
         return running, running.fold.response()
 
     def _stream(
-        self, running: ActiveCompletion, surface: Surface, asked: GenerationRequest, finished: OnFinished | None
+        self, running: ActiveCompletion, surface: Surface, request: GenerationRequest, finished: OnFinished | None
     ) -> Response:
-        writer = _writer(surface.view, running.fold, include_usage=asked.include_usage)
+        writer = _writer(surface.view, running.fold, include_usage=request.include_usage)
 
         async def over() -> None:
             del self.running[running.at]
@@ -231,9 +225,18 @@ class CompletionHandler:
 
         async def done() -> None:
             if finished is not None:
-                await finished(asked, writer.fold.response())
+                await finished(request, writer.fold.response())
 
         return EventStream(_pieces(running, writer, done), running.headers(surface), running.stop, over)
+
+
+async def _opened(events: AsyncGenerator[ModelEvent]) -> tuple[AsyncGenerator[ModelEvent], ModelEvent | None]:
+    """The events of an answer, and the first of them."""
+    try:
+        return events, await anext(events, None)
+    except BaseException:
+        await events.aclose()
+        raise
 
 
 def _is_for(card: ModelCard, ticket: Ticket) -> bool:
@@ -241,7 +244,7 @@ def _is_for(card: ModelCard, ticket: Ticket) -> bool:
     return card.tenant in ("", ticket.grant.tenant) and card.only in ("", ticket.owner)
 
 
-async def _asked(web: WebRequest, surface: Surface) -> GenerationRequest:
+async def _read(web: WebRequest, surface: Surface) -> GenerationRequest:
     """What a call asks for, in the mode that it names. Raises `UsageError`, `InputError`."""
     mode = web.headers.get(MODE, CANONICAL)
     if mode not in (CANONICAL, RAW):
@@ -254,10 +257,10 @@ async def _asked(web: WebRequest, surface: Surface) -> GenerationRequest:
     return read_raw(content, surface.protocol, route)
 
 
-def _check_metered(asked: GenerationRequest, grant: Grant) -> None:
+def _check_metered(request: GenerationRequest, grant: Grant) -> None:
     """Let a raw body pass unless its usage, which is counted, would not be told. Raises `UsageError`."""
-    silent = asked.stream and asked.surface in _SILENT and not asked.include_usage
-    if asked.raw is not None and silent and (grant.spend is not None or grant.tokens is not None):
+    silent = request.stream and request.surface in _SILENT and not request.include_usage
+    if request.raw is not None and silent and (grant.spend is not None or grant.tokens is not None):
         raise UsageError(
             "the use of this key is counted, and this stream would not tell it",
             where=Where(path="stream_options.include_usage"),

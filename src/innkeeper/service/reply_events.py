@@ -29,7 +29,7 @@ async def finished_events(
                 if delta is not None:
                     yield delta
                 if reply.stream.is_cut and stops:
-                    yield Finished(reason="stop", said="stop")
+                    yield Finished(reason="stop", word="stop")
                     return
                 continue
             if isinstance(event, Finished) and (rest := await reply.rest(finish)) is not None:

@@ -108,7 +108,7 @@ class EventStream(Response):
         self._pieces, self._stop, self._over = pieces, stop, over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them."""
+        """Send the pieces."""
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             await unless_gone(receive, self._sent(send), self._stop)

@@ -133,7 +133,7 @@ def test_facts() -> None:
     response = folded(
         Started(id="i", model="real", facts=FrozenDict({"a": 1})),
         Started(facts=FrozenDict({"b": 2, "a": 3})),
-        Finished(reason="stop", said="eos"),
+        Finished(reason="stop", word="eos"),
     )
     assert response.provider == {"id": "i", "model": "real", "a": 3, "b": 2, "finish_reason": "eos"}
     assert (response.id, response.model) == ("resp_1", "m")

@@ -93,7 +93,7 @@ def taken(library: Library, house: House, request: TurnRequest, profile: str = "
 def said(text: str) -> tuple[ModelEvent, ...]:
     """The events of an answer."""
     usage = UsageReport(usage=Usage(input_tokens=7, output_tokens=3))
-    return TextDelta(text=text), usage, Finished(reason="stop", said="stop")
+    return TextDelta(text=text), usage, Finished(reason="stop", word="stop")
 
 
 def test_the_profile_gets_the_conversation(library: Library, talk: ConversationRow) -> None:
@@ -135,7 +135,7 @@ def test_what_does_not_pass_is_for_nobody(library: Library, talk: ConversationRo
 
 def test_refusals_and_nothing(library: Library, talk: ConversationRow) -> None:
     """A refusal is kept word for word; nothing is an error; so is a name that is no profile's."""
-    refusing = House(RefusalDelta(text="I will not."), Finished(reason="stop", said="stop"))
+    refusing = House(RefusalDelta(text="I will not."), Finished(reason="stop", word="stop"))
     answer = taken(library, refusing, TurnRequest(conversation_id=talk.id, message="Hello"))
     assert (answer.text, answer.reply.finish_reason) == ("I will not.", "refusal")
     with pytest.raises(DecodeError):

@@ -128,6 +128,8 @@ class Adapter(ABC):
     """Where its own provider is."""
     prefix: ClassVar[str] = "/v1"
     """What stands between an address and a path."""
+    endpoint: ClassVar[str] = ""
+    """The path, where it is the same for all models."""
     ignored: ClassVar[frozenset[str]] = frozenset()
     """The fields of an answer that are not kept: what repeats the request, and what is only for the transport."""
 
@@ -135,9 +137,9 @@ class Adapter(ABC):
         """The headers that carry a key, and those that the protocol wants; ``key`` may be empty."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    @abstractmethod
     def path(self, model: str, *, stream: bool) -> str:
         """Where a body for this model goes, after the prefix."""
+        return self.endpoint
 
     def body(self, body: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
         """The body as it is sent: as it is given, and whether a stream is wanted."""

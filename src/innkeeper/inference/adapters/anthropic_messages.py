@@ -8,7 +8,7 @@ thoughts, ``tool_use`` calls; what the provider's own tools did is given as it c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -37,18 +37,15 @@ _Events: TypeAlias = Iterator[ModelEvent]
 class AnthropicMessages(Adapter):
     """Messages."""
 
-    name: ClassVar[str] = "anthropic-messages"
-    dialect: ClassVar[str] = "anthropic"
-    base_url: ClassVar[str] = "https://api.anthropic.com"
-    ignored: ClassVar[frozenset[str]] = frozenset({"type", "role", "index"})
+    name = "anthropic-messages"
+    dialect = "anthropic"
+    base_url = "https://api.anthropic.com"
+    endpoint = "/messages"
+    ignored = frozenset({"type", "role", "index"})
 
     def headers(self, key: str) -> dict[str, str]:
         """``x-api-key``, and the version."""
         return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/messages``."""
-        return "/messages"
 
     def reading(self) -> Reading:
         """Reads one answer."""
@@ -104,7 +101,7 @@ class _MessagesReading(Reading):
         if stop_reason == "refusal" and (why := text(mapping(data.get("stop_details")).get("explanation"))):
             yield RefusalDelta(text=why)
         if stop_reason:
-            yield Finished(reason=_FINISH.get(stop_reason, "stop"), said=stop_reason)
+            yield Finished(reason=_FINISH.get(stop_reason, "stop"), word=stop_reason)
 
     def _counted(self, data: _Data) -> _Events:
         if isinstance(data.get("usage"), Mapping) and data["usage"]:

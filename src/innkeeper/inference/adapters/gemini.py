@@ -8,7 +8,7 @@ provider's filter stops ends with ``content_filter``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from innkeeper.inference.adapters.adapter import (
@@ -42,11 +42,11 @@ _Events: TypeAlias = Iterator[ModelEvent]
 class Gemini(Adapter):
     """Content of Google's models."""
 
-    name: ClassVar[str] = "gemini-generateContent"
-    dialect: ClassVar[str] = "gemini"
-    base_url: ClassVar[str] = "https://generativelanguage.googleapis.com"
-    prefix: ClassVar[str] = "/v1beta"
-    ignored: ClassVar[frozenset[str]] = frozenset({"role", "index", "createTime"})
+    name = "gemini-generateContent"
+    dialect = "gemini"
+    base_url = "https://generativelanguage.googleapis.com"
+    prefix = "/v1beta"
+    ignored = frozenset({"role", "index", "createTime"})
 
     def headers(self, key: str) -> dict[str, str]:
         """``x-goog-api-key``."""
@@ -99,9 +99,9 @@ class _GeminiReading(Reading):
         for part in mappings(mapping(candidate.get("content")).get("parts")):
             yield from self._part(part)
         yield from self.started(facts=self.facts(candidate, _CANDIDATE))
-        if said := text(candidate.get("finishReason")):
-            reason = _FINISH.get(said, "error")
-            yield from self._finish("tool_calls" if reason == "stop" and self._calls else reason, said)
+        if ending := text(candidate.get("finishReason")):
+            reason = _FINISH.get(ending, "error")
+            yield from self._finish("tool_calls" if reason == "stop" and self._calls else reason, ending)
 
     def _finish(self, reason: FinishReason, word: str) -> _Events:
         """The end; before it the signature that stood beside a text: it goes back with the answer as a whole."""
@@ -109,7 +109,7 @@ class _GeminiReading(Reading):
         if self._signature is not None:
             yield ReasoningDelta(signature=self._signature)
             self._signature = None
-        yield Finished(reason=reason, said=word)
+        yield Finished(reason=reason, word=word)
 
     def _part(self, part: _Data) -> _Events:
         signature, written = text(part.get("thoughtSignature")) or None, text(part.get("text"))

@@ -7,7 +7,7 @@ without an id.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading, arguments_text, count, mapping, mappings, text
 from innkeeper.inference.errors import DecodeError
@@ -30,15 +30,12 @@ _Events: TypeAlias = Iterator[ModelEvent]
 class Ollama(Adapter):
     """Chat with a model that Ollama runs."""
 
-    name: ClassVar[str] = "ollama-chat"
-    dialect: ClassVar[str] = "ollama"
-    base_url: ClassVar[str] = "http://localhost:11434"
-    prefix: ClassVar[str] = ""
-    ignored: ClassVar[frozenset[str]] = frozenset({"created_at", "role", "done"})
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/api/chat``."""
-        return "/api/chat"
+    name = "ollama-chat"
+    dialect = "ollama"
+    base_url = "http://localhost:11434"
+    endpoint = "/api/chat"
+    prefix = ""
+    ignored = frozenset({"created_at", "role", "done"})
 
     def body(self, body: _Data, *, stream: bool) -> dict[str, Any]:
         """It says in either case whether a stream is wanted: where nothing is said, Ollama streams."""
@@ -74,7 +71,7 @@ class _OllamaReading(Reading):
         )
         word = text(data.get("done_reason"))
         reason = _FINISH.get(word, "stop")
-        yield Finished(reason="tool_calls" if reason == "stop" and self._calls else reason, said=word)
+        yield Finished(reason="tool_calls" if reason == "stop" and self._calls else reason, word=word)
 
     def _message(self, message: _Data, logprobs: list[_Data]) -> _Events:
         if thought := text(message.get("thinking")):

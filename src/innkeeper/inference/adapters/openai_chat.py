@@ -7,7 +7,7 @@ object, thoughts as ``reasoning`` or ``reasoning_content``, usage in a last chun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading, arguments_text, count, mapping, mappings, text
 from innkeeper.inference.errors import DecodeError
@@ -29,14 +29,11 @@ from innkeeper.prompt.text import text_of
 class OpenAIChat(Adapter):
     """Chat completions."""
 
-    name: ClassVar[str] = "openai-chat"
-    dialect: ClassVar[str] = "openai"
-    base_url: ClassVar[str] = "https://api.openai.com"
-    ignored: ClassVar[frozenset[str]] = frozenset({"object", "created", "obfuscation", "role", "index"})
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/chat/completions``."""
-        return "/chat/completions"
+    name = "openai-chat"
+    dialect = "openai"
+    base_url = "https://api.openai.com"
+    endpoint = "/chat/completions"
+    ignored = frozenset({"object", "created", "obfuscation", "role", "index"})
 
     def body(self, body: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
         """With a stream, usage is asked for unless the body says otherwise."""
@@ -53,9 +50,9 @@ class OpenAIChat(Adapter):
 class Local(OpenAIChat):
     """Chat completions of a model in a process beside this one. It has no address: its transport is the model's."""
 
-    name: ClassVar[str] = "local"
-    dialect: ClassVar[str] = "openai-compatible"
-    base_url: ClassVar[str] = "http://localhost"
+    name = "local"
+    dialect = "openai-compatible"
+    base_url = "http://localhost"
 
     def headers(self, key: str) -> dict[str, str]:
         """None."""
@@ -116,7 +113,7 @@ class ChatReading(Reading):
             self.finished = True
             yield from self._settled()
             reason = FINISH.get(word, "stop")
-            yield Finished(reason="tool_calls" if reason == "stop" and self._last >= 0 else reason, said=word)
+            yield Finished(reason="tool_calls" if reason == "stop" and self._last >= 0 else reason, word=word)
 
     def _delta(self, delta: Mapping[str, Any], logprobs: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._thoughts(delta)

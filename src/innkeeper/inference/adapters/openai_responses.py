@@ -7,7 +7,7 @@ Deltas are taken as they come, and what is told later only where it was not told
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from innkeeper.inference.adapters.adapter import (
     Adapter,
@@ -40,10 +40,11 @@ _Events: TypeAlias = Iterator[ModelEvent]
 class OpenAIResponses(Adapter):
     """Responses."""
 
-    name: ClassVar[str] = "openai-responses"
-    dialect: ClassVar[str] = "responses"
-    base_url: ClassVar[str] = "https://api.openai.com"
-    ignored: ClassVar[frozenset[str]] = frozenset(
+    name = "openai-responses"
+    dialect = "responses"
+    base_url = "https://api.openai.com"
+    endpoint = "/responses"
+    ignored = frozenset(
         {
             *("object", "created_at", "completed_at", "output_text", "sequence_number", "obfuscation", "role"),
             *("instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "temperature"),
@@ -52,10 +53,6 @@ class OpenAIResponses(Adapter):
             *("frequency_penalty", "presence_penalty", "prompt"),
         }
     )
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/responses``."""
-        return "/responses"
 
     def reading(self) -> Reading:
         """Reads one answer."""
@@ -124,7 +121,7 @@ class _ResponsesReading(Reading):
         if status in _ENDED:
             self.finished = True
             word = text(mapping(body.get("incomplete_details")).get("reason")) or status
-            yield Finished(reason=self._reason(word), said=word)
+            yield Finished(reason=self._reason(word), word=word)
 
     def _reason(self, word: str) -> FinishReason:
         if word == "completed":

@@ -7,7 +7,7 @@ llama.cpp's ``/completion``, `KoboldCpp` KoboldCpp's ``/api/v1/generate``; both 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading, count, mapping, mappings, text
 from innkeeper.inference.adapters.openai_chat import FINISH, usage_of
@@ -23,14 +23,11 @@ _Events: TypeAlias = Iterator[ModelEvent]
 class TextCompletion(Adapter):
     """Completions as OpenAI has them."""
 
-    name: ClassVar[str] = "text-completion"
-    dialect: ClassVar[str] = "text"
-    base_url: ClassVar[str] = "http://localhost:8000"
-    ignored: ClassVar[frozenset[str]] = frozenset({"object", "created", "index"})
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/completions``."""
-        return "/completions"
+    name = "text-completion"
+    dialect = "text"
+    base_url = "http://localhost:8000"
+    endpoint = "/completions"
+    ignored = frozenset({"object", "created", "index"})
 
     def body(self, body: _Data, *, stream: bool) -> dict[str, Any]:
         """With a stream, usage is asked for unless the body says otherwise."""
@@ -76,7 +73,7 @@ class _Completion(Reading):
         yield from self.started(facts=self.facts(choice, _CHOICE))
         if why := text(choice.get("finish_reason")):
             self.finished = True
-            yield Finished(reason=FINISH.get(why, "stop"), said=why)
+            yield Finished(reason=FINISH.get(why, "stop"), word=why)
 
 
 def _logprobs(logprobs: Any) -> tuple[FrozenDict, ...]:
@@ -104,17 +101,12 @@ _COLUMNS: Final = {
 class LlamaCppCompletion(Adapter):
     """llama.cpp's ``/completion``."""
 
-    name: ClassVar[str] = "llamacpp-completion"
-    dialect: ClassVar[str] = "llamacpp"
-    base_url: ClassVar[str] = "http://localhost:8080"
-    prefix: ClassVar[str] = ""
-    ignored: ClassVar[frozenset[str]] = frozenset(
-        {"index", "id_slot", "prompt", "generation_settings", "tokens", "stop", "has_new_line"}
-    )
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/completion``."""
-        return "/completion"
+    name = "llamacpp-completion"
+    dialect = "llamacpp"
+    base_url = "http://localhost:8080"
+    endpoint = "/completion"
+    prefix = ""
+    ignored = frozenset({"index", "id_slot", "prompt", "generation_settings", "tokens", "stop", "has_new_line"})
 
     def reading(self) -> Reading:
         """Reads one answer."""
@@ -143,17 +135,17 @@ class _LlamaCpp(Reading):
         read, written = count(data.get("tokens_evaluated")), count(data.get("tokens_predicted"))
         yield UsageReport(usage=Usage(input_tokens=read, output_tokens=written, cached_tokens=cached))
         why = text(data.get("stop_type")) or ("limit" if data.get("stopped_limit") else "")
-        yield Finished(reason="length" if why == "limit" else "stop", said=why)
+        yield Finished(reason="length" if why == "limit" else "stop", word=why)
 
 
 class KoboldCpp(Adapter):
     """KoboldCpp's ``/api/v1/generate``, and ``/api/extra/generate/stream``."""
 
-    name: ClassVar[str] = "koboldcpp"
-    dialect: ClassVar[str] = "koboldcpp"
-    base_url: ClassVar[str] = "http://localhost:5001"
-    prefix: ClassVar[str] = "/api"
-    ignored: ClassVar[frozenset[str]] = frozenset()
+    name = "koboldcpp"
+    dialect = "koboldcpp"
+    base_url = "http://localhost:5001"
+    prefix = "/api"
+    ignored = frozenset()
 
     def path(self, model: str, *, stream: bool) -> str:
         """Streams have an address of their own."""
@@ -191,7 +183,7 @@ class _KoboldCpp(Reading):
         why = text(data.get("finish_reason"))
         if why and why != "null":
             self.finished = True
-            yield Finished(reason=FINISH.get(why, "stop"), said=why)
+            yield Finished(reason=FINISH.get(why, "stop"), word=why)
 
     def end(self, *, marked: bool) -> _Events:
         """An answer that came at once has ended, with a reason or without."""

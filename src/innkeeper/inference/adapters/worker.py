@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from innkeeper.inference.adapters.adapter import Adapter, Reading, count, mapping, others, text
 from innkeeper.inference.adapters.openai_chat import FINISH
@@ -21,15 +21,12 @@ _ECHO: Final = "prompt_sha256"
 class WorkerProtocol(Adapter):
     """A pure-inference worker."""
 
-    name: ClassVar[str] = "worker"
-    dialect: ClassVar[str] = "openai-compatible"
-    base_url: ClassVar[str] = "http://localhost:7861"
-    prefix: ClassVar[str] = ""
-    ignored: ClassVar[frozenset[str]] = frozenset({"success", "response", "generation_time", "tokens_generated"})
-
-    def path(self, model: str, *, stream: bool) -> str:
-        """``/chat``."""
-        return "/chat"
+    name = "worker"
+    dialect = "openai-compatible"
+    base_url = "http://localhost:7861"
+    endpoint = "/chat"
+    prefix = ""
+    ignored = frozenset({"success", "response", "generation_time", "tokens_generated"})
 
     def reading(self) -> Reading:
         """Reads one answer."""
@@ -60,7 +57,7 @@ class _WorkerReading(Reading):
             )
         )
         self.finished = True
-        yield Finished(reason=reason, said=text(data.get("finish_reason")))
+        yield Finished(reason=reason, word=text(data.get("finish_reason")))
 
 
 async def vouched(events: AsyncGenerator[ModelEvent], sha256: str) -> AsyncGenerator[ModelEvent]:

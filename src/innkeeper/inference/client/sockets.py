@@ -72,8 +72,6 @@ class _Guarded(httpcore.NetworkBackend):
 
 
 class _AsyncGuarded(httpcore.AsyncNetworkBackend):
-    """See `_Guarded`."""
-
     def __init__(self, inner: httpcore.AsyncNetworkBackend, egress: Egress) -> None:
         self._inner, self._egress = inner, egress
 

@@ -133,11 +133,11 @@ class Fields:
         path = self._path + name
         return UsageError(f"{path} must be {kind}", where=Where(path=path))
 
-    def _typed(self, name: str, kind: Any, wanted: str) -> Any:
+    def _typed(self, name: str, kind: Any, expected: str) -> Any:
         value = self.take(name)
         if value is None or isinstance(value, kind):
             return value
-        raise self.wrong(name, wanted)
+        raise self.wrong(name, expected)
 
 
 _NUMBERS: Final = frozenset(

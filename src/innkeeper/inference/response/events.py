@@ -86,10 +86,10 @@ class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the model ended: ``reason``, and ``said``, the provider's own word for it."""
+    """Why the model ended: ``reason``, and ``word``, the provider's own word for it."""
 
     reason: FinishReason
-    said: str = ""
+    word: str = ""
 
 
 ModelEvent: TypeAlias = (

@@ -169,8 +169,8 @@ class ResponseFold:
                 self._items.append(_Other(item))
             case UsageReport(usage=usage) if usage != Usage():
                 self.usage = (self.usage or Usage()).updated(usage)
-            case Finished(reason=reason, said=said):
-                self.finish, self._word = reason, said
+            case Finished(reason=reason, word=word):
+                self.finish, self._word = reason, word
             case Started():
                 self._start(event)
 

@@ -60,15 +60,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         if known is None and provider not in addresses:
             raise UnknownNameError("provider", provider, {*PROVIDERS, *addresses, LOCAL})
         row = known or Provider(provider, "openai-chat", "openai-compatible", addresses[provider])
-        return cls(
-            name=name,
-            model=model,
-            adapter=row.adapter,
-            dialect=row.dialect,
-            base_url=row.base_url,
-            provider=provider,
-            secret=provider,
-        )
+        return cls._to(row, name, model, secret=provider)
 
     @classmethod
     def at(cls, address: str, model: str, provider: str = "") -> Route:
@@ -79,13 +71,18 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         known = PROVIDERS[provider] if provider else provider_at(address)
         if known is None:
             return cls(name=model, model=model, base_url=address, provider=OWN)
+        return cls._to(known, model, model)
+
+    @classmethod
+    def _to(cls, provider: Provider, name: str, model: str, secret: str | None = None) -> Route:
         return cls(
-            name=model,
+            name=name,
             model=model,
-            adapter=known.adapter,
-            dialect=known.dialect,
-            base_url=known.base_url,
-            provider=known.name,
+            adapter=provider.adapter,
+            dialect=provider.dialect,
+            base_url=provider.base_url,
+            provider=provider.name,
+            secret=secret,
         )
 
     @property

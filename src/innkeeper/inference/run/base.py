@@ -173,14 +173,12 @@ class BaseRunner:
             await caller.value(pieces.close)
 
     def _whole(self, prompt_request: PromptRequest) -> dict[str, Any]:
-        """The request of a whole answer."""
         if prompt_request.payload.get("stream"):
             msg = "perform returns whole answers"
             raise UsageError(msg, hint="use perform_stream or stream")
         return prompt_request.request
 
     def _pieces(self, prompt_request: PromptRequest, *, include_usage: bool) -> Any:
-        """The stream of a request."""
         request = prompt_request.request
         preflight(request, prompt_request.capabilities, stream=True)
         if not self.can_stream:

@@ -63,7 +63,6 @@ class _Dispatcher:
             return self._failure(name, error)
 
     async def _result(self, call: _Call) -> Any:
-        """What a call gives."""
         raise NotImplementedError
 
     def _call(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> _Call:

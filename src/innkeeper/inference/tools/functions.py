@@ -64,8 +64,8 @@ def tool(function: Any = None, /, *, name: str | None = None, description: str |
 
 def function_tool(function: Callable[..., Any]) -> FunctionTool:
     """The tool that a function is. Raises `UsageError` for a parameter that has no JSON Schema, and for one without a name."""
-    name_given, description = getattr(function, _MARK, (None, None))
-    name = str(name_given or getattr(function, "__name__", ""))
+    own_name, description = getattr(function, _MARK, (None, None))
+    name = str(own_name or getattr(function, "__name__", ""))
     if not _NAME.fullmatch(name):
         hint = "give it one of letters, digits, _ and -, up to 64: @tool(name=...)"
         raise UsageError(f"a tool cannot be called {name!r}", hint=hint)
@@ -135,19 +135,18 @@ def _schema(
 def _checked(function: Callable[..., Any], arguments: type[msgspec.Struct]) -> Callable[..., Any]:
     """The function, called with arguments of its types."""
 
-    def read(given: Mapping[str, Any]) -> dict[str, Any]:
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            value = convert(given, arguments, strict=False)
+            checked = convert(values, arguments, strict=False)
         except msgspec.ValidationError as error:
             raise UsageError(f"the arguments do not fit: {error}") from error
-        values = ((name, getattr(value, name)) for name in arguments.__struct_fields__)
-        return {name: one for name, one in values if one is not msgspec.UNSET}
+        return {name: value for name, value in msgspec.structs.asdict(checked).items() if value is not msgspec.UNSET}
 
-    def call(**given: Any) -> Any:
-        return function(**read(given))
+    def call(**values: Any) -> Any:
+        return function(**read(values))
 
-    async def call_async(**given: Any) -> Any:
-        return await function(**read(given))
+    async def call_async(**values: Any) -> Any:
+        return await function(**read(values))
 
     own = getattr(type(function), "__call__", None)  # noqa: B004 - an object may be called by a coroutine function
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own)

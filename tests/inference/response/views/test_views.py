@@ -85,7 +85,7 @@ def answers(draw: Any) -> list[ModelEvent]:
         usage = Usage(input_tokens=draw(figures), output_tokens=draw(figures), reasoning_tokens=draw(figures))
         events.append(UsageReport(usage=usage))
     reason = draw(st.sampled_from(["stop", "length", "tool_calls", "content_filter", "refusal"]))
-    return [*events, Finished(reason=reason, said=reason)]
+    return [*events, Finished(reason=reason, word=reason)]
 
 
 @st.composite

@@ -134,11 +134,11 @@ class _Events(StreamView):
         if self._part is not None and self._part.kind is kind and not new:
             return []
         ended = self._end_part(self.fold.item(self.fold.count - 1))
-        count = self._parts.get(kind.place, 0)
+        count = self._parts.get(kind.counter, 0)
         if kind.again and count and not new:
             self._part = _Part(kind, count - 1)
             return ended
-        self._parts[kind.place] = count + 1
+        self._parts[kind.counter] = count + 1
         self._parts.pop("annotations", None)
         self._part = _Part(kind, count)
         return [*ended, self._event(f"response.{kind.part}.added", **self._position(), part=kind.body(""))]
@@ -161,7 +161,7 @@ class _Events(StreamView):
         return self._event(f"response.{kind.text}.delta", **self._position(), **fields)
 
     def _position(self) -> dict[str, Any]:
-        at = {} if self._part is None else {self._part.kind.place: self._part.number}
+        at = {} if self._part is None else {self._part.kind.counter: self._part.number}
         return {**(self._item or {}), **at}
 
     def _event(self, name: str, /, **facts: Any) -> ServerEvent:
@@ -179,7 +179,7 @@ class _ItemKind(NamedTuple):
     field: str
     text: str
     part: str = "content_part"
-    place: str = "content_index"
+    counter: str = "content_index"
     again: bool = False
 
     def body(self, text: str) -> dict[str, Any]:
