@@ -97,7 +97,9 @@ class InstructTemplate(JsonAsset, frozen=True, kw_only=True, dict=True):
                 fields[new] = raw[old]
                 findings.add("old-field", f"read as {new}", (old,), level=Level.INFO)
         if raw.get("names_behavior") is None and ("names" in raw or "names_force_groups" in raw):
-            fields["names_behavior"] = _old_names(raw).value
+            always, groups = as_flag(raw.get("names")), as_flag(raw.get("names_force_groups"))
+            names = InstructNames.ALWAYS if always else InstructNames.FORCE if groups else InstructNames.NONE
+            fields["names_behavior"] = names.value
             findings.add("old-field", "read as names_behavior", ("names",), level=Level.INFO)
         return fields
 
@@ -108,12 +110,6 @@ _RENAMED: Final[Mapping[str, str]] = {
     "system_sequence_suffix": "story_string_suffix",
     "instructStop": "stop_sequence",
 }
-
-
-def _old_names(raw: Mapping[str, Any]) -> InstructNames:
-    if as_flag(raw.get("names")):
-        return InstructNames.ALWAYS
-    return InstructNames.FORCE if as_flag(raw.get("names_force_groups")) else InstructNames.NONE
 
 
 class SystemPrompt(JsonAsset, frozen=True, kw_only=True, dict=True):

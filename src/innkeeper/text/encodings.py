@@ -129,7 +129,7 @@ def _based(word: str) -> str | None:
     if _is_word(word):
         return None
     packed = "".join(word.split()).rstrip("=")
-    for decode, size in ((_base32, 8), (_base64, 4)):
+    for decode, size in ((base64.b32decode, 8), (_base64, 4)):
         for cut in (0, 1):  # a length that no encoding has may be one character of something else too long
             body = packed[: len(packed) - cut] if cut else packed
             try:
@@ -148,22 +148,6 @@ def _base64(text: str) -> bytes:
     return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
 
 
-def _base32(text: str) -> bytes:
-    return base64.b32decode(text)
-
-
-def _hex(text: str) -> bytes:
-    return bytes.fromhex("".join(_HEX_BYTE.findall(text)))
-
-
-def _binary(text: str) -> bytes:
-    return bytes(int(code, 2) for code in _BINARY_BYTE.findall(text))
-
-
-def _decimal(text: str) -> bytes:
-    return bytes(min(int(code), 255) for code in _DECIMAL_CODE.findall(text))
-
-
 def _octal(text: str) -> bytes:
     codes = _DECIMAL_CODE.findall(text)
     return bytes(min(int(code, 8), 255) for code in codes) if _EIGHT.isdisjoint(text) else b""
@@ -177,9 +161,9 @@ def _positions(text: str) -> bytes:
 
 
 _CODES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
-    (_BINARY, _binary),
-    (_HEX, _hex),
-    (_DECIMAL, _decimal),
+    (_BINARY, lambda text: bytes(int(code, 2) for code in _BINARY_BYTE.findall(text))),
+    (_HEX, lambda text: bytes.fromhex("".join(_HEX_BYTE.findall(text)))),
+    (_DECIMAL, lambda text: bytes(min(int(code), 255) for code in _DECIMAL_CODE.findall(text))),
     (_DECIMAL, _octal),
     (_ALPHABET, _positions),
 )

@@ -75,10 +75,6 @@ def _preferred(name: str, switch: str) -> Callable[[Call], str]:
     return lambda call: _resolved(call, name, getattr(call.env.card, name)) if getattr(call.env, switch) else ""
 
 
-def _version(call: Call) -> str:
-    return "" if call.evaluation.memory.get(BARE) else call.env.card.version
-
-
 def _greeting(call: Call) -> str:
     index, card = call.whole_number(0, 0), call.env.card
     greetings = (card.first_message, *card.alternate_greetings)
@@ -131,7 +127,11 @@ MACROS = (
     Macro("charDepthPrompt", _field("depth_prompt")),
     Macro("charCreatorNotes", _field("creator_notes"), aliases=("creatorNotes",)),
     Macro("charFirstMessage", _greeting, most=1, integers=frozenset({0}), aliases=("greeting",)),
-    Macro("charVersion", _version, aliases=("version", "char_version")),
+    Macro(
+        "charVersion",
+        lambda call: "" if call.evaluation.memory.get(BARE) else call.env.card.version,
+        aliases=("version", "char_version"),
+    ),
     Macro("original", _original),
 )
 """Names, card fields, ``mesExamples`` and ``original``."""
@@ -271,24 +271,16 @@ def card_has_effects(env: MacroEnvironment) -> bool:
     card = env.card
     fields = (card.description, card.personality, card.scenario, card.mes_examples, card.system_prompt)
     others = (card.post_history, card.depth_prompt, card.creator_notes, card.first_message, env.persona)
-    return _any_has_effects((*fields, *others, *card.alternate_greetings))
-
-
-def _any_has_effects(fields: tuple[Field, ...]) -> bool:
-    known = _EFFECTS.get(fields)
-    return _EFFECTS.put(fields, _effects_in(fields), sum(map(_chars, fields))) if known is None else known
+    key = (*fields, *others, *card.alternate_greetings)
+    cached = _EFFECTS.get(key)
+    if cached is not None:
+        return cached
+    texts = [text for part in key for text in _texts(part)]
+    return _EFFECTS.put(key, any(map(has_effects, texts)), sum(map(len, texts)))
 
 
 _EFFECTS: Final[BoundedCache[tuple[Field, ...], bool]] = BoundedCache(items=64, size=16 * 1024 * 1024)
 """Whether the texts of a card have effects."""
-
-
-def _chars(part: Field) -> int:
-    return sum(map(len, _texts(part)))
-
-
-def _effects_in(fields: tuple[Field, ...]) -> bool:
-    return any(has_effects(text) for part in fields for text in _texts(part))
 
 
 def _texts(part: Field) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
@@ -206,14 +207,6 @@ _MARKS: Final = (
 # --------------------------------------------------------------------------------- dice, settings, variables, blank space
 
 
-def _roll(world: _World, hit: TagMatch, _text: str) -> str:
-    return roll(strip(hit.groups[0]), world.env) or ""
-
-
-def _sequence(name: str, key: str) -> _Pass:
-    return _read_env(name, lambda env: settings.sequence(env, key))
-
-
 _LEGACY_NAMES: Final = {
     "instructFirstAssistantPrefix": ("instructFirstOutput",),
     "instructLastAssistantPrefix": ("instructLastOutput",),
@@ -223,7 +216,8 @@ _LEGACY_NAMES: Final = {
 def _sequences() -> list[_Pass]:
     passes = []
     for name, (key, aliases) in settings.SEQUENCES.items():
-        passes += [_sequence(one, key) for one in (name, *_LEGACY_NAMES.get(name, aliases))]
+        names = (name, *_LEGACY_NAMES.get(name, aliases))
+        passes += [_read_env(other, partial(settings.sequence, key=key)) for other in names]
     return passes
 
 
@@ -285,7 +279,11 @@ class _Trim(_Pass):
 
 
 _FIRST: Final = (
-    _Pass("roll", within_braces(r"\{\{roll[ :]([^}]+)\}\}"), _roll),
+    _Pass(
+        "roll",
+        within_braces(r"\{\{roll[ :]([^}]+)\}\}"),
+        lambda world, hit, _text: roll(strip(hit.groups[0]), world.env) or "",
+    ),
     *_sequences(),
     _read_env("defaultSystemPrompt", settings.system_prompt),
     _read_env("instructSystem", settings.system_prompt),
@@ -364,10 +362,6 @@ _WITH_CARD: Final = [*(_simple(name, value) for name, value in _CARD.items()), *
 # ------------------------------------------------------------------------------------------------ chat, time, chance, rest
 
 
-def _offset(world: _World, hit: TagMatch, _text: str) -> str:
-    return chat.time_in_zone(world.env, int(hit.groups[0]))
-
-
 def _ban(world: _World, hit: TagMatch, _text: str) -> str:
     word = unquoted(hit.groups[0])
     if world.env.ban is not None and word:
@@ -432,7 +426,11 @@ _LAST: Final = (
         lambda world, hit, _text: chat.formatted(world.env, hit.groups[0]),
     ),
     _read_env("idle_duration", chat.idle),
-    _Pass("time_UTC", within_braces(r"\{\{time_utc([-+][0-9]{1,8})\}\}"), _offset),
+    _Pass(
+        "time_UTC",
+        within_braces(r"\{\{time_utc([-+][0-9]{1,8})\}\}"),
+        lambda world, hit, _text: chat.time_in_zone(world.env, int(hit.groups[0])),
+    ),
     _Pass("outlet", on_line("{{outlet::"), lambda world, hit, _text: world.env.outlets.get(strip(hit.groups[0]), "")),
     _Pass(
         "timeDiff",

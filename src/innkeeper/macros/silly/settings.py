@@ -61,33 +61,28 @@ def system_prompt(env: MacroEnvironment, card_prompt: str = "") -> str:
     return card_prompt or str(env.sysprompt.get("content") or "")
 
 
-def _sequence(key: str) -> Callable[[Call], str]:
-    return lambda call: sequence(call.env, key)
+def _setting(read: Callable[[MacroEnvironment, str], str], key: str) -> Callable[[Call], str]:
+    return lambda call: read(call.env, key)
 
 
-def _reasoning(key: str) -> Callable[[Call], str]:
-    return lambda call: str(call.env.reasoning.get(key) or "")
-
-
-def _system(call: Call) -> str:
-    card_prompt = call.evaluation.pack.table["charprompt"].run(call)
-    return system_prompt(call.env, card_prompt)
+def _reasoning(env: MacroEnvironment, key: str) -> str:
+    return str(env.reasoning.get(key) or "")
 
 
 INSTRUCT_MACROS = (
-    *(Macro(name, _sequence(key), aliases=aliases) for name, (key, aliases) in SEQUENCES.items()),
+    *(Macro(name, _setting(sequence, key), aliases=aliases) for name, (key, aliases) in SEQUENCES.items()),
     Macro(
         "defaultSystemPrompt", lambda call: system_prompt(call.env), aliases=("instructSystem", "instructSystemPrompt")
     ),
-    Macro("systemPrompt", _system),
-    Macro("exampleSeparator", lambda call: context(call.env, "example_separator"), aliases=("chatSeparator",)),
-    Macro("chatStart", lambda call: context(call.env, "chat_start")),
+    Macro("systemPrompt", lambda call: system_prompt(call.env, call.evaluation.pack.table["charprompt"].run(call))),
+    Macro("exampleSeparator", _setting(context, "example_separator"), aliases=("chatSeparator",)),
+    Macro("chatStart", _setting(context, "chat_start")),
     Macro("authorsNote", lambda call: call.env.authors_note),
     Macro("charAuthorsNote", lambda call: call.env.char_authors_note),
     Macro("defaultAuthorsNote", lambda call: call.env.default_authors_note),
-    Macro("reasoningPrefix", _reasoning("prefix")),
-    Macro("reasoningSuffix", _reasoning("suffix")),
-    Macro("reasoningSeparator", _reasoning("separator")),
+    Macro("reasoningPrefix", _setting(_reasoning, "prefix")),
+    Macro("reasoningSuffix", _setting(_reasoning, "suffix")),
+    Macro("reasoningSeparator", _setting(_reasoning, "separator")),
 )
 """``instruct…``, ``systemPrompt``, ``chatStart``, ``authorsNote`` …"""
 
