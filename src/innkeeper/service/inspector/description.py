@@ -13,7 +13,7 @@ from innkeeper.operations.operation import Operation
 from innkeeper.prompt.data import EMPTY
 from innkeeper.service.exchange import encode
 from innkeeper.service.inspector.views.schema import VIEWS
-from innkeeper.service.openapi.document import OBJECT, Schema, document, errors, named, parameter
+from innkeeper.service.openapi.document import OBJECT, Schema, document, named, operation, parameter
 from innkeeper.service.pages import Endpoint, Page, PageTable
 
 API: Final = "/v1/inspector/"
@@ -38,26 +38,20 @@ def api_page(
     return Page(method, API + path, answer, partial(_described, path, summary, reply, body, query))
 
 
-def operation_description(method: str, path: str, operation: Operation[Any, Any]) -> dict[str, Any]:
+def operation_description(method: str, path: str, declared: Operation[Any, Any]) -> dict[str, Any]:
     """The description of an operation: what is asked with GET stands in the query, else in the body."""
     if method != "GET":
-        return _described(path, operation.summary, operation.reply, operation.request, EMPTY)
-    fields = msgspec.inspect.type_info(operation.request).fields  # type: ignore[attr-defined]  # of a struct
+        return _described(path, declared.summary, declared.reply, declared.request, EMPTY)
+    fields = msgspec.inspect.type_info(declared.request).fields  # type: ignore[attr-defined]  # of a struct
     query = {field.encode_name: field.type.extra_json_schema["description"] for field in fields}
-    return _described(path, operation.summary, operation.reply, None, query)
+    return _described(path, declared.summary, declared.reply, None, query)
 
 
 def _described(path: str, summary: str, reply: Any, body: Any, query: Mapping[str, str]) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "summary": summary,
-        "tags": ["inspector"],
-        "responses": {"200": {"description": "What was asked for.", "content": _content(reply)}, **errors("Failure")},
-    }
-    names = re.findall(r"{(\w+)", path)
-    parameters = [parameter(name, _PATH_WORDS[name]) for name in names]
+    parameters = [parameter(name, _PATH_WORDS[name]) for name in re.findall(r"{(\w+)", path)]
     parameters += [parameter(name, words, "query") for name, words in query.items()]
-    if parameters:
-        described["parameters"] = parameters
+    described = operation(summary, "inspector", reply={}, error="Failure", parameters=parameters)
+    described["responses"]["200"] = {"description": "What was asked for.", "content": _content(reply)}
     if body is not None:
         described["requestBody"] = {"required": True, "content": _content(body)}
     return described

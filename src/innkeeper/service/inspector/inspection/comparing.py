@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.service.inspector.inspection.inspection import inspected
 from innkeeper.service.inspector.inspection.planning import planned
@@ -45,9 +45,9 @@ def comparison(a: InspectionView, b: InspectionView) -> Comparison:
     return Comparison(
         same=a.fingerprint == b.fingerprint,
         messages=pairs,
-        tokens=PairTokens(a.tokens.used, b.tokens.used),
+        tokens=PairTokens(a.tokens.total, b.tokens.total),
         verdicts=tuple(_flipped(a, b)),
-        cache=CacheCost(common, max(b.tokens.used - common, 0)),
+        cache=CacheCost(common, max(b.tokens.total - common, 0)),
     )
 
 
@@ -92,25 +92,21 @@ def _is_changed(a: MessageView, b: MessageView) -> bool:
 
 
 def _pair(a: MessageView | None, b: MessageView | None, *, same: bool = False) -> MessagePair:
-    kind = "added" if a is None else "removed" if b is None else "same" if same else "changed"
-    return MessagePair(
-        index_a=None if a is None else a.index,
-        index_b=None if b is None else b.index,
-        kind=kind,  # type: ignore[arg-type]  # one of its words
-        a=None if a is None else _text(a),
-        b=None if b is None else _text(b),
-        tokens_a=0 if a is None else a.tokens,
-        tokens_b=0 if b is None else b.tokens,
-        role=(a or b).role if a is not None or b is not None else "",  # type: ignore[union-attr]  # one of both is there
-    )
+    kind: Any = "added" if a is None else "removed" if b is None else "same" if same else "changed"
+    index_a, text_a, tokens_a = (None, None, 0) if a is None else (a.index, _text(a), a.tokens)
+    index_b, text_b, tokens_b = (None, None, 0) if b is None else (b.index, _text(b), b.tokens)
+    role = next(message.role for message in (a, b) if message is not None)
+    return MessagePair(index_a, index_b, kind, text_a, text_b, tokens_a, tokens_b, role)
 
 
 def _flipped(a: InspectionView, b: InspectionView) -> Iterator[VerdictPair]:
     """Entries that are in one prompt and not in the other."""
-    before = {one.id: one for one in a.verdicts}
-    after = {one.id: one for one in b.verdicts}
+    before = {verdict.id: verdict for verdict in a.verdicts}
+    after = {verdict.id: verdict for verdict in b.verdicts}
     for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name), after.get(name)
-        if (one is not None and one.fired) is not (other is not None and other.fired):
-            title = (other or one).title if one is not None or other is not None else ""  # type: ignore[union-attr]
-            yield VerdictPair(name, title, None if one is None else one.reason, None if other is None else other.reason)
+        sides = before.get(name), after.get(name)
+        fired_a, fired_b = (side is not None and side.fired for side in sides)
+        if fired_a is not fired_b:
+            title = next(side.title for side in reversed(sides) if side is not None)
+            reason_a, reason_b = (None if side is None else side.reason for side in sides)
+            yield VerdictPair(name, title, reason_a, reason_b)

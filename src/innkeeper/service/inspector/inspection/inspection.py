@@ -19,7 +19,7 @@ from innkeeper.service.inspector.views.inspection import (
     Tokens,
     Trim,
 )
-from innkeeper.service.inspector.views.workspace import FindingView, Variation
+from innkeeper.service.inspector.views.workspace import FindingView, Variation, view_of
 from innkeeper.service.inspector.workspace.edits import text_path
 from innkeeper.service.inspector.workspace.workspace import InspectionCache
 
@@ -51,7 +51,9 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         profile=plan.profile,
         model=plan.model,
         turns=workspace.turns,
-        tokens=_tokens(figures),
+        tokens=view_of(
+            Tokens, figures, free=figures.free or 0, window=figures.window or 0, tokenizer=figures.tokenizer or ""
+        ),
         groups=tuple(_groups(figures)),
         messages=messages,
         lore=LoreView(
@@ -61,19 +63,6 @@ def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None 
         trims=tuple(_trims(plan)),
         notes=(*extra, *(note_finding(workspace, note) for note in (*plan.warnings, *plan.notes))),
         origins=tuple(origins.table),
-    )
-
-
-def _tokens(figures: Accounting) -> Tokens:
-    return Tokens(
-        used=figures.total,
-        reserved=figures.reserve,
-        free=figures.free or 0,
-        window=figures.window or 0,
-        exact=figures.exact,
-        tokenizer=figures.tokenizer or "",
-        error_percent=figures.error_percent,
-        fits=figures.fits,
     )
 
 
@@ -138,7 +127,7 @@ def _trims(plan: Plan) -> Iterator[Trim]:
     texts = {block.id: block.content for block in plan.blocks}
     for record in report.evictions:
         text = texts.get(record.block_id, "")[:_WORDS]
-        yield Trim(record.block_id, record.budget_group, record.token_count, str(record.reason), text)
+        yield view_of(Trim, record, reason=str(record.reason), text=text)
 
 
 def note_finding(workspace: OpenWorkspace, note: Note) -> FindingView:

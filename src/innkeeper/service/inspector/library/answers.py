@@ -27,7 +27,7 @@ from innkeeper.service.inspector.views.answers import (
     TierSpan,
     TierView,
 )
-from innkeeper.service.inspector.views.library import view_of
+from innkeeper.service.inspector.views.workspace import view_of
 
 MAX_TIER_TEXT: Final = 200_000
 """Characters of a text whose tier is asked for in the inspector (`LimitError`)."""

@@ -23,9 +23,8 @@ from innkeeper.service.inspector.views.library import (
     NegativeRow,
     ProviderRow,
     ToolView,
-    view_of,
 )
-from innkeeper.service.inspector.views.workspace import problem_of
+from innkeeper.service.inspector.views.workspace import problem_of, view_of
 from innkeeper.tokens import default_counter
 
 

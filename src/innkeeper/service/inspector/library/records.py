@@ -16,7 +16,6 @@ from innkeeper.library.models.stores import SecretStore
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.inspector.library.contents import DatabaseContents, LibraryContents
 from innkeeper.service.inspector.library.library_access import EmptyRequest, LibraryScope
-from innkeeper.service.inspector.views.library import view_of
 from innkeeper.service.inspector.views.records import (
     LogPage,
     LogRow,
@@ -26,6 +25,7 @@ from innkeeper.service.inspector.views.records import (
     VaultName,
     VaultNames,
 )
+from innkeeper.service.inspector.views.workspace import view_of
 
 LOG_PAGE: Final = 100
 """Calls of the log in one reply (no error: the next are asked for)."""

@@ -22,7 +22,6 @@ from innkeeper.prompt.once import convert
 from innkeeper.service.inspector.access import Visitor
 from innkeeper.service.inspector.library.contents import LibraryContents
 from innkeeper.service.inspector.library.library_access import ChangeScope, LibraryScope
-from innkeeper.service.inspector.views.library import view_of
 from innkeeper.service.inspector.views.templates import (
     DraftRequest,
     LabelMove,
@@ -34,7 +33,7 @@ from innkeeper.service.inspector.views.templates import (
     TemplateVersionView,
     TemplateView,
 )
-from innkeeper.service.inspector.views.workspace import Changes
+from innkeeper.service.inspector.views.workspace import Changes, view_of
 from innkeeper.tokens import default_counter
 
 if TYPE_CHECKING:

@@ -29,11 +29,11 @@ class PieceView(msgspec.Struct, frozen=True):
     origin: int | None = None
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class Tokens(msgspec.Struct, frozen=True, rename={"total": "used", "reserve": "reserved"}):
     """The budget in tokens. ``window`` is 0 where there is none; ``error_percent`` is how far an estimate may be off."""
 
-    used: int
-    reserved: int
+    total: int
+    reserve: int
     free: int
     window: int
     exact: bool
@@ -130,13 +130,17 @@ class VerdictView(msgspec.Struct, frozen=True, kw_only=True):
     order: int | None = None
 
 
-class Trim(msgspec.Struct, frozen=True):
+class Trim(
+    msgspec.Struct,
+    frozen=True,
+    rename={"block_id": "id", "budget_group": "group", "token_count": "tokens", "reason": "rule"},
+):
     """Something that was left out to fit the window, and by which rule."""
 
-    id: str
-    group: str
-    tokens: int
-    rule: str
+    block_id: str
+    budget_group: str
+    token_count: int
+    reason: str
     text: str
 
 

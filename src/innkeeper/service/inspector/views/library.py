@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 import msgspec
 
 from innkeeper.prompt.tier import Tier
 from innkeeper.service.inspector.views.workspace import ProblemView
-
-V = TypeVar("V", bound=msgspec.Struct)
-
-
-def view_of(kind: type[V], row: object, **fields: Any) -> V:
-    """Return the view of a row: ``fields``, and the attributes of the row that its other fields are named after."""
-    columns = (name for name in kind.__struct_fields__ if name not in fields)
-    return kind(**{name: getattr(row, name) for name in columns}, **fields)
 
 
 class LibraryCounts(msgspec.Struct, frozen=True):

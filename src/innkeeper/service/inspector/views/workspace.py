@@ -5,7 +5,7 @@ Places in a file are paths of keys and indexes from the root of its document; ch
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,6 +17,15 @@ Kind = Literal["character", "lorebook", "preset", "persona", "chat", "request", 
 
 Path = tuple[str | int, ...]
 """A place in a document."""
+
+
+V = TypeVar("V", bound=msgspec.Struct)
+
+
+def view_of(kind: type[V], row: object, **fields: Any) -> V:
+    """Return the view of a row: ``fields``, and the attributes of the row that its other fields are named after."""
+    columns = (name for name in kind.__struct_fields__ if name not in fields)
+    return kind(**{name: getattr(row, name) for name in columns}, **fields)
 
 
 class ProblemView(msgspec.Struct, frozen=True):

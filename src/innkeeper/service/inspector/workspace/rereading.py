@@ -1,4 +1,4 @@
-"""Rereading: a typed asset from a document of which one place is new; what is not at that place is not read again.
+"""Rereading: a typed asset from a document that changed at one path; what is not at that path is not read again.
 
 A keystroke in one of thousands of entries, or in one message of a long chat, costs that entry or message.
 """
@@ -23,6 +23,7 @@ from innkeeper.content.persona import read_personas
 from innkeeper.content.spellings.reading import read_entry
 from innkeeper.prompt import BuildRequest
 from innkeeper.prompt.errors import UsageError
+from innkeeper.service.inspector.workspace.edits import existing
 
 CHAT_KEYS: Final = ("header", "messages")
 """The keys of a chat as a document: its first line, and its messages."""
@@ -92,16 +93,16 @@ def _entry_reread(book: Lorebook, document: Document, path: Path, base: Path) ->
     if len(inner) < _IN_ENTRY or inner[0] != "entries" or book.path != base or not isinstance(raw, dict):
         return None
     key = inner[1]
-    old = None if not isinstance(book.raw, dict) else _item(book.raw.get("entries"), key)
+    old = existing(book.raw, ("entries", key))[1]
     index = next((index for index, entry in enumerate(book.entries) if entry.raw is old), None)
     if old is None or index is None:
         return None
-    place, collector = (*base, "entries", key), FindingCollector(LIMITS.findings)
+    entry_path, collector = (*base, "entries", key), FindingCollector(LIMITS.findings)
     identity = int(key) if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) < _DIGITS else key
-    entry, before = read_entry(raw, book.entries[index].index, identity, place, collector), book.entries[index]
+    entry, before = read_entry(raw, book.entries[index].index, identity, entry_path, collector), book.entries[index]
     if (entry.spelling, entry.id) != (before.spelling, before.id) or _is_remarkable(entry):
         return None
-    shown = show_path(place)
+    shown = show_path(entry_path)
     entries = tuple(
         one for one in book.findings if one.path != shown and not one.path.startswith((f"{shown}.", f"{shown}["))
     )
@@ -125,13 +126,6 @@ def _is_remarkable(entry: LorebookEntry) -> bool:
     silent = entry.enabled and not entry.keys and not entry.constant and not entry.vectorized
     keys = len(entry.keys) + len(entry.secondary_keys)
     return silent or keys > LIMITS.lore_keys or len(entry.content) * 4 > LIMITS.lore_content_bytes
-
-
-def _item(entries: Any, key: str | int) -> Any:
-    """The entry under a key, or at an index."""
-    if isinstance(entries, dict):
-        return entries.get(key)
-    return entries[key] if isinstance(entries, list) and isinstance(key, int) and key < len(entries) else None
 
 
 def _chat(tree: Any, before: Chat | None) -> Chat:
