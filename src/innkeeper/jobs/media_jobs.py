@@ -120,7 +120,7 @@ class MediaJobs:
         """
         checked = request.checked()
         self._require_picture(checked)
-        if (before := self.store.asked(terms.tenant, terms.owner, terms.idempotency_key, checked.sha256)) is not None:
+        if (before := self.store.earlier(terms.tenant, terms.owner, terms.idempotency_key, checked.sha256)) is not None:
             return before
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
         plan = self.planner.plan(

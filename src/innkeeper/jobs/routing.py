@@ -133,23 +133,23 @@ class MediaRoutes:
         # Of a model that is named, the tier is lowered to what its row allows; of others only those come into question that
         # may be asked for this tier.
         named = self._by_model.get(key or "")
-        asked = RouteRequest(
+        route_request = RouteRequest(
             modality=request.mode.modality if named is None else named.modality,
             task="" if key else request.mode.value,
             tier=Tier.SFW if key else tier,
             model=key,
             without=frozenset(without),
         )
-        attempts, some = self.router.attempts(asked, now), False
+        attempts, any_target = self.router.attempts(route_request, now), False
         while (attempt := attempts.next(now)) is not None:
             attempts.left(attempt)
-            some = True
+            any_target = True
             yield self.target(attempt.deployment)
-        for candidate in self.router.explain(asked, now):
+        for candidate in self.router.explain(route_request, now):
             if candidate.refused in _RESTING:
-                some = True
+                any_target = True
                 yield self.target(self._named[candidate.deployment])
-        if not some:
+        if not any_target:
             raise NoRouteError("nobody can be asked for this", attempts.trace)
 
     def target(self, one: Deployment) -> JobTarget:

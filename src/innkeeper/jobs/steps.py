@@ -1,4 +1,4 @@
-"""Steps: what one worker does with one job that it holds: hand it over, look how it stands, keep what came of it.
+"""Steps: what a worker does with a job that it holds: hand it over, poll it, store its results.
 
 Whatever happens between two lines here, the row says enough for somebody else to go on: a job whose fate at a paid provider is
 not known is not asked a second time by itself, and says so; everything else is done again at no cost. What the provider has said
@@ -96,18 +96,18 @@ class Steps:
         held = self.store.move(job, JobState.RUNNING) if backend.waits and job.state is JobState.DISPATCHED else job
         began = msgspec.structs.replace(JobRoute.of(job), began=self.store.db.now())
         held = msgspec.structs.replace(held, route=began.columns())
-        asked = self.jobs.routes.enter(began.deployment)
+        deployment = self.jobs.routes.enter(began.deployment)
         try:
             submitted = backend.submit(call)
         except InnkeeperError as error:
             failure = failure_of(error)
-            self.jobs.routes.leave(asked, failure)
+            self.jobs.routes.leave(deployment, failure)
             self._failed(held, backend, failure)
             return
         except BaseException:
-            self.jobs.routes.leave(asked, JobFailure("unknown", ""))
+            self.jobs.routes.leave(deployment, JobFailure("unknown", ""))
             raise
-        self.jobs.routes.leave(asked)
+        self.jobs.routes.leave(deployment)
         if submitted.outputs is not None:
             self._finish(held, backend, call, submitted.outputs, submitted.cost_usd)
         else:
@@ -144,30 +144,30 @@ class Steps:
     # ----------------------------------------------------------------------------------------------------------------- look
 
     def poll(self, job: Job, backend: Backend, call: BackendCall) -> None:
-        """Look how a job stands that was handed over."""
+        """Poll a job that was handed over."""
         try:
-            stands = backend.status(call, job.reference or EMPTY)
+            progress = backend.status(call, job.reference or EMPTY)
         except InnkeeperError as error:
             failure = failure_of(error)
-            stands = Progress("running") if failure.retryable else Progress("failed", failure=failure)
-        if stands.stage == "done":
-            self._finish(job, backend, call, stands.outputs, stands.cost_usd)
-        elif stands.stage in {"failed", "lost"}:
+            progress = Progress("running") if failure.retryable else Progress("failed", failure=failure)
+        if progress.stage == "done":
+            self._finish(job, backend, call, progress.outputs, progress.cost_usd)
+        elif progress.stage in {"failed", "lost"}:
             gone = JobFailure("not_found", "the provider does not know the job any more", retryable=True)
-            self._failed(job, backend, stands.failure or gone)
-        elif stands.stage == "cancelled":
+            self._failed(job, backend, progress.failure or gone)
+        elif progress.stage == "cancelled":
             self.store.move(job, JobState.CANCELLED, "cancelled_by_provider")
         else:
-            self._wait(job, stands)
+            self._wait(job, progress)
 
-    def _wait(self, job: Job, stands: Progress) -> None:
+    def _wait(self, job: Job, progress: Progress) -> None:
         now = self.store.db.now()
         least, most = POLL_SECONDS
         age = _seconds(job.created_at, now) / 10
-        fields = {} if stands.share is None else {"progress": stands.share}
+        fields = {} if progress.share is None else {"progress": progress.share}
         waiting = self.store.change(job, due_at=later(now, min(most, max(least, age))), **fields, **_FREE)
-        if stands.share is not None and stands.share != job.progress:
-            self.store.tell(waiting.id, "progress", waiting.state, {"share": stands.share})
+        if progress.share is not None and progress.share != job.progress:
+            self.store.tell(waiting.id, "progress", waiting.state, {"share": progress.share})
 
     # ----------------------------------------------------------------------------------------------------------------- keep
 

@@ -90,7 +90,7 @@ class JobStore:
             new = self._add_all([values])[0] if self.db.in_transaction else self._added(values)
         if new:
             return job, True
-        earlier = self.asked(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
+        earlier = self.earlier(job.tenant, job.owner, job.idempotency_key, job.request_sha256)
         return earlier or job, False
 
     def _add_affordable(self, row: dict[str, Any], afford: Callable[[], object]) -> bool:
@@ -113,7 +113,7 @@ class JobStore:
                 insert_many(connection, job_events, [_event(name, at, JobStep(to)) for name, at, to in begun])
         return [row["id"] in new for row in rows]
 
-    def asked(self, tenant: str, owner: str, key: str | None, sha256: str) -> Job | None:
+    def earlier(self, tenant: str, owner: str, key: str | None, sha256: str) -> Job | None:
         """The job of an owner with this idempotency key.
 
         Raises:

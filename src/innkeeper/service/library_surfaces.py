@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from innkeeper.inference.local.shared import LocalModels
 from innkeeper.inference.routing.models import Models
 from innkeeper.service.http import described
-from innkeeper.service.jobs.door import JobsDoor
+from innkeeper.service.jobs import JobSurface
 from innkeeper.service.openapi.document import Description
 from innkeeper.service.paths import JOBS, WORKERS
 from innkeeper.service.settings import Settings
@@ -32,7 +32,7 @@ class LibrarySurfaces:
     def __init__(self, settings: Settings, models: Models, local: LocalModels | None = None) -> None:
         self.library = SharedLibrary(settings)
         self._workers = WorkerSurface(settings, models, local, self.library)
-        self._jobs = JobsDoor(settings, self.library)
+        self._jobs = JobSurface(settings, self.library)
         self._tasks = TaskSurface(settings, self.library, self._workers.routing, self._jobs.jobs, models)
         self.models = self._workers.models
 

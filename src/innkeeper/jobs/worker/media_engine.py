@@ -130,11 +130,11 @@ def _waited(
     """The results of a backend that has a queue. Whoever does not want them any more has it stopped."""
     until = monotonic() + _LONGEST
     while monotonic() < until and not gone.is_set():
-        stands = backend.status(call, reference)
-        if stands.stage == "done":
-            return stands.outputs
-        if stands.stage in {"failed", "lost", "cancelled"}:
-            failure = stands.failure or JobFailure("unavailable", f"the backend's job is {stands.stage}")
+        progress = backend.status(call, reference)
+        if progress.stage == "done":
+            return progress.outputs
+        if progress.stage in {"failed", "lost", "cancelled"}:
+            failure = progress.failure or JobFailure("unavailable", f"the backend's job is {progress.stage}")
             refused = failure.kind == "provider_policy_refusal"
             raise RefusedByProviderError(failure.message) if refused else ProviderError(failure.message)
         sleep(_LOOK)

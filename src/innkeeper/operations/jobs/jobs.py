@@ -112,7 +112,7 @@ async def submit_media(media: MediaRequest, scope: Scope, *, content_mode: Any, 
     jobs = await scope.jobs()
     from innkeeper.jobs.media_jobs import Terms
 
-    asked = Terms(
+    job_terms = Terms(
         owner=scope.owner.user,
         tier=content_mode,
         ceilings=scope.ceilings,
@@ -121,7 +121,7 @@ async def submit_media(media: MediaRequest, scope: Scope, *, content_mode: Any, 
     )
 
     async def submitted() -> Job:
-        job = await asyncio.to_thread(jobs.submit, media, asked)
+        job = await asyncio.to_thread(jobs.submit, media, job_terms)
         scope.charge("job", model=job.model_key, provider=job.backend, cost=job.cost_estimate)
         return job
 

@@ -1,4 +1,4 @@
-"""JobsDoor: the jobs of one application, opened when they are first needed, and the threads that carry them out.
+"""JobSurface: the jobs of one application, opened when they are first needed, and the threads that carry them out.
 
 A library costs a database; a service that nobody asks for jobs opens none. Where there is one already, jobs may wait in it, so it
 is opened beside the start of the service.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("innkeeper.jobs")
 
 
-class JobsDoor:
+class JobSurface:
     """The jobs behind the service's paths, in ``library``. `close` it with the application, before the library."""
 
     def __init__(self, settings: Settings, library: SharedLibrary) -> None:
@@ -45,7 +45,7 @@ class JobsDoor:
         """The jobs. Raises `UnavailableError`: the extra ``library`` is missing, or the database is."""
         with self._lock:
             if self._jobs is None:
-                self._jobs = self._opened()
+                self._jobs = self._open()
                 if self._settings.job_threads and not self._closed:
                     from innkeeper.jobs.runner import Runner
 
@@ -88,7 +88,7 @@ class JobsDoor:
         except InnkeeperError as error:
             LOG.warning("jobs are not carried out: %s", error.message)
 
-    def _opened(self) -> MediaJobs:
+    def _open(self) -> MediaJobs:
         library = self._library.get()
         from innkeeper.jobs.backends.wire import MediaWire
         from innkeeper.jobs.media_jobs import MediaJobs

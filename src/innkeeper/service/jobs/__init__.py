@@ -1,1 +1,0 @@
-"""Jobs over HTTP: pictures and videos that are made behind a request."""
