@@ -72,11 +72,13 @@ def test_errors() -> None:
     with client(refused) as there, pytest.raises(RateLimitError, match="too many") as caught:
         there.call(COUNT, Ask("a"))
     assert caught.value.details == {"limit": "RATE", "retry_after": "7"}
+    assert (caught.value.limit, caught.value.found) == ("RATE", None)
     with client(httpx.Response(502, text="<html>")) as there, pytest.raises(HttpError):
         there.call(COUNT, Ask("a"))
-    foreign = httpx.Response(500, json={"error": {"message": "?", "code": "unheard_of"}})
-    with client(foreign) as there, pytest.raises(ProviderError):
-        there.call(COUNT, Ask("a"))
+    for code in ("unheard_of", "http", None):
+        foreign = httpx.Response(500, json={"error": {"message": "?", "code": code, "hint": 5}, "innkeeper": "?"})
+        with client(foreign) as there, pytest.raises(HttpError):
+            there.call(COUNT, Ask("a"))
 
 
 def test_events() -> None:
@@ -90,3 +92,6 @@ def test_events() -> None:
         with pytest.raises(UsageError, match="no such field") as caught:
             next(events)
     assert caught.value.hint == "leave it out"
+    unknown = httpx.Response(200, content=b"event: error\ndata: []\n\n", headers={"content-type": "text/event-stream"})
+    with client(unknown) as there, pytest.raises(ProviderError):
+        list(there.stream(COUNT, Ask("a")))

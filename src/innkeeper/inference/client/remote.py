@@ -13,7 +13,7 @@ from innkeeper.inference.client.transport import Send
 from innkeeper.inference.errors import HttpError
 from innkeeper.inference.response.views.view import ServerEvent
 from innkeeper.prompt.data import parse_json
-from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.errors import InnkeeperError, ProviderError, Where
 from innkeeper.prompt.once import once
 
 if TYPE_CHECKING:
@@ -77,9 +77,8 @@ async def server_events(call: ProviderCall) -> AsyncGenerator[ServerEvent]:
     while piece := await call.read():
         for event in parser.feed(piece):
             data = parse_json(event.data, asset="event")
-            error = service_error(data) if event.type == "error" else None
-            if error is not None:
-                raise error
+            if event.type == "error":
+                raise service_error(data) or ProviderError("the stream of the service ended with an error")
             yield ServerEvent(data, event.type, int(event.id) if event.id.isdecimal() else None)
 
 
@@ -94,31 +93,38 @@ def service_error(body: Any, retry_after: str | None = None) -> InnkeeperError |
     """Return the error in the body of a reply, of the class that the service raised; None for any other body."""
     if not isinstance(body, Mapping):
         return None
-    facts, details = body.get("error"), dict(body.get("innkeeper") or {})
+    facts, details = body.get("error"), body.get("innkeeper")
     if isinstance(facts, str):  # a stream tells errors as the document's functions do
         facts = {"message": facts, "code": body.get("code"), "hint": body.get("hint")}
     if not isinstance(facts, Mapping):
         return None
-    code = str(facts.get("code"))
+    code, path, hint = str(facts.get("code")), facts.get("param"), facts.get("hint")
     kind = _kinds().get(_RENAMED.get(code, code))
     if kind is None:
         return None
-    if retry_after is not None:
-        details["retry_after"] = retry_after
-    message, path = str(facts.get("message")), facts.get("param")
+    message = str(facts.get("message"))
     error = kind.__new__(kind, message)
     where = Where(path=path) if isinstance(path, str) else None
-    InnkeeperError.__init__(error, message, where=where, hint=facts.get("hint"), **details)
+    InnkeeperError.__init__(error, message, where=where, hint=hint if isinstance(hint, str) else None)
+    error.details = {**details} if isinstance(details, Mapping) else {}
+    if retry_after is not None:
+        error.details["retry_after"] = retry_after
+    vars(error).update({name: error.details.get(name, value) for name, value in _UNTOLD.items()})
     return error
+
+
+_UNTOLD: Final = {"limit": "", "allowed": 0, "found": None, "name": "", "known": (), "step": None, "problems": ()}
+"""Attributes of errors that the body of a reply may lack."""
 
 
 @once
 def _kinds() -> Mapping[str, type[InnkeeperError]]:
-    """The classes of the tree by their kind."""
+    """The classes of the tree by their kind, without those that tell of a provider's own answer."""
     for home in _HOMES:
         with suppress(ModuleNotFoundError):
             import_module(f"innkeeper.{home}")
-    return {kind.__new__(kind).kind: kind for kind in _subclasses(InnkeeperError)}
+    ours = (kind for kind in _subclasses(InnkeeperError) if not issubclass(kind, ProviderError))
+    return {kind.__new__(kind).kind: kind for kind in ours}
 
 
 def _subclasses(kind: type[InnkeeperError]) -> Iterator[type[InnkeeperError]]:
