@@ -8,6 +8,7 @@ from pathlib import Path
 from innkeeper import AsyncClient, AsyncPromptRunner, BuildRequest, Client, Message, Plan, PromptRunner, RunnerConfig
 from innkeeper.content import Character, Chat, Lorebook, load_character, load_chat, load_lorebook
 from innkeeper.inference import EchoServer, FakeClient, PromptResult
+from innkeeper.operations import CHAT, EVALUATE, EvaluateTier, TakeTurn
 from innkeeper.prompt import InnkeeperError, NoteKind, UsageError
 from innkeeper.taverns import TAVERNS, silly, smart, template, vibe
 from innkeeper.taverns.keywords import BuildInputs
@@ -71,6 +72,15 @@ async def ask_async(base_url: str) -> PromptResult:
     async with AsyncClient(base_url) as client:
         runner = AsyncPromptRunner(client)
         return await runner.perform(await runner.build_request(config, message="Hello."))
+
+
+def ask_service(base_url: str) -> tuple[bool, str]:
+    """Replies of a service's operations have their types; a request of another operation has not the right one."""
+    with Client(base_url) as client:
+        passed: bool = client.call(EVALUATE, EvaluateTier(text="a fox"))["passed"]
+        response: str = client.call(CHAT, TakeTurn(message="Hello."))["response"]
+        client.call(EVALUATE, TakeTurn())  # type: ignore[misc] # pyright: ignore[reportArgumentType]
+    return passed, response
 
 
 def main() -> list[str]:
