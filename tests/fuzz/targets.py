@@ -421,7 +421,7 @@ def read_transfer(form: str) -> Callable[[bytes], Any]:
 
     def run(data: bytes) -> Any:
         parsed = parse(data, asset="file", form=form)
-        parsed.place(("templates", 0, "name"))
+        parsed.locate(("templates", 0, "name"))
         return parsed.transfer
 
     return run

@@ -62,7 +62,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredProfiles]:
 @pytest.fixture(scope="module")
 def service(provider: EchoServer, inn: Path, rows: StoredProfiles) -> Iterator[Service]:
     """``innkeeper serve`` with the profiles."""
-    words = ("--no-grpc", "--profile", str(inn), "--workers", "1", "--stored-profiles", "--database", rows.db.place)
+    words = ("--no-grpc", "--profile", str(inn), "--workers", "1", "--stored-profiles", "--database", rows.db.location)
     with Service.command("--route", f"house={provider.base_url}:big", *words) as running:
         yield running
         assert running.healthy()

@@ -160,7 +160,9 @@ class StoredProfiles:
             there = connection.execute(select(rows.c.name).where(rows.c.name == stored.name)).first() is not None
             if there and not replace:
                 hint = "use --force to replace it"
-                raise UsageError(f"there is a profile {stored.name!r} already", where=Where(self.db.place), hint=hint)
+                raise UsageError(
+                    f"there is a profile {stored.name!r} already", where=Where(self.db.location), hint=hint
+                )
             if there:
                 connection.execute(update(rows).where(rows.c.name == stored.name).values(values))
                 connection.execute(delete(files).where(files.c.profile == stored.name))

@@ -51,10 +51,16 @@ def read_row(row: Mapping[str, Any], kind: type[R]) -> R:
 
 
 @cache
+def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a struct, looked up once: finding out their types takes longer than reading a hundred rows."""
+    return msgspec.structs.fields(kind)
+
+
+@cache
 def _json_and_tiers(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """How each column is read: `Tier`, `FrozenDict` (an object), the type of a list's items, or None: as it is."""
     kinds: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
+    for field in fields_of(kind):
         types = {field.type, *get_args(field.type)}
         if get_origin(field.type) is tuple:
             kinds[field.name] = str if get_args(field.type)[0] is str else Any

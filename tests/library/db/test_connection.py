@@ -160,7 +160,7 @@ CONNECTION_CASES = [
 def test_the_database_that_is_named(case: ConnectionCase) -> None:
     """A path or URL counts first, then the variable, then a file in the home; errors never show the password."""
     target = find_target(case.given, case.environ)
-    assert (target.url, target.place) == (case.url, case.place)
+    assert (target.url, target.location) == (case.url, case.place)
     assert (target.path is not None) is case.url.startswith("sqlite")
 
 

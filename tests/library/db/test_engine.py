@@ -382,12 +382,12 @@ def test_a_file_that_may_not_be_written(empty_file: bytes) -> None:
 def test_targets(tmp_path: Path) -> None:
     """Where the library is: a path, a URL, the environment, else a file in Innkeeper's folder."""
     assert find_target(tmp_path / "a.db").path == tmp_path / "a.db"
-    assert find_target(f"sqlite:///{tmp_path}/a.db").place == f"{tmp_path}/a.db"
-    assert find_target(None, {"INNKEEPER_DATABASE_URL": "/x/y.db"}).place == "/x/y.db"
-    assert find_target(None, {"INNKEEPER_HOME": "/x"}).place == "/x/innkeeper.db"
+    assert find_target(f"sqlite:///{tmp_path}/a.db").location == f"{tmp_path}/a.db"
+    assert find_target(None, {"INNKEEPER_DATABASE_URL": "/x/y.db"}).location == "/x/y.db"
+    assert find_target(None, {"INNKEEPER_HOME": "/x"}).location == "/x/innkeeper.db"
     plain = find_target("postgresql://u:secret@host/db")
     assert plain.url == "postgresql+pg8000://u:secret@host/db"
-    assert "secret" not in plain.place
+    assert "secret" not in plain.location
     assert plain.path is None
     assert find_target("postgres://u@/db?host=/run/pg&port=5433").url.endswith("?unix_sock=%2Frun%2Fpg%2F.s.PGSQL.5433")
     assert find_target("postgresql+psycopg://u@host/db").url == "postgresql+psycopg://u@host/db"

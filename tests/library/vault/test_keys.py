@@ -149,8 +149,8 @@ def test_without_the_library_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_keys_are_looked_for(tmp_path: Path) -> None:
     """The key itself, then the file or the keyring that is named, then the file in the home; or what is asked for."""
     home = {"INNKEEPER_HOME": str(tmp_path)}
-    assert find_keys(home).place == str(tmp_path / "vault.key")
-    assert find_keys({**home, "INNKEEPER_VAULT_KEY_FILE": "/x/k"}).place == "/x/k"
+    assert find_keys(home).location == str(tmp_path / "vault.key")
+    assert find_keys({**home, "INNKEEPER_VAULT_KEY_FILE": "/x/k"}).location == "/x/k"
     assert isinstance(find_keys({**home, "INNKEEPER_VAULT_KEY_FILE": "keyring:"}), SystemKeys)
     assert isinstance(find_keys({**home, "INNKEEPER_VAULT_KEY": "x"}), EnvironmentKeys)
     assert isinstance(find_keys(home, kind="keyring"), SystemKeys)

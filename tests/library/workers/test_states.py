@@ -14,8 +14,8 @@ def test_nobody_talks_himself_out(said: list[WorkerState]) -> None:
     """Whatever a worker says of itself, it does not get out of quarantine, nor into it; one that drains works no more."""
     state = WorkerState.STARTING
     for told in said:
-        assert WorkerState.QUARANTINED.told(told) is WorkerState.QUARANTINED
-        before, state = state, state.told(told)
+        assert WorkerState.QUARANTINED.reported(told) is WorkerState.QUARANTINED
+        before, state = state, state.reported(told)
         assert state is not WorkerState.QUARANTINED
         assert before is not WorkerState.DRAINING or not state.working
 

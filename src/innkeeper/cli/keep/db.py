@@ -26,6 +26,7 @@ from innkeeper.cli.keep.library import (
 )
 
 if TYPE_CHECKING:
+    from innkeeper.library.db.backup import Backup
     from innkeeper.library.db.engine import Database
     from innkeeper.library.log.logs import LogStats
     from innkeeper.library.transfer.format import Parsed, Transfer
@@ -45,7 +46,7 @@ def upgrade(url: str | None, *, as_json: bool) -> None:
     """Create the database, or bring its schema up to date."""
     with _opened(url, upgrade=False, create=True, check=False) as library:
         before, after = library.upgrade()
-        facts = {"database": library.place, "before": before, "after": after, "changed": before != after}
+        facts = {"database": library.location, "before": before, "after": after, "changed": before != after}
     if as_json:
         print_json(facts)
     elif before == after:
@@ -105,7 +106,7 @@ def restore(path: Path, url: str | None, *, force: bool, as_json: bool) -> None:
     _tell_backup(written, "restored", as_json=as_json)
 
 
-def _tell_backup(backup: Any, done: str, *, as_json: bool) -> None:
+def _tell_backup(backup: Backup, done: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"path": backup.path, "kind": backup.kind, "sha256": backup.sha256, "size": backup.size})
     else:

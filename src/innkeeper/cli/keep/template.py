@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from innkeeper.library.library import Library
-    from innkeeper.library.prepare.request import PrepareRequest, Resolved
+    from innkeeper.library.prepare.request import PrepareRequest, RenderedAnswer, Resolved
     from innkeeper.library.templates.template import TemplateVersion
+    from innkeeper.library.tier import TierDecision
     from innkeeper.prompt.errors import InnkeeperError
 
 
@@ -324,7 +325,7 @@ def _print_resolution(answer: Resolved) -> None:
     )
 
 
-def _tier_text(tier: Any) -> str:
+def _tier_text(tier: TierDecision) -> str:
     if tier.effective is tier.requested:
         return str(tier.effective.value)
     return f"{tier.effective.value}, where {tier.requested.value} was asked for ({', '.join(tier.reasons)})"
@@ -408,7 +409,7 @@ def render(
     _tell(answer)
 
 
-def _tell(answer: Any) -> None:
+def _tell(answer: RenderedAnswer) -> None:
     rendered = answer.rendered
     lines = [f"{rendered.version_id}: {rendered.tokens:,} tokens, tier {_tier_text(answer.tier)}"]
     lines += [

@@ -334,7 +334,7 @@ def _templates_of(path: Path, form: str | None) -> Parsed:
     transfer = Transfer(
         format=parsed.transfer.format, schema=parsed.transfer.schema, templates=parsed.transfer.templates
     )
-    return Parsed(transfer, parsed.place)
+    return Parsed(transfer, parsed.locate)
 
 
 def _packaged() -> Parsed:

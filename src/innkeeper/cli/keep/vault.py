@@ -42,7 +42,7 @@ def _opened(url: str | None, kind: str | None = None) -> Iterator[Vault]:
 def init(url: str | None, *, kind: str | None, as_json: bool) -> None:
     """Create the first key. Store a copy apart from the database's backups: without it no secret can be opened."""
     with _opened(url, kind) as secrets:
-        key_id, location = secrets.init(), secrets.keys.place
+        key_id, location = secrets.init(), secrets.keys.location
     print_json({"key_id": key_id, "place": location}) if as_json else click.echo(f"{location}: made the key {key_id}.")
 
 

@@ -83,7 +83,7 @@ class KeyStore:
         entry = _Entry() if self._in_keyring(name, text) else self._sealed(name, Secret(text))
         with self._changing():
             self._write({**self._entries(), name: entry})
-        return StoredKey(name, self._place(entry))
+        return StoredKey(name, self._location(entry))
 
     def get(self, name: str) -> Secret | None:
         """Return a key; None if there is none of this name. Raises `UnavailableError` or a vault error if it cannot be opened."""
@@ -108,7 +108,7 @@ class KeyStore:
 
     def list(self) -> tuple[StoredKey, ...]:
         """Return all keys by name, without opening them."""
-        return tuple(StoredKey(name, self._place(entry)) for name, entry in sorted(self._entries().items()))
+        return tuple(StoredKey(name, self._location(entry)) for name, entry in sorted(self._entries().items()))
 
     # ---------------------------------------------------------------------------------------------------------- keyring
 
@@ -173,14 +173,14 @@ class KeyStore:
         key = source.load().get(entry.key_id)
         if key is None:
             hint = f"innkeeper keys set {name}"
-            raise VaultKeyError(f"the key {name!r} was sealed by another key than {source.place} has", hint=hint)
+            raise VaultKeyError(f"the key {name!r} was sealed by another key than {source.location} has", hint=hint)
         try:
             sealed = base64.b64decode(entry.sealed, validate=True)
         except (binascii.Error, ValueError):
             raise FormatError("the stored key has not the form of one", where=Where(str(self.path), name)) from None
         return unseal(f"key:{name}", sealed, key)
 
-    def _place(self, entry: _Entry) -> str:
+    def _location(self, entry: _Entry) -> str:
         return str(self.path) if entry.sealed else "the keyring of the system"
 
     def _entries(self) -> dict[str, _Entry]:

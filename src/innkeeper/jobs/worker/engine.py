@@ -70,7 +70,7 @@ class WorkerEngine(WorkerSlots):
         """Load what must be loaded. Raises `UnavailableError`; the state says whether it can work."""
         for key, route in self.backends.items():
             await self._load(key, route)
-        self.state = self.state.told(WorkerState.READY)
+        self.state = self.state.reported(WorkerState.READY)
 
     async def close(self) -> None:
         """Let go of connections and models."""

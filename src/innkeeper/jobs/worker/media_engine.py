@@ -59,7 +59,7 @@ class MediaEngine(WorkerSlots):
     async def start(self) -> None:
         """Say that it is ready."""
         self.stats["model_loads"] = len(self.backends)
-        self.state = self.state.told(WorkerState.READY)
+        self.state = self.state.reported(WorkerState.READY)
 
     async def close(self) -> None:
         """Take nothing more."""

@@ -52,7 +52,7 @@ class WorkerSlots:
 
     def drain(self) -> None:
         """Take nothing more."""
-        self.state = self.state.told(WorkerState.DRAINING)
+        self.state = self.state.reported(WorkerState.DRAINING)
 
     @property
     def idle(self) -> bool:
@@ -86,4 +86,4 @@ class WorkerSlots:
             self._failed += CONSEQUENCES[failure_of(error)].strikes
             self.stats["failures"] += 1
         well = self._failed < _DEGRADED_AFTER
-        self.state = self.state.told(WorkerState.READY if well else WorkerState.DEGRADED)
+        self.state = self.state.reported(WorkerState.READY if well else WorkerState.DEGRADED)

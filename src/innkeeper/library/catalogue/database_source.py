@@ -271,7 +271,7 @@ class Watcher:
     def _listen(self) -> None:
         if self.db.dialect != "postgresql" or self._closed.is_set() or self._listening is not None:
             return
-        with translated(self.db.place):
+        with translated(self.db.location):
             connection = self.db.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             connection.exec_driver_sql(f"LISTEN {CHANNEL}")
             self._listening = connection
@@ -294,7 +294,7 @@ class Watcher:
     def _take(self, listening: Connection) -> None:
         """Let the driver read what was announced. Where the connection was lost, the next `wait` makes another."""
         try:
-            with translated(self.db.place):
+            with translated(self.db.location):
                 listening.exec_driver_sql("SELECT 1")
         except InnkeeperError:
             self._hang_up()

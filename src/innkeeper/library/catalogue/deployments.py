@@ -141,9 +141,9 @@ def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: flo
 _TASKS: Final[Mapping[str, str]] = {"chat": "roleplay", "enhancement": "enhancement"}
 
 
-def _tier(*ceilings: Any) -> Tier:
+def _tier(*ceilings: Tier | None) -> Tier:
     """The lowest that any side names; where none does, the general tier: somebody has to say that a model is for adults."""
-    return Tier.lowest(*(Tier.of(ceiling) for ceiling in ceilings if ceiling is not None))
+    return Tier.lowest(*(ceiling for ceiling in ceilings if ceiling is not None))
 
 
 def _abilities(abilities: Any) -> frozenset[str]:

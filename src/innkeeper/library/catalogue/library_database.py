@@ -123,7 +123,7 @@ def snapshot_path(url: Any = None) -> Path:
     target = find_target(url)
     if target.path is not None:
         return target.path.with_name(f"{target.path.name}.snapshot.json")
-    return home() / _FOLDER / f"{sha256(target.place.encode()).hexdigest()[:16]}.json"
+    return home() / _FOLDER / f"{sha256(target.location.encode()).hexdigest()[:16]}.json"
 
 
 class SnapshotFacts(msgspec.Struct, frozen=True):

@@ -128,7 +128,7 @@ def restore(
     """
     backup, target = verify(path), find_target(url)
     if not force and _holds_something(target.url if target.path is None else target.path):
-        raise AlreadyExistsError(f"the library {target.place} holds something", hint="say force to replace it")
+        raise AlreadyExistsError(f"the library {target.location} holds something", hint="say force to replace it")
     if target.path is None:
         with Database.open(url) as db:
             _load_into(db, backup, progress)

@@ -29,6 +29,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
 from innkeeper.library.errors import DatabaseCorruptError
+from innkeeper.library.rows import fields_of
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.errors import FormatError
 
@@ -187,7 +188,7 @@ def table_of(metadata: MetaData, name: str, row: type[msgspec.Struct], *more: Sc
     ``more`` are constraints, indexes, and columns that the type of their field does not tell.
     """
     own = {item.name: item for item in more if isinstance(item, Column)}
-    items = [item for field in msgspec.structs.fields(row) for item in _items(field, own.get(field.name))]
+    items = [item for field in fields_of(row) for item in _items(field, own.get(field.name))]
     return Table(name, metadata, *items, *(item for item in more if not isinstance(item, Column)))
 
 

@@ -57,10 +57,10 @@ _RESTED: Final = 1.0
 
 
 class DatabaseTarget(msgspec.Struct, frozen=True):
-    """A database to open. ``place`` is how errors call it (without the password), ``path`` the file of a SQLite one."""
+    """A database to open. ``location`` is how errors call it (without the password), ``path`` the file of a SQLite one."""
 
     url: str
-    place: str
+    location: str
     path: Path | None = None
 
 
@@ -73,7 +73,7 @@ def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str,
     named = os.fspath(url) if url is not None else environ.get(URL_VARIABLE) or ""
     if "://" not in named:
         path = Path(named).expanduser() if named else home(environ) / FILE_NAME
-        return DatabaseTarget(url=f"sqlite:///{path}", place=str(path), path=path)
+        return DatabaseTarget(url=f"sqlite:///{path}", location=str(path), path=path)
     from sqlalchemy import exc, make_url
 
     try:
@@ -83,11 +83,11 @@ def find_target(url: str | os.PathLike[str] | None = None, environ: Mapping[str,
     except (exc.ArgumentError, ValueError) as error:
         raise ConfigError("the database URL cannot be read", hint=_HINT) from error
     if backend == "sqlite" and parsed.database and parsed.database != ":memory:":
-        return DatabaseTarget(url=named, place=parsed.database, path=Path(parsed.database))
+        return DatabaseTarget(url=named, location=parsed.database, path=Path(parsed.database))
     if backend == "postgresql":
         socket = _with_socket(parsed)
         return DatabaseTarget(
-            url=socket.render_as_string(hide_password=False), place=parsed.render_as_string(hide_password=True)
+            url=socket.render_as_string(hide_password=False), location=parsed.render_as_string(hide_password=True)
         )
     raise ConfigError(f"the library is not kept in {parsed.drivername}", hint=_HINT)
 
@@ -121,7 +121,7 @@ def _sqlite(target: DatabaseTarget, timeout: float, read_only: ReadOnly, create:
     path = target.path or Path()
     if not path.exists():
         if read_only or not create:
-            raise DatabaseMissingError("there is no such database", where=Where(asset=target.place))
+            raise DatabaseMissingError("there is no such database", where=Where(asset=target.location))
         make_private(path)
     file = SqliteFile(path, timeout, read_only=read_only)
     engine = create_engine(
@@ -286,23 +286,23 @@ _LABELS: Final = ("template_labels", "one_answer")
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
-    """Turn what a driver or SQLAlchemy raises inside into an error of this package that names ``place``."""
+def translated(location: str) -> Iterator[None]:
+    """Turn what a driver or SQLAlchemy raises inside into an error of this package that names ``location``."""
     from sqlalchemy import exc
 
     try:
         yield
     except UnicodeDecodeError as error:  # SQLite quotes what it cannot read, and Python's driver cannot read that
-        raise DatabaseCorruptError("the database file is damaged", where=Where(asset=place)) from error
+        raise DatabaseCorruptError("the database file is damaged", where=Where(asset=location)) from error
     except (exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise translate(error, place) from error
+        raise translate(error, location) from error
 
 
-def translate(error: BaseException, place: str) -> InnkeeperError:
+def translate(error: BaseException, location: str) -> InnkeeperError:
     """The error of this package for one of a driver's. The text of the statement and its values stay out of it."""
     cause = getattr(error, "orig", None) or error
     translated_error = _from_sqlite(cause) if isinstance(cause, sqlite3.Error) else _from_server(cause)
-    translated_error.where = Where(asset=place)
+    translated_error.where = Where(asset=location)
     return translated_error
 
 

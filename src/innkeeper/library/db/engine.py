@@ -42,7 +42,7 @@ _ADVISORY: Final = 0x696E6E6B
 class Database:
     """An open library. Threads may use it at the same time; forked processes open their own.
 
-    Make one with `Database.open`. ``place`` is how errors call it, ``dialect`` ``sqlite`` or ``postgresql``; one that is not
+    Make one with `Database.open`. ``location`` is how errors call it, ``dialect`` ``sqlite`` or ``postgresql``; one that is not
     ``in_memory`` may have to be waited for.
     """
 
@@ -54,7 +54,7 @@ class Database:
         self.target = target
         self.engine = engine
         self.outside = outside
-        self.place = target.place
+        self.location = target.location
         self.dialect = engine.dialect.name
         self.read_only = read_only
         self._timeout = timeout
@@ -91,7 +91,7 @@ class Database:
             ConfigError: a URL that is not understood.
         """
         target = find_target(url)
-        with translated(target.place):
+        with translated(target.location):
             engine = make_engine(target, timeout=timeout, read_only=read_only, create=create)
         opened = cls(target, engine, outside=outside, timeout=timeout, read_only=bool(read_only))
         try:
@@ -116,7 +116,7 @@ class Database:
                 yield joined
             return
         if self.read_only:
-            raise DatabaseReadOnlyError("the library was opened to be read only", where=Where(asset=self.place))
+            raise DatabaseReadOnlyError("the library was opened to be read only", where=Where(asset=self.location))
         try:
             with self._located(), self._my_turn(), self.engine.connect() as plain:
                 connection = plain.execution_options(writes=True)
@@ -219,11 +219,11 @@ class Database:
         if revision == schema.HEAD:
             return
         if revision is None and not create:
-            raise DatabaseMissingError("there is no library in this database", where=Where(asset=self.place))
+            raise DatabaseMissingError("there is no library in this database", where=Where(asset=self.location))
         if revision is not None and not upgrade:
             raise SchemaError(
                 f"the schema of the database is revision {revision!r}, not {schema.HEAD!r}",
-                where=Where(asset=self.place),
+                where=Where(asset=self.location),
             )
         self.upgrade()
 
@@ -242,16 +242,16 @@ class Database:
     @contextmanager
     def _located(self) -> Iterator[None]:
         try:
-            with translated(self.place):
+            with translated(self.location):
                 yield
         except InnkeeperError as error:
             if error.where is None:
-                error.at(asset=self.place)
+                error.at(asset=self.location)
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if self._is_damaged():  # rows that are no rows fail wherever they are read first
                 message = f"the database file is damaged ({type(error).__name__})"
-                raise DatabaseCorruptError(message, where=Where(asset=self.place)) from error
+                raise DatabaseCorruptError(message, where=Where(asset=self.location)) from error
             raise
 
     def _is_damaged(self) -> bool:
@@ -259,7 +259,7 @@ class Database:
         if self.target.path is None:
             return False
         try:
-            with translated(self.place), self.engine.connect() as connection:
+            with translated(self.location), self.engine.connect() as connection:
                 return bool(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok")
         except DatabaseCorruptError:
             return True
@@ -273,7 +273,7 @@ class Database:
             yield
             return
         if not self._turn.acquire(timeout=self._timeout):
-            raise DatabaseLockedError("another thread is writing", where=Where(asset=self.place))
+            raise DatabaseLockedError("another thread is writing", where=Where(asset=self.location))
         try:
             with self._turns.turn(self._timeout / 2):  # SQLite's own lock is waited for behind it
                 yield
@@ -310,11 +310,11 @@ def status_of(db: Database) -> Status:
     with db.snapshot() as connection:
         revision = schema.present(connection)
         if revision is None:
-            raise DatabaseMissingError("there is no library in this database", where=Where(asset=db.place))
+            raise DatabaseMissingError("there is no library in this database", where=Where(asset=db.location))
         there = set(inspect(connection).get_table_names())
         names = sorted(metadata.tables.keys() & there)
         rows = {
             name: connection.execute(select(func.count()).select_from(metadata.tables[name])).scalar_one()
             for name in names
         }
-    return Status(db.place, db.dialect, revision, schema.HEAD, db.revision(), rows)
+    return Status(db.location, db.dialect, revision, schema.HEAD, db.revision(), rows)

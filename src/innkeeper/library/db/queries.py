@@ -70,7 +70,7 @@ def query(db: Database, text: str, *, limit: int = ROWS, seconds: float = SECOND
             return _in_sqlite(db, for_sqlite(statement), limit, seconds)
         return _in_postgresql(db, statement, limit, seconds)
     except Exception as error:
-        raise _refused(error, db.place) from error
+        raise _refused(error, db.location) from error
 
 
 def _refusal(message: str, where: Where | None = None) -> UsageError:
@@ -79,16 +79,16 @@ def _refusal(message: str, where: Where | None = None) -> UsageError:
     )
 
 
-def _refused(error: Exception, place: str) -> InnkeeperError:
+def _refused(error: Exception, location: str) -> InnkeeperError:
     """A statement that fails is its author's business; a database that fails is not."""
     cause = getattr(error, "orig", None) or error
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_INTERRUPT}:
-        return _refusal(f"the database refuses the statement: {cause}", Where(asset=place))
+        return _refusal(f"the database refuses the statement: {cause}", Where(asset=location))
     facts = cause.args[0] if cause.args and isinstance(cause.args[0], dict) else {}
     if str(facts.get("C", ""))[:2] in {"42", "22", "25", "57"}:
-        return _refusal(f"the database refuses the statement: {facts.get('M')}", Where(asset=place))
-    return translate(error, place)
+        return _refusal(f"the database refuses the statement: {facts.get('M')}", Where(asset=location))
+    return translate(error, location)
 
 
 def _in_sqlite(db: Database, statement: str, limit: int, seconds: float) -> QueryResult:

@@ -41,6 +41,7 @@ from innkeeper.library.db.columns import (
     tier,
 )
 from innkeeper.library.rows import ANSWER, DocumentRow, LabelRow, RoutePolicyRow, SettingRow, StoredTool
+from innkeeper.library.workers.states import InvitationRow
 
 metadata: Final = MetaData(
     naming_convention={
@@ -182,18 +183,8 @@ route_policies: Final = table_of(
     decimal("money", 12, 6),
 )
 
-worker_invitations: Final = Table(
-    "worker_invitations",
-    metadata,
-    Column("token_sha256", String, primary_key=True),
-    json_column("hosts", "[]"),  # where its worker may be, beside the open internet
-    *tier("tier_ceiling"),
-    integer("priority", 0),
-    text_column("created_by", ""),
-    created(),
-    Column("expires_at", Moment, nullable=False),
-    Column("used_at", Moment),
-    text_column("used_by"),
+worker_invitations: Final = table_of(
+    metadata, "worker_invitations", InvitationRow, Column("token_sha256", String, primary_key=True)
 )
 
 workers: Final = Table(

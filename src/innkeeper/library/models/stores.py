@@ -140,7 +140,7 @@ class RowStore(Generic[R]):
     def _taken(self, error: Exception, row: Mapping[str, Any]) -> Exception:
         from innkeeper.library.db.connection import translate
 
-        translated = translate(error, self.db.place) if hasattr(error, "orig") else error
+        translated = translate(error, self.db.location) if hasattr(error, "orig") else error
         if isinstance(translated, AlreadyExistsError):
             message = f"{self.table.name} has a row like {row[self.key]!r} already"
             return AlreadyExistsError(message, where=Where(asset=self.table.name))

@@ -20,7 +20,7 @@ from innkeeper.library.prepare.budget import Budget, Fitted
 from innkeeper.library.prepare.parts import PromptPart, part_texts
 from innkeeper.library.prepare.segments import Segment
 from innkeeper.library.templates.rendering import RenderedTemplate
-from innkeeper.library.templates.template import PRODUCTION
+from innkeeper.library.templates.template import PRODUCTION, TemplateVersion
 from innkeeper.library.tier import Ceilings, Decision, Tier, TierDecision
 from innkeeper.library.tiers.gate import TextKind
 from innkeeper.prompt.data import EMPTY
@@ -332,7 +332,7 @@ def resolution_facts(resolution: Resolution) -> dict[str, Any]:
     }
 
 
-def template_facts(version: Any) -> dict[str, Any]:
+def template_facts(version: TemplateVersion) -> dict[str, Any]:
     """What names a version and its budgets."""
     return {
         "name": version.name,

@@ -34,7 +34,7 @@ from innkeeper.prompt.note import Note
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run before it is sent: the model, the body as it goes out, what the request said, and what could not be carried."""
+    """A run before it is sent: the model, the body as it goes out, what the request says, and what could not be carried."""
 
     llm: LLM
     body: FrozenDict
@@ -58,20 +58,20 @@ def prepared(config: ToolConfig, request: PromptRunRequest, llm: LLM) -> Prepare
     """The body for a tool's model, and what the request says in its response. Raises `ConfigError`, `FormatError`."""
     top = (Message("system", request.instructions),) if request.instructions else ()
     tools = (*tools_of(config.tools, "tools"), *request.tools)
-    said = {
+    chosen = {
         "temperature": _first(request.temperature, config.temperature),
         "max_tokens": _first(request.max_output_tokens, config.max_output_tokens),
         "top_p": _first(request.top_p, config.top_p),
         "tool_choice": request.tool_choice,
     }
-    options = {**config.settings, **{name: value for name, value in said.items() if value is not None}}
+    options = {**config.settings, **{name: value for name, value in chosen.items() if value is not None}}
     dialect = DIALECTS[llm.dialect]
     payload = dialect.request((*top, *request.messages), model=llm.model, options=options, tools=tools)
     echo = {
         "instructions": request.instructions or None,
-        "temperature": said["temperature"],
-        "top_p": said["top_p"],
-        "max_output_tokens": said["max_tokens"],
+        "temperature": chosen["temperature"],
+        "top_p": chosen["top_p"],
+        "max_output_tokens": chosen["max_tokens"],
         "metadata": request.metadata,
         "tool_choice": request.tool_choice or "auto",
         "tools": [{"type": "function", **msgspec.to_builtins(tool)} for tool in tools],

@@ -85,7 +85,7 @@ class Parsed(NamedTuple):
     """A file that was read, and a way to say where in it something stands."""
 
     transfer: Transfer
-    place: Locate
+    locate: Locate
 
 
 _STEP: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -150,24 +150,24 @@ def _json(text: str, asset: str) -> tuple[Any, Locate]:
     if findings:  # a key that stands twice, or half a character
         raise TransferError(findings[0].message, where=findings[0].where(asset))
 
-    def place(path: tuple[str | int, ...]) -> Where:
+    def position(path: tuple[str | int, ...]) -> Where:
         span = locate(text, path)
         start = 0 if span is None else span.start
         line = text.count("\n", 0, start) + 1
         return Where(asset, path=shown(path), line=line, column=start - text.rfind("\n", 0, start))
 
-    return tree, place
+    return tree, position
 
 
 def _yaml(text: str, asset: str) -> tuple[Any, Locate]:
     tree, positions = parse_yaml(text, asset=asset)
 
-    def place(path: tuple[str | int, ...]) -> Where:
+    def position(path: tuple[str | int, ...]) -> Where:
         known = next(path[:end] for end in range(len(path), -1, -1) if path[:end] in positions or not end)
         line, column = positions.get(known, (1, 1))
         return Where(asset, path=shown(path), line=line, column=column)
 
-    return tree, place
+    return tree, position
 
 
 def shown(path: tuple[str | int, ...]) -> str:

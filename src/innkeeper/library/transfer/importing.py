@@ -17,7 +17,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, insert_many, record, typed_rows
 from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, TransferError
-from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, SettingsStore, ToolStore
+from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, RowStore, SettingsStore, ToolStore
 from innkeeper.library.rows import DocumentRow, LabelRow
 from innkeeper.library.templates.rows import label_row, select_versions, version_of, version_values
 from innkeeper.library.templates.store import Validate, check_label, check_name
@@ -116,7 +116,7 @@ class _Import:
     def __init__(self, db: Database, connection: Connection, parsed: Parsed, who: str, progress: Progress) -> None:
         self.db = db
         self.connection = connection
-        self.transfer, self.place = parsed
+        self.transfer, self.locate = parsed
         self.who = who
         self.progress = progress
         self.validate: Validate | None = None
@@ -171,7 +171,7 @@ class _Import:
         template_id = self.db.fresh_id() if known is None else known.id
         made: dict[int, TemplateVersion] = {}
         if not template.versions:
-            raise TransferError("a template without a version", where=self.place(path))
+            raise TransferError("a template without a version", where=self.locate(path))
         for index, transferred in enumerate(template.versions):
             with self._at((*path, "versions", index)):
                 if transferred.version <= max(made, default=0):
@@ -250,7 +250,7 @@ class _Import:
             row = label_row(version, label, who=self.who, at=self.now)
             if row.answer in answers:
                 message = f"another template answers what {version.name!r} answers under the label {label!r}"
-                raise AlreadyExistsError(message, where=self.place(path), hint=SAME_KEY)
+                raise AlreadyExistsError(message, where=self.locate(path), hint=SAME_KEY)
             answers[row.answer] = (version.template_id, label)
             rows.append(checked(template_labels, row.to_dict()))
             events.append(self._event(version, label))
@@ -266,13 +266,13 @@ class _Import:
 
     # ------------------------------------------------------------------------------------------------------------- rows
 
-    def _put_all(self, name: str, rows: Iterable[Mapping[str, Any]], store: Any) -> None:
+    def _put_all(self, name: str, rows: Iterable[Mapping[str, Any]], store: RowStore[Any]) -> None:
         for index, row in enumerate(rows):
             with self._at((name, index)):
                 self._put(store, row)
             self.progress(1)
 
-    def _put(self, store: Any, row: Mapping[str, Any]) -> None:
+    def _put(self, store: RowStore[Any], row: Mapping[str, Any]) -> None:
         """Add or change a row, unless it is as it should be."""
         if store.key not in row:
             raise TransferError(f"{store.key} is needed")
@@ -352,7 +352,7 @@ class _Import:
         except InnkeeperError as error:
             where = error.where
             if where is None or where.line is None:
-                error.where = self.place(path)
+                error.where = self.locate(path)
             raise
 
     def _count(self, **more: int) -> None:

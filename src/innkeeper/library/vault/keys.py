@@ -117,9 +117,9 @@ class KeyRing:
 
 
 class KeySource(Protocol):
-    """Where keys are kept. ``place`` is how people call it; it never holds a key."""
+    """Where keys are kept. ``location`` is how people call it; it never holds a key."""
 
-    place: str
+    location: str
 
     def load(self) -> KeyRing:
         """The keys. Raises `VaultKeyMissingError`, `VaultKeyError`."""
@@ -134,7 +134,7 @@ class EnvironmentKeys:
     """Keys in an environment variable: they are read there and kept by whoever sets it."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self.place = f"${KEY_VARIABLE}"
+        self.location = f"${KEY_VARIABLE}"
         self._environ = environ
 
     def load(self) -> KeyRing:
@@ -144,7 +144,7 @@ class EnvironmentKeys:
     def store(self, _ring: KeyRing) -> None:
         """An environment is not changed from inside."""
         hint = f"put a new key in front of the others in {KEY_VARIABLE} and rotate again"
-        raise VaultKeyError(f"keys in {self.place} are kept by whoever sets it", hint=hint)
+        raise VaultKeyError(f"keys in {self.location} are kept by whoever sets it", hint=hint)
 
 
 class FileKeys:
@@ -152,18 +152,18 @@ class FileKeys:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path).expanduser()
-        self.place = str(self.path)
+        self.location = str(self.path)
 
     def load(self) -> KeyRing:
         """The keys of the file. Raises `VaultKeyError` where anybody else may read or write it."""
-        where = Where(asset=self.place)
+        where = Where(asset=self.location)
         data = self._read(where)
         if len(data) > _MOST_BYTES:
             raise VaultKeyError(f"larger than {_MOST_BYTES} bytes: no file of keys", where=where)
         try:
             return KeyRing.of(data.decode("ascii", "replace"))
         except (VaultKeyError, VaultKeyMissingError) as error:
-            raise error.at(asset=self.place) from None
+            raise error.at(asset=self.location) from None
 
     def _read(self, where: Where) -> bytes:
         flags = (
@@ -186,7 +186,7 @@ class FileKeys:
             raise VaultKeyError("the file of keys is no plain file", where=where)
         if os.name == "posix" and stat.S_IMODE(facts.st_mode) & 0o077:
             mode = f"{stat.S_IMODE(facts.st_mode):04o}"
-            hint = f"chmod 600 {self.place}; if others could read it, rotate the key too"
+            hint = f"chmod 600 {self.location}; if others could read it, rotate the key too"
             raise VaultKeyError(f"others may read the file of keys (mode {mode})", where=where, hint=hint)
         if os.name == "posix" and facts.st_uid not in {0, os.geteuid()}:
             raise VaultKeyError("the file of keys belongs to somebody else", where=where)
@@ -197,13 +197,13 @@ class FileKeys:
             write_private(self.path, ring.text().encode())
         except OSError as error:
             message = f"the file of keys cannot be written: {error.strerror}"
-            raise VaultKeyError(message, where=Where(asset=self.place)) from None
+            raise VaultKeyError(message, where=Where(asset=self.location)) from None
 
 
 class SystemKeys:
     """Keys in the keyring of the operating system, by the library ``keyring`` (extra ``keyring``)."""
 
-    place = "the keyring of the system"
+    location = "the keyring of the system"
 
     def __init__(self, backend: Any = None) -> None:
         self._backend = backend
@@ -247,7 +247,7 @@ def first_key(keys: KeySource) -> KeyRing | None:
                 return ring
     except OSError as error:
         message = f"the keys cannot be written: {error.strerror}"
-        raise VaultKeyError(message, where=Where(asset=keys.place)) from None
+        raise VaultKeyError(message, where=Where(asset=keys.location)) from None
     return None
 
 

@@ -101,7 +101,7 @@ class Vault:
         if fresh is not None:
             return fresh.primary.id
         hint = "`innkeeper library vault rotate` makes a new key and seals everything anew"
-        raise VaultError("there is a key of the vault already", where=Where(asset=self.keys.place), hint=hint)
+        raise VaultError("there is a key of the vault already", where=Where(asset=self.keys.location), hint=hint)
 
     def set(self, name: str, value: Secret | str, *, who: str = "") -> SecretEntry:
         """Set a secret, in place of what it was.
@@ -223,7 +223,7 @@ class Vault:
             problem = error.message
         others = sum(ring is None or ring.get(row.key_id) is None for row in rows)
         ids = () if ring is None else ring.ids
-        return VaultStatus(self.keys.place, ids[0] if ids else None, ids, len(rows), others, problem)
+        return VaultStatus(self.keys.location, ids[0] if ids else None, ids, len(rows), others, problem)
 
     def doctor(self) -> tuple[VaultFinding, ...]:
         """Look whether every secret opens, and whether providers have theirs. Tells no secret, raises only for the database."""
@@ -233,7 +233,7 @@ class Vault:
             return (VaultFinding(error.kind, "", error.message, hint=error.hint or ""), *self._unset())
         opened = [self._examine(row.name, row.key_id, ring) for row in self._store.list()]
         return (
-            VaultFinding("key", "", f"the key {ring.primary.id} from {self.keys.place}", ok=True),
+            VaultFinding("key", "", f"the key {ring.primary.id} from {self.keys.location}", ok=True),
             *opened,
             *self._unset(),
         )

@@ -1,4 +1,4 @@
-"""WorkerState and WorkerRow: the states of a worker, which may follow which, and its row. Pure: it knows no time."""
+"""WorkerState: the states of a worker, which may follow which, and the rows of workers and invitations. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WorkerState(StrEnum):
             raise WorkerStateError(f"a worker that is {self} does not become {state}")
         return state
 
-    def told(self, state: WorkerState) -> WorkerState:
+    def reported(self, state: WorkerState) -> WorkerState:
         """What it is in after it said that it is in ``state``: it cannot talk itself out of quarantine, nor out of draining."""
         if self is WorkerState.QUARANTINED or state is WorkerState.QUARANTINED:
             return self
@@ -82,3 +82,17 @@ class WorkerRow(StoredRow, frozen=True, kw_only=True):
     beat_at: str = ""
     created_at: str = ""
     lease_seconds: float = 0.0
+
+
+class InvitationRow(StoredRow, frozen=True, kw_only=True):
+    """A row of ``worker_invitations``."""
+
+    token_sha256: str
+    hosts: tuple[str, ...] = ()
+    tier_ceiling: Tier = Tier.SFW
+    priority: int = 0
+    created_by: str = ""
+    created_at: str = ""
+    expires_at: str
+    used_at: str | None = None
+    used_by: str | None = None

@@ -22,7 +22,7 @@ from innkeeper.library.db.rows import checked, record, typed_rows
 from innkeeper.library.db.tables import worker_invitations, workers
 from innkeeper.library.errors import NotFoundError
 from innkeeper.library.tier import Tier
-from innkeeper.library.workers.states import WorkerRow, WorkerState
+from innkeeper.library.workers.states import InvitationRow, WorkerRow, WorkerState
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.machine import random_bytes
@@ -52,20 +52,6 @@ class WorkerReport(NamedTuple):
     state: WorkerState = WorkerState.READY
     capabilities: Mapping[str, Any] = FrozenDict()
     slots: int = 1
-
-
-class InvitationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``worker_invitations``."""
-
-    token_sha256: str
-    hosts: tuple[str, ...] = ()
-    tier_ceiling: Tier = Tier.SFW
-    priority: int = 0
-    created_by: str = ""
-    created_at: str = ""
-    expires_at: str
-    used_at: str | None = None
-    used_by: str | None = None
 
 
 class Enrolled(NamedTuple):
@@ -112,8 +98,8 @@ class WorkerStore:
         }
         with self.db.transaction() as connection:
             connection.execute(insert(worker_invitations), checked(worker_invitations, row))
-            told = {"hosts": row["hosts"], "tier_ceiling": tier.value}
-            record(connection, now, who, f"{_TABLE}.invite", (_TABLE, ""), details=told)
+            details = {"hosts": row["hosts"], "tier_ceiling": tier.value}
+            record(connection, now, who, f"{_TABLE}.invite", (_TABLE, ""), details=details)
         return token
 
     def invitation(self, token: str) -> InvitationRow:
@@ -141,7 +127,7 @@ class WorkerStore:
                 "tier_ceiling": invited.tier_ceiling.value,
                 "token_sha256": digest(enrolled.token),
                 "created_at": now,
-                **self._renewal(now, report, WorkerState.STARTING.told(report.state)),
+                **self._renewal(now, report, WorkerState.STARTING.reported(report.state)),
             }
             connection.execute(insert(workers), checked(workers, row))
             record(connection, now, enrolled.id, f"{_TABLE}.enrol", (_TABLE, enrolled.id), details={"url": url})
@@ -151,7 +137,7 @@ class WorkerStore:
         """Renew a lease; the state that the worker is in, which may be another than it says. Raises `WorkerTokenError`."""
         with self.db.transaction() as connection:
             row, now = self._own(connection, worker_id, token), self.db.now()
-            state = row.state.told(report.state)
+            state = row.state.reported(report.state)
             values = checked(workers, self._renewal(now, report, state), whole=False)
             connection.execute(update(workers).where(workers.c.id == worker_id).values(values))
         return state

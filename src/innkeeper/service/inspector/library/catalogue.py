@@ -38,7 +38,7 @@ def see_library(_: EmptyRequest, scope: LibraryScope) -> LibraryView:
     is_database = isinstance(contents, DatabaseContents)
     return LibraryView(
         source=contents.source,
-        address=contents.library.db.place if admin and isinstance(contents, DatabaseContents) else "",
+        address=contents.library.db.location if admin and isinstance(contents, DatabaseContents) else "",
         writable=is_database and admin,
         rights=LibraryRights(write=admin, oversee=admin),
         revision=contents.revision,
