@@ -1,8 +1,7 @@
 """ProfileModels: profiles as models. A client's messages become a prompt, a route answers it, the answer is finished.
 
-The prompt is built in a worker, with the state that goes with the conversation; the body that comes back is sent as it is. The
-answer is passed on while it comes, without what the model says beyond its turn; where scripts of the profile may rewrite it, it
-is passed on when it is whole.
+A worker builds the prompt with the state of the conversation, and its body is sent unchanged. The answer is passed on while it
+comes, without lines of others. If scripts of the profile may rewrite it, it is passed on when it is whole.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.conversation.reply import ReplyRules
 from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
@@ -24,7 +22,7 @@ from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Note, NoteKind, fresh_seed, utc_now
 from innkeeper.prompt.data import plain_data
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, Where
-from innkeeper.prompt.once import convert, unpack
+from innkeeper.prompt.once import unpack
 from innkeeper.service.exchange import Request
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.plans import PlanStore, StoredTurn
@@ -45,7 +43,7 @@ from innkeeper.taverns.profiles.opened import Profiles
 from innkeeper.taverns.profiles.profile import Profile
 
 PLAN_PATH: Final = "/v1/prompts/plans/"
-"""Where plans are looked at: the header ``x-innkeeper-plan`` has the whole path."""
+"""The path of plans: the header ``x-innkeeper-plan`` has the whole of it."""
 
 _PROFILE: Final = "profile"
 
@@ -54,12 +52,12 @@ class ProfileModels:
     """Profiles by their names. One instance belongs to one event loop.
 
     Args:
-        profiles: the profiles, as this process sees them: their documents, not their content.
-        routes: what asks models, whose routes profiles may name.
+        profiles: the profiles; this process reads their documents, not their files.
+        routes: asks models; profiles may name its routes.
         pool: the workers that build.
-        states: where states of conversations are kept.
-        plans: where turns are kept, for looking at their plans.
-        stored: the stored profiles among them, of which some are for single callers.
+        states: keeps the states of conversations.
+        plans: keeps turns, so that their plans can be shown.
+        stored: the stored profiles among them, some of which are for single callers.
     """
 
     def __init__(
@@ -88,12 +86,12 @@ class ProfileModels:
         return self._owned(self._card(name)) if name in self._profiles else None
 
     def _owned(self, card: ModelCard) -> ModelCard:
-        """A profile's card with who may call it, where not all may."""
+        """Return a profile's card with its callers, if it is not for all."""
         row = None if self._stored is None else self._stored.row(card.name)
         return card if row is None else card._replace(tenant=row.tenant, only=row.owner)
 
     def _card(self, name: str) -> ModelCard:
-        """A profile as lists show it; one that cannot be read says what is wrong when it is asked."""
+        """Return a profile as lists show it; one that cannot be read raises its error when it is asked."""
         try:
             profile = self._profiles.document(name)
             known = self._cards.get(name)
@@ -110,7 +108,7 @@ class ProfileModels:
         raise EmbeddingsError(f"the profile {body.get('model')!r:.60} makes no embeddings", where=Where(path="model"))
 
     async def close(self) -> None:
-        """Close the store of states; the routes are closed by whoever has them."""
+        """Close the store of states; the routes belong to the caller."""
         self._states.close()
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
@@ -122,7 +120,7 @@ class ProfileModels:
         route = self.route(profile)
         scope, named = _scope(request, caller)
         conversation = ClientConversation(self._states, scope, request.messages, named=named)
-        before = await self._kept(conversation.load) or b""
+        before = await self._from_store(conversation.load) or b""
         task = TurnTask(
             profile=request.model,
             turn=msgspec.json.encode(_turn(request, profile, route, conversation.keys), enc_hook=plain_data),
@@ -132,11 +130,11 @@ class ProfileModels:
         )
         packed = msgspec.msgpack.encode(task)
         made = unpack(await self._work(TURNS, packed, caller), TurnMade)
-        notes = (*notes_of(made.notes), *request.notes, *_lost(request))
+        notes = (*notes_of(made.notes), *request.notes, *_ignored(request))
 
         async def keep(state: bytes) -> None:
             if not request.choice:  # the chat goes on from the first answer
-                await self._kept(lambda: conversation.keep(state))
+                await self._from_store(lambda: conversation.keep(state))
 
         async def finish(text: str) -> str:
             asked = ReplyTask(task=task, state=made.state, speaker=made.speaker, text=text)
@@ -149,7 +147,7 @@ class ProfileModels:
         sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
         answer = await self._routes.ask(route, sent, profile=request.model)
         headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}
-        events = finished_events(answer.events, convert(made.rules, ReplyRules), finish, stops=request.stream)
+        events = finished_events(answer.events, made.rules, finish, stops=request.stream)
         return ModelAnswer(events, headers, notes, sent, {**answer.asked, "profile": request.model})
 
     def route(self, profile: Profile) -> Route:
@@ -169,8 +167,8 @@ class ProfileModels:
             raise error_of(reply)
         return reply.body
 
-    async def _kept(self, ask: Callable[[], Any]) -> Any:
-        """What a store says; one in a database is asked beside the event loop."""
+    async def _from_store(self, ask: Callable[[], Any]) -> Any:
+        """Call a store: at once in memory, in a thread for a database."""
         return ask() if self._states.in_memory else await asyncio.to_thread(ask)
 
 
@@ -178,7 +176,7 @@ _DONE: Final = 200
 
 
 def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:
-    """What keeps this conversation apart from others of the caller, and whether the client has named it."""
+    """Return the scope of this conversation among the caller's, and whether the client has named it."""
     named = request.metadata.get("conversation")
     if isinstance(named, str) and named:
         return conversation_scope(caller, request.model, "conversation", named), True
@@ -186,7 +184,7 @@ def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:
 
 
 def _turn(request: GenerationRequest, profile: Profile, route: Route, keys: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of the turn: what the client sends, what the route says, and the moment."""
+    """Return the fields of the turn: the client's input, the route's settings, and the moment."""
     seed = request.options.get("seed")
     if type(seed) is not int:
         seed = int(keys[-1][:8], 16) if profile.seed == "messages" and keys else fresh_seed()
@@ -204,7 +202,7 @@ def _turn(request: GenerationRequest, profile: Profile, route: Route, keys: tupl
 
 
 def _window(route: Route) -> int | None:
-    """The route's window; a model on this machine has one, whether it is said or not."""
+    """Return the route's window; a model on this machine always has one."""
     if route.context_window is not None or not route.is_local:
         return route.context_window
     from innkeeper.inference.local.model import DEFAULT_WINDOW
@@ -212,8 +210,8 @@ def _window(route: Route) -> int | None:
     return DEFAULT_WINDOW
 
 
-def _lost(request: GenerationRequest) -> tuple[Note, ...]:
-    """What a client sent that a profile has no place for."""
+def _ignored(request: GenerationRequest) -> tuple[Note, ...]:
+    """Return notes on fields that have no effect with a profile."""
     fields = [f"the field {name!r:.60} has no effect with a profile" for name in request.extra]
     kinds = [f"a tool of type {str(tool.get('type'))!r:.60} is not offered" for tool in request.hosted]
     return tuple(Note(NoteKind.IGNORED, message) for message in (*fields, *kinds))

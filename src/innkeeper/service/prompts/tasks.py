@@ -1,7 +1,7 @@
-"""Tasks of turns: what the server sends a worker for a turn over a profile, and what comes back, in MessagePack.
+"""Tasks of turns: messages between the server and a worker for a turn over a profile, in MessagePack.
 
-The server keeps states and asks models; a worker reads profiles, builds, and runs scripts. Bodies of providers come back as the
-bytes that are sent, so that the server never looks into them.
+The server keeps states and asks models; a worker reads profiles, builds, and runs scripts. Bodies for providers come back as the
+bytes to send, so that the server never decodes them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from innkeeper.conversation.reply import ReplyRules
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ReplayError, Where
-from innkeeper.prompt.note import Note, NoteKind
-from innkeeper.prompt.once import unpack
+from innkeeper.prompt.note import Note
+from innkeeper.prompt.once import convert, unpack
 from innkeeper.service.exchange import HttpReply, Request
 
 if TYPE_CHECKING:
@@ -33,15 +34,15 @@ PLANS: Final = "/v1/prompts/plans/"
 
 
 class ProfileChangedError(ReplayError):
-    """A plan is asked for whose profile is not what it was: its prompt cannot be shown any more."""
+    """The profile of a plan has changed: its prompt cannot be shown any more."""
 
     HINT = "plans can be looked at until a file of their profile changes"
 
 
 class TurnTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn to be built: the fields of `TurnInput` as JSON, whose numbers may be of any size.
+    """A turn to build: the fields of `TurnInput` as JSON, whose numbers may be of any size.
 
-    ``state`` is that of the conversation before it. ``adapter`` writes the body, ``stream`` says whether it asks for a stream.
+    ``state`` is that of the conversation before it. ``adapter`` writes the body; with ``stream`` it asks for a stream.
     """
 
     profile: str
@@ -52,18 +53,18 @@ class TurnTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TurnMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn that is built: the provider's body as bytes, the state after it, and how the answer is to be finished."""
+    """A built turn: the provider's body as bytes, the state after it, and the rules for the answer."""
 
     content: bytes
     state: bytes
     speaker: str
     digest: str
-    rules: dict[str, Any]
+    rules: ReplyRules
     notes: list[dict[str, Any]] = []
 
 
 class ReplyTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer to be finished by the scripts of its profile; ``state`` is what the turn left."""
+    """An answer to finish by the scripts of its profile; ``state`` is that after the turn."""
 
     task: TurnTask
     state: bytes
@@ -83,27 +84,27 @@ class ReplyMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def opened(state: AppState, name: str) -> OpenProfile:
-    """The profile of this name, without the macro that runs code where the service has none. Raises as `Profiles`."""
+    """Return the profile of this name, without the macro that runs code if the service forbids it. Raises as `Profiles`."""
     profile = state.profiles[name]
     return msgspec.structs.replace(profile, request=harmless(state, profile.request))
 
 
 def harmless(state: AppState, request: BuildRequest) -> BuildRequest:
-    """The request, without the macro that runs code where the service was started without it."""
+    """Return the request, without the macro that runs code if the service forbids it."""
     if state.settings.python or request.tavern != "smart":
         return request
     return request.with_(settings={**request.settings, "python": False})
 
 
 def turn_of(profile: OpenProfile, task: TurnTask, ports: Ports) -> ProfileTurn:
-    """The turn of a task over its profile. Raises what building does."""
+    """Build the turn of a task over its profile. Raises what building does."""
     from innkeeper.conversation import ConversationState, profile_turn
 
     return profile_turn(profile, _input(task), ConversationState.from_json(task.state), ports)
 
 
 def read_profiles(state: AppState) -> None:
-    """Read all profiles and build a turn of each, so that the first calls are as fast as others; what fails will say so then."""
+    """Read all profiles and build a turn of each, so that the first calls are as fast as others. Errors are left to the calls."""
     from innkeeper.prompt import Ports
 
     for name in state.profiles:
@@ -127,7 +128,7 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> HttpReply:
         state=turn.state.to_json(),
         speaker=turn.speaker,
         digest=profile.digest,
-        rules=msgspec.structs.asdict(turn.rules),
+        rules=turn.rules,
         notes=note_facts(notes),
     )
     return HttpReply(200, msgspec.msgpack.encode(made))
@@ -157,32 +158,25 @@ def _input(task: TurnTask) -> Any:
 
 
 def note_facts(notes: Any) -> list[dict[str, Any]]:
-    """Notes as data."""
+    """Return notes as data."""
     return [note.to_dict() for note in notes]
 
 
+_NOTES: Final = tuple[Note, ...]
+
+
 def notes_of(facts: list[dict[str, Any]]) -> tuple[Note, ...]:
-    """Notes as a worker told them."""
-    return tuple(
-        Note(
-            NoteKind(fact["kind"]),
-            fact["message"],
-            step=fact.get("step"),
-            where=Where(**fact["where"]) if fact.get("where") else None,
-            hint=fact.get("hint"),
-            data=FrozenDict(fact.get("data") or {}),
-        )
-        for fact in facts
-    )
+    """Return the notes of a worker's data."""
+    return convert(facts, _NOTES, dec_hook=lambda _, data: FrozenDict(data))
 
 
 def failed(error: InnkeeperError) -> HttpReply:
-    """An error on its way to the server."""
+    """Return the reply that carries an error to the server."""
     return HttpReply(error.http_status, msgspec.msgpack.encode(error.to_dict()))
 
 
 def error_of(reply: HttpReply) -> InnkeeperError:
-    """The error that a worker told: of the same class, so that every surface has its own words for it."""
+    """Return the error of a worker's reply, of the same class, so that every surface can word it."""
     facts: dict[str, Any] = unpack(reply.body, dict[str, Any])
     kind = next((each for each in _tree(InnkeeperError) if _kind(each) == facts["kind"]), InnkeeperError)
     error = kind.__new__(kind, facts["message"])
