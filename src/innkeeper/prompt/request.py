@@ -187,7 +187,7 @@ def _also_mended(request: BuildRequest, more: Sequence[Mended]) -> BuildRequest:
     if not more:
         return request
     order = {name: index for index, name in enumerate(request.__struct_fields__)}
-    mended = sorted((*request.mended, *more), key=lambda one: order.get(one.field, -1))
+    mended = sorted((*request.mended, *more), key=lambda field: order.get(field.field, -1))
     return msgspec.structs.replace(request, mended=tuple(mended))
 
 

@@ -152,7 +152,9 @@ _MARK: Final = "inputs: every keyword of `BuildInputs`."
 def lists_inputs(method: F) -> F:
     """The method, with every input in its signature, and in its docstring where that says `_MARK`."""
     signature = inspect.signature(method)
-    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    own = [
+        parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     others = inspect.Parameter("other_names", inspect.Parameter.VAR_KEYWORD, annotation=Any)
     method.__dict__["__signature__"] = signature.replace(parameters=[*own, *_parameters(), others])
     if method.__doc__ and _MARK in method.__doc__:

@@ -84,13 +84,13 @@ def environment_fields(inputs: SillyInputs) -> CardFields:
     card, metadata = inputs.character, inputs.metadata
     note = card.depth_prompt
     return CardFields(
-        description=_shared(inputs, "Description", lambda one: one.description),
-        personality=_shared(inputs, "Personality", lambda one: one.personality),
-        scenario=_overriding(inputs, "scenario") or _shared(inputs, "Scenario", lambda one: one.scenario),
+        description=_shared(inputs, "Description", lambda member: member.description),
+        personality=_shared(inputs, "Personality", lambda member: member.personality),
+        scenario=_overriding(inputs, "scenario") or _shared(inputs, "Scenario", lambda member: member.scenario),
         first_message=card.first_mes,
         alternate_greetings=card.alternate_greetings,
         mes_examples=_overriding(inputs, "mes_example")
-        or _shared(inputs, "Example Messages", lambda one: one.mes_example, _started),
+        or _shared(inputs, "Example Messages", lambda member: member.mes_example, _started),
         system_prompt=metadata.get("system_prompt") or card.system_prompt,
         post_history=card.post_history_instructions,
         depth_prompt=note.prompt if note else "",

@@ -44,7 +44,8 @@ def origin_of(pieces: Pieces) -> Origin | None:
         return None
     first = origins[0]
     address = first.asset, first.name, first.field, first.entry
-    if all([one is first or (one.asset, one.name, one.field, one.entry) == address for one in origins]):  # noqa: C419 - quicker so
+    same = [origin is first or (origin.asset, origin.name, origin.field, origin.entry) == address for origin in origins]
+    if all(same):
         return first if first.macro is None else msgspec.structs.replace(first, macro=None)
     return Origin(first.asset) if all(origin.asset == first.asset for origin in origins) else first
 

@@ -391,9 +391,9 @@ def _group(state: State, assets: Assets) -> Group | None:
     members = assets.members
     return Group(
         settings=settings,
-        members=tuple(one.card for one in members),
-        files=tuple(one.filename for one in members),
-        tags=tuple(one.tags for one in members),
+        members=tuple(member.card for member in members),
+        files=tuple(member.filename for member in members),
+        tags=tuple(member.tags for member in members),
     )
 
 

@@ -98,10 +98,10 @@ _SCALE: Final[Mapping[GuidanceLevel, str]] = {
 
 def _records(settings: Record, metadata: Record, filename: str) -> dict[GuidanceLevel, Record]:
     everywhere, listed = settings.get("global"), settings.get("chara")
-    own = (one for one in listed if isinstance(one, Mapping)) if isinstance(listed, (list, tuple)) else ()
+    own = (record for record in listed if isinstance(record, Mapping)) if isinstance(listed, (list, tuple)) else ()
     return {
         GuidanceLevel.CHAT: metadata,
-        GuidanceLevel.CHARACTER: next((one for one in own if one.get("name") == filename), EMPTY),
+        GuidanceLevel.CHARACTER: next((record for record in own if record.get("name") == filename), EMPTY),
         GuidanceLevel.GLOBAL: everywhere if isinstance(everywhere, Mapping) else EMPTY,
     }
 

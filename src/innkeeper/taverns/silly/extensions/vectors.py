@@ -141,9 +141,10 @@ def bank_files(
 
     ``report`` is told of those without a text.
     """
-    off, files = {one for one in disabled if isinstance(one, str)}, dict[str, BankFile]()
-    for one in (one for some in listed if isinstance(some, (list, tuple)) for one in some if isinstance(one, Mapping)):
-        name, text, url = str(one.get("name") or ""), one.get("text"), str(one.get("url") or "")
+    off, files = {url for url in disabled if isinstance(url, str)}, dict[str, BankFile]()
+    rows = (row for group in listed if isinstance(group, (list, tuple)) for row in group if isinstance(row, Mapping))
+    for row in rows:
+        name, text, url = str(row.get("name") or ""), row.get("text"), str(row.get("url") or "")
         if url and url in off:
             continue
         if isinstance(text, str):

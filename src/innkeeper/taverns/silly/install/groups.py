@@ -42,7 +42,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_speaker(self, name: str) -> Self:
         """The group with this member speaking: the name of a card's file, or of its character. Raises `UnknownNameError`."""
-        names = [(one.avatar, one.stem) for one in self.members] + [(one.name,) for one in self.members]
+        names = [(member.avatar, member.stem) for member in self.members] + [(member.name,) for member in self.members]
         for index, known in enumerate(names):
             if name in known:
                 return msgspec.structs.replace(self, speaker=index % len(self.members))
@@ -52,7 +52,7 @@ class OpenGroup(msgspec.Struct, frozen=True, kw_only=True):
         """The group with a speaker: the named one, else the first that its strategy chooses, which is noted."""
         if self.speaker is not None or not self.members:
             return self
-        cards, files = tuple(one.card for one in self.members), tuple(one.stem for one in self.members)
+        cards, files = tuple(member.card for member in self.members), tuple(member.stem for member in self.members)
         lines = lines_of(request.history, user=str(request.user.get("name", "")), char="")
         chosen = choose_speakers(
             Group(settings=self.settings, members=cards, files=files),

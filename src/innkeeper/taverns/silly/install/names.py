@@ -141,13 +141,13 @@ def find_group(folder: UserFolder, name: str) -> GroupFile:
 
 def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...], others: Iterable[str] = ()) -> T:
     """Return the item of this name, in any case if none has it as written; ``others`` are names of those passed over."""
-    matching = [one for one in known if one.name == name] or [
-        one for one in known if one.name.casefold() == name.casefold()
+    matching = [item for item in known if item.name == name] or [
+        item for item in known if item.name.casefold() == name.casefold()
     ]
     if len(matching) > 1:
-        raise AmbiguousNameError(what, name, [one.key for one in matching])
+        raise AmbiguousNameError(what, name, [item.key for item in matching])
     if not matching:
-        error = UnknownNameError(what.removesuffix("s"), name, [*(one.name for one in known), *others])
+        error = UnknownNameError(what.removesuffix("s"), name, [*(item.name for item in known), *others])
         error.where = Where(asset=what)
         error.hint = "; ".join(filter(None, (error.hint, _passed_over(folder, what)))) or None
         raise error

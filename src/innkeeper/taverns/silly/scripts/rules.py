@@ -80,10 +80,10 @@ _SPECIAL: Final = frozenset(".^$*+?{}[]\\/|()")
 def escaped(text: str, ranges: Sequence[MacroRange]) -> str:
     """Escape the output of macros in a pattern, so that it matches literally (A11)."""
     parts, position = [], 0
-    for one in ranges:
-        value = text[one.start : one.end]
-        parts += [text[position : one.start], *(_ESCAPES.get(c) or (f"\\{c}" if c in _SPECIAL else c) for c in value)]
-        position = one.end
+    for macro in ranges:
+        value = text[macro.start : macro.end]
+        parts += [text[position : macro.start], *(_ESCAPES.get(c) or (f"\\{c}" if c in _SPECIAL else c) for c in value)]
+        position = macro.end
     return "".join([*parts, text[position:]])
 
 
