@@ -1,4 +1,4 @@
-"""Patterns over words of several languages, from ``builtins/gate/patterns.toml``, which documents them."""
+"""Words and patterns of several languages, from ``builtins/gate/patterns.toml``, which documents them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ _REFERENCE: Final = re.compile(r"\{\{(\w+)\}\}")
 @once
 def _data() -> dict[str, dict[str, Any]]:
     return tomllib.loads(files("innkeeper.library").joinpath("builtins", "gate", "patterns.toml").read_text("utf-8"))
+
+
+def turned_words(name: str) -> frozenset[str]:
+    """Return the common words of a language that tell a turned text, or those ``either_way``."""
+    return frozenset(_data()["turned"].get(name, "").split())
 
 
 def pattern_names() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from innkeeper.library.limits import ADULT_AGE
 from innkeeper.library.tiers.languages import Language, Term, languages
+from innkeeper.library.tiers.patterns import turned_words
 from innkeeper.library.tiers.prefix_index import UNSPACED, PrefixIndex
 from innkeeper.prompt.once import once
 from innkeeper.text.confusables import fold_word
@@ -166,7 +167,7 @@ class TierVocabulary:
         for term, word in language.terms:
             self._own((word,), ((_TERM, term),))
         if not (self.loose or self.merged):
-            words = _telling(language)
+            words = _telltales(language)
             self._own(map(rot13, words), _ROT13)
             self._own((word[::-1] for word in words), _BACKWARDS)
 
@@ -320,32 +321,20 @@ def _forms(language: Language) -> Iterator[Form]:
             yield Form(kind, fold_word(left), fold_word(right.rstrip("*")) + keep, language.language, ordinal)
 
 
-def _telling(language: Language) -> set[str]:
+def _telltales(language: Language) -> set[str]:
     """Words of Latin letters by which a text is known that was written in another way."""
     words = {word for term, word in language.terms if term.category in _REPORTED}
     words.update(spelling for spellings in language.numbers for spelling in spellings.split("|"))
-    words.update(_COMMON.get(language.language, ()))
+    words |= turned_words(language.language)
     words.update(form for forms in language.forms.values() for text in forms for form in text.split())
-    least = _TELLING if language.language == "en" else _TELLING + 1
-    return {word for word in words if len(word) >= least and word.isascii() and word.isalpha()} - _BOTH_WAYS
+    least = _FEWEST_TELLTALE if language.language == "en" else _FEWEST_TELLTALE + 1
+    letters = {word for word in words if len(word) >= least and word.isascii() and word.isalpha()}
+    return letters - turned_words("either_way")
 
 
 _REPORTED: Final = frozenset({"age", "sexual", "romantic", "minor_sexual", "non_consent"})
-_COMMON: Final = {
-    "en": ("years", "year", "with", "girl", "that", "have", "this", "about", "would"),
-    "de": ("jahren", "jahre", "eine", "einem", "nicht", "junge", "bild"),
-    "fr": ("elle", "avec", "dans", "pour", "fille"),
-    "es": ("tiene", "ella", "chica", "para", "foto"),
-    "pt": ("ela", "tem", "para", "menina", "foto"),
-    "it": ("anni", "ragazza", "sono", "della", "foto"),
-}
-_TELLING: Final = 4
-_BOTH_WAYS: Final = frozenset(
-    {"nova", "trop", "neuf", "once", "otto", "elle", "nove", "nine", "zero", "nude", "eros", "putes", "jung", "mama"}
-)
-"""Words that are others when they are turned."""
-
-_MADE: Final = {
+_FEWEST_TELLTALE: Final = 4
+_VOCABULARIES: Final = {
     (loose, merged): once(partial(TierVocabulary, loose=loose, merged=merged))
     for loose in (False, True)
     for merged in (False, True)
@@ -354,4 +343,4 @@ _MADE: Final = {
 
 def vocabulary_of(view: TextView) -> TierVocabulary:
     """The vocabulary for a kind of view."""
-    return _MADE[view.loose, view.merged]()
+    return _VOCABULARIES[view.loose, view.merged]()
