@@ -116,7 +116,7 @@ class Live:
                 return
 
     async def _next(self) -> None:
-        """Build the newest state, and tell it."""
+        """Build the newest state, and send it."""
         serial, edits, settings = self._serial or 0, self._edits, self._settings
         self._serial, self._edits, self._settings, self._bytes, self._last = None, [], {}, 0, serial
         body = b'{"edits":[' + b",".join(edits) + b"]"

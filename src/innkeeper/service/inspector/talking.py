@@ -31,8 +31,8 @@ class InspectorTalk:
     """What answers prompts of a workspace.
 
     Args:
-        models: who answers.
-        usual: who does where nobody is named.
+        models: what answers.
+        usual: the route of requests that name none.
     """
 
     def __init__(self, models: Models, usual: str) -> None:
@@ -40,7 +40,7 @@ class InspectorTalk:
 
     @property
     def routes(self) -> tuple[str, ...]:
-        """Who can be asked."""
+        """The names of the routes."""
         return tuple(card.name for card in self._models.cards())
 
     async def close(self) -> None:

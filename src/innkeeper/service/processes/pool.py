@@ -144,7 +144,7 @@ class Pool:
         return self._source
 
     def open(self) -> None:
-        """Have a first worker."""
+        """Start a first worker."""
         self._use_running_loop()
         if not self._workers:
             self._start()
@@ -279,7 +279,7 @@ class Pool:
             self._later("spare", SPARE_SECONDS)
 
     def _start(self) -> None:
-        """Have one worker more."""
+        """Start one more worker."""
         worker = WorkerProcess(self)
         self._workers.add(worker)
         start = asyncio.get_running_loop().create_task(self._connect(worker))

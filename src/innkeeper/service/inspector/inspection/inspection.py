@@ -38,7 +38,7 @@ _WORDS: Final = 120
 
 
 def inspected(workspace: OpenWorkspace, plan: Plan, variation: Variation | None = None) -> InspectionView:
-    """All that the page is told of a plan, which is looked at and not changed."""
+    """Return a plan as the page shows it. The plan is not changed."""
     origins = Origins(workspace, variation)
     cache = workspace.cache if variation is None else InspectionCache()
     figures = accounting(plan)
@@ -102,14 +102,14 @@ def _messages(plan: Plan, figures: Accounting, origins: Origins, cache: Inspecti
 
 
 def _depth(block: Block, after: int) -> int | None:
-    """How many messages of the chat come after."""
+    """The number of messages of the chat that come after."""
     if block.insertion_point is InsertionPoint.IN_CHAT:
         return block.depth
     return after if block.group == BudgetGroup.HISTORY else None
 
 
 def _pieces(block: Block, origins: Origins) -> tuple[PieceView, ...]:
-    """Its text by origin; neighbours of one origin are one piece."""
+    """The text of a block by origin; neighbours of one origin are one piece."""
     pieces: list[tuple[str, int | None]] = []
     for piece in block.ranges():
         number = origins.number(piece.origin)

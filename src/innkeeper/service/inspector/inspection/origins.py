@@ -73,7 +73,7 @@ class Origins:
         self._update(cache)
 
     def _update(self, cache: InspectionCache) -> None:
-        """Bring the table up to date: files may be others than they were, and what is in them elsewhere."""
+        """Update the origins in kinds of files that have changed since the last prompt."""
         before, cache.states = cache.states, {}
         for file in self._files:
             cache.states.setdefault(file.kind, []).append((file, file.changes_made))
@@ -156,14 +156,14 @@ class Origins:
         return entry[0], entry[0].existing_path((*entry[1], origin.field or "content"))
 
     def entry(self, book: str, uid: int | str, number: int = 0) -> tuple[WorkingFile, Path] | None:
-        """Where an entry stands, by the name of its book and its id, and which it is of several."""
+        """The file and path of an entry, by the name of its book and its id, and its number among several."""
         entries = self.entries.get((book, uid))
         if entries is None and isinstance(uid, str) and uid.isdecimal():
             entries = self.entries.get((book, int(uid)))
         return None if entries is None else entries[min(number, len(entries) - 1)]
 
     def verdict_source(self, verdict: Verdict, number: int) -> tuple[WorkingFile, Path] | None:
-        """Where what a verdict is about stands: an entry, or a prompt of the preset that goes into the chat."""
+        """The file and path of what a verdict is about: an entry, or a prompt of the preset that goes into the chat."""
         if verdict.facts.get("asset") != _PROMPTS:
             return self.entry(verdict.book, verdict.uid, number)
         for file in self._files:
@@ -198,7 +198,7 @@ class Origins:
 
     @property
     def lines(self) -> list[int]:
-        """For each line of the chat as a tavern counts them, the message that it stands for."""
+        """For each line of the chat as a tavern counts them, the index of its message."""
         if self._lines is None:
             file = self._first("chat")
             chat = None if file is None else file.built_of(saved=self._saved)

@@ -49,7 +49,7 @@ def wire_view(workspace: OpenWorkspace, plan: Plan, dialect: str | None) -> Wire
 
 
 class _Text(NamedTuple):
-    """Where a string stands in the pretty text; ``starts`` are the places of its characters, where not one after the other."""
+    """A string in the pretty text; ``starts`` are the offsets of its characters, where some are escaped."""
 
     begin: int
     length: int
@@ -69,7 +69,7 @@ def _pretty(value: Any) -> tuple[str, dict[str, _Text]]:
 
 
 def _write(value: Any, pointer: str, level: int, parts: list[str], texts: dict[str, _Text], at: int) -> int:
-    """Write a value that begins ``at`` so many characters; where it ends."""
+    """Write a value at the offset ``at``, and return the offset of its end."""
 
     def put(text: str) -> None:
         nonlocal at
@@ -79,7 +79,8 @@ def _write(value: Any, pointer: str, level: int, parts: list[str], texts: dict[s
     if isinstance(value, str):
         written = _quoted(value)
         plain = len(written) == len(value) + 2
-        texts[pointer] = _Text(at + 1, len(value), None if plain else _starts(value, at + 1))
+        starts = None if plain else list(accumulate((len(_escaped(char)) for char in value), initial=at + 1))
+        texts[pointer] = _Text(at + 1, len(value), starts)
         put(written)
     elif isinstance(value, (Mapping, list, tuple)) and value:
         is_object = isinstance(value, Mapping)
@@ -95,11 +96,6 @@ def _write(value: Any, pointer: str, level: int, parts: list[str], texts: dict[s
     else:
         put(json.dumps(value, ensure_ascii=False, default=str))
     return at
-
-
-def _starts(value: str, at: int) -> list[int]:
-    """Where each character begins, and where the last ends."""
-    return list(accumulate((len(_escaped(char)) for char in value), initial=at))
 
 
 def _quoted(text: str) -> str:

@@ -131,7 +131,7 @@ class WorkspaceEngine:
     # ------------------------------------------------------------------------------------------------------------ live
 
     def live(self, call: EngineCall, body: bytes) -> EngineAnswer:
-        """Take edits and settings in, build, and tell what is other; ``argument`` is the connection, ``number`` the serial."""
+        """Apply edits and settings, build, and answer with changes; ``argument`` is the connection, ``number`` the serial."""
         since = perf_counter()
         request = decode(body, _Live)
         try:
@@ -172,7 +172,7 @@ class WorkspaceEngine:
         return EngineReply(), b""
 
     def lint(self, call: EngineCall, _: bytes) -> EngineAnswer:
-        """Look at files that are others than when they were looked at last; nothing where all is told."""
+        """Lint the files that have changed, and answer with those that have other findings; else with nothing."""
         self.workspace.lint()
         files = self._changed_files(call.argument)
         return _json(LiveFiles(call.number, files)) if files else (EngineReply(), b"")
@@ -181,7 +181,7 @@ class WorkspaceEngine:
         return self._connections.setdefault(name, ConnectionState())
 
     def _changed_files(self, connection: str) -> tuple[FileView, ...]:
-        """The files that are others than a connection was told last."""
+        """The files that have changed since a connection was sent them."""
         files = self._connection(connection).files
         views = [self.workspace.file_view(file) for file in self.workspace.files.values()]
         others = tuple(view for view in views if files.get(view.id) != view)
@@ -330,7 +330,7 @@ _LISTS: Final = {"messages": MessageChanges, "verdicts": VerdictChanges, "origin
 
 
 def _changes(before: Sequence[T], after: Sequence[T]) -> dict[str, T] | None:
-    """The items that are others, by index; None where most are."""
+    """The changed items by index; None where most have changed."""
     changed = {
         str(index): item
         for index, item in enumerate(after)

@@ -73,7 +73,7 @@ class WorkspaceSessions:
         self._wake_later()
 
     async def _make_room(self) -> None:
-        """Forget who was idle for longest, where there are as many as may be. Raises `LimitError` where nobody is idle."""
+        """Close the session that was idle longest, where there are as many as allowed. Raises `LimitError` if none is idle."""
         if len(self._sessions) < MAX_WORKSPACES:
             return
         idle = self._idle()
@@ -85,7 +85,7 @@ class WorkspaceSessions:
         self._used.pop(idle[0], None)
 
     def _check(self, more: int) -> None:
-        """Whether there is room for so many bytes more. Raises `LimitError`."""
+        """Check that there is room for so many more bytes. Raises `LimitError`."""
         size = self.own.size + sum(session.size for session in self._sessions.values()) + more
         if size > MAX_WORKSPACE_BYTES:
             what, hint = "the files of all workspaces", "close some: saved files need no workspace"
@@ -94,7 +94,7 @@ class WorkspaceSessions:
     # ------------------------------------------------------------------------------------------------------------- idle
 
     def _idle(self) -> list[str]:
-        """Those that nobody uses, the one that was left first before the others."""
+        """The names of idle sessions, the longest idle first."""
         before = self._clock() - IDLE_SECONDS
         names = (name for name, session in self._sessions.items() if not session.live and self._used[name] <= before)
         return sorted(names, key=self._used.__getitem__)

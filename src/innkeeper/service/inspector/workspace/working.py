@@ -143,7 +143,7 @@ class WorkingFile:
         self.changes_made += 1
 
     def _take(self, tree: Any, path: Path) -> None:
-        """Have another document, which differs at ``path`` alone."""
+        """Take a document that differs at ``path`` alone, and read it again."""
         before = self.asset if self.problem is None else None
         self.tree = tree
         self.changes_made += 1

@@ -234,7 +234,7 @@ class OpenWorkspace:
         return self.turn_states.request(request, fields, fields["history"], self.used_files(variation))
 
     def _requested(self, fields: dict[str, Any]) -> BuildRequest:
-        """The request of these fields; where only some are others than those of the last one, made of that."""
+        """The request of these fields, made of the last one where only some have changed."""
         if self._made is not None and self._made[0].keys() == fields.keys():
             before, request = self._made
             changed = {name: value for name, value in fields.items() if not is_same(before[name], value)}
