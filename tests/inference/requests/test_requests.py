@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from innkeeper.inference.adapters.registry import ADAPTERS
-from innkeeper.inference.requests.chat import read_chat
-from innkeeper.inference.requests.completion import read_completion
+from innkeeper.inference.requests.chat import read_chat, read_completion
 from innkeeper.inference.requests.messages import read_messages
 from innkeeper.inference.requests.request import GenerationRequest, provider_request
 from innkeeper.inference.requests.responses import read_responses, response_messages

@@ -143,6 +143,8 @@ def connections(
     from urllib.request import getproxies
 
     if quick and transport is None and egress is None and find_spec("aiohttp") is not None and not getproxies():
+        import aiohttp  # noqa: F401 - here, so that loading it takes none of the first call's time
+
         return QuickSession(endpoint)
     import httpx
 
@@ -298,8 +300,8 @@ class ProviderCall:
         self.headers: Mapping[str, str] = {}
         self._endpoint, self._http = endpoint, http
         self._longest_read = getattr(http, "longest_read", inf)
+        self._errors = transport_errors()  # loading the library takes none of the call's time
         self._deadline, self._size = monotonic() + endpoint.total_timeout, 0
-        self._errors = transport_errors()
         self._opened: Any = None
         self._pieces: AsyncIterator[bytes] | None = None
 

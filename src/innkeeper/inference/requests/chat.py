@@ -1,4 +1,4 @@
-"""Reading a chat-completions request."""
+"""Reading requests for completions, of chats and of texts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from innkeeper.inference.requests.request import (
     read_tools,
 )
 from innkeeper.prompt.data import freeze
-from innkeeper.prompt.errors import UsageError, Where
+from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.text import scalar_text
 
 _OPTIONS: Final = (
     *("temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "repetition_penalty", "seed"),
@@ -126,3 +127,48 @@ def _detail(detail: Mapping[str, Any]) -> dict[str, Any]:
     names = {"text": "text", "signature": "signature", "data": "data", "id": "id"}
     texts = {name: detail[field] for name, field in names.items() if isinstance(detail.get(field), str)}
     return {**texts, **({"encrypted_content": texts["data"]} if "data" in texts else {})}
+
+
+_TEXT_OPTIONS: Final = (
+    *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed", "max_tokens", "stop"),
+    *("frequency_penalty", "presence_penalty", "logit_bias"),
+)
+
+
+def read_completion(body: Mapping[str, Any]) -> GenerationRequest:
+    """The request that a body of ``/v1/completions`` is. A model of chats gets its prompt as the one message of a user.
+
+    Raises:
+        UsageError: a field of the wrong type.
+        UnsupportedError: several prompts, tokens in place of a text, or more answers made than given.
+        LimitError: too many answers are asked for.
+    """
+    fields = Fields(body)
+    model, stream = fields.model(), bool(fields.flag("stream"))
+    usage = fields.fields("stream_options").flag("include_usage")
+    choices, best = fields.choices(), fields.number("best_of")
+    if best not in (None, choices):
+        raise UnsupportedError("all answers that are made are given: best_of is n", where=Where(path="best_of"))
+    prompt, user = _prompt(fields.take("prompt")), fields.text("user")
+    options = option_fields(fields, _TEXT_OPTIONS) | ({} if user is None else {"user": user})
+    return GenerationRequest(
+        surface="text-completion",
+        model=model,
+        messages=(Message("user", prompt),),
+        options=freeze(options),
+        stream=stream,
+        include_usage=bool(usage),
+        prompt=prompt,
+        user=user,
+        extra=fields.rest(),
+        choices=choices,
+    )
+
+
+def _prompt(value: Any) -> str:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        value = value[0]
+    if not isinstance(value, str):
+        hint = "send prompt as one text; tokens and several prompts at once are not read"
+        raise UnsupportedError("prompt must be one text", where=Where(path="prompt"), hint=hint)
+    return scalar_text(value)

@@ -8,8 +8,7 @@ import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
-from innkeeper.inference.requests.chat import read_chat
-from innkeeper.inference.requests.completion import read_completion
+from innkeeper.inference.requests.chat import read_chat, read_completion
 from innkeeper.inference.requests.request import Fields, GenerationRequest
 from innkeeper.inference.requests.responses import read_responses, response_messages
 from innkeeper.inference.response.response import ModelResponse

@@ -1,4 +1,4 @@
-"""Watch: a call ends when its time is over or its caller is told to stop, whatever the server does meanwhile."""
+"""Time and cancel: a call ends when its time is over or its caller is told to stop, whatever the server does meanwhile."""
 
 import asyncio
 import threading
