@@ -249,31 +249,31 @@ def alternating(
     talk: TurnSequence,
     report: Report,
     field: str,
-    role_of: Callable[[Turn], str],
+    roles: Mapping[str, str],
     text_part: Callable[[str], dict[str, Any]],
     parts_of: Callable[[Turn, Report], list[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Messages ``{role, field: [parts]}`` in which neighbours of one role are one message.
+    """Messages ``{role, field: [parts]}`` in which neighbours of one role are one message. ``roles`` are those but the user's.
 
     Results of one answer always are one; others are joined, and turns without parts left out, only as a repair.
     """
     messages: list[dict[str, Any]] = []
-    before: Turn | None = None
+    repair, last_role, was_result = talk.style.repair, "", False
     for turn in talk.turns:
-        role = role_of(turn)
+        role, is_result = roles.get(turn.role, USER), turn.role == TOOL
         parts = parts_of(turn, report) if turn.rich else [text_part(turn.text)]
-        if not parts and talk.style.repair:
-            report.repair("a message of which nothing is left was left out", turn.index)
-            continue
-        parts = parts or [text_part(turn.text)]
-        results = before is not None and turn.role == before.role == TOOL
-        if messages and messages[-1]["role"] == role and (talk.style.repair or results):
+        if not parts:
+            if repair:
+                report.repair("a message of which nothing is left was left out", turn.index)
+                continue
+            parts = [text_part(turn.text)]
+        if role == last_role and (repair or (is_result and was_result)):
             messages[-1][field] += parts
-            if not results:
+            if not (is_result and was_result):
                 report.repair("a message was joined to the one before, which has the same role", turn.index)
         else:
             messages.append({"role": role, field: parts})
-        before = turn
+        last_role, was_result = role, is_result
     return messages
 
 

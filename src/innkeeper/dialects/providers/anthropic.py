@@ -32,6 +32,7 @@ MAX_CACHE_MARKS: Final = 4
 _ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _FILES: Final = ("application/pdf",)
+_ROLES: Final = {ASSISTANT: ASSISTANT, SYSTEM: SYSTEM}
 
 
 def part(media: Media) -> dict[str, Any] | str:
@@ -178,14 +179,10 @@ def _messages(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
     if repair and turns and turns[-1].role == ASSISTANT:
         turns = [*turns[:-1], _without_trailing_space(turns[-1], report)]
     speaking = TurnSequence(talk.system, turns, talk.style)
-    messages = alternating(speaking, report, "content", _role, _text, _blocks)
+    messages = alternating(speaking, report, "content", _ROLES, _text, _blocks)
     if repair and not messages:
         messages = [{"role": USER, "content": [_text(filler(talk, report))]}]
     return messages
-
-
-def _role(turn: Turn) -> str:
-    return turn.role if turn.role in (ASSISTANT, SYSTEM) else USER
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -107,12 +107,8 @@ class GeminiDialect(BaseDialect):
 
 
 def _contents(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
-    contents = alternating(talk, report, "parts", _role, lambda text: {"text": text}, _parts)
+    contents = alternating(talk, report, "parts", {ASSISTANT: "model"}, lambda text: {"text": text}, _parts)
     return _begun(contents, talk, report) if talk.style.repair else contents
-
-
-def _role(turn: Turn) -> str:
-    return "model" if turn.role == ASSISTANT else "user"
 
 
 def _begun(contents: list[dict[str, Any]], talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
