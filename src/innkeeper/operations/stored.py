@@ -34,7 +34,7 @@ MemoryTier = Annotated[str, Meta(extra_json_schema={"enum": [*SCOPES]})]
 """How long something is remembered."""
 
 
-class Stored(NamedTuple):
+class CallerStore(NamedTuple):
     """What a caller has stored, for the work of one operation."""
 
     library: Library
@@ -53,13 +53,13 @@ class Stored(NamedTuple):
         return self.library.memories_of(self.owner)
 
 
-def _stored(work: Callable[[R, Stored], T]) -> Callable[[R, Scope], Coroutine[Any, Any, T]]:
+def _stored(work: Callable[[R, CallerStore], T]) -> Callable[[R, Scope], Coroutine[Any, Any, T]]:
     """Have the work of an operation done beside the event loop: it waits for the database."""
 
     @wraps(work)
     async def run(request: R, scope: Scope) -> T:
         library = (await scope.tasks()).library
-        return await asyncio.to_thread(work, request, Stored(library, scope.owner, scope.idempotency_key))
+        return await asyncio.to_thread(work, request, CallerStore(library, scope.owner, scope.idempotency_key))
 
     return run
 
@@ -140,7 +140,7 @@ class PinMessage(MessageId, frozen=True, kw_only=True):
 
 
 @_stored
-def begin(request: BeginConversation, mine: Stored) -> Row:
+def begin(request: BeginConversation, mine: CallerStore) -> Row:
     """Begin a conversation."""
     fields = msgspec.structs.asdict(request)
     key = fields.pop("client_conversation_id")
@@ -150,19 +150,19 @@ def begin(request: BeginConversation, mine: Stored) -> Row:
 
 
 @_stored
-def list_conversations(request: ListRows, mine: Stored) -> RowList:
+def list_conversations(request: ListRows, mine: CallerStore) -> RowList:
     """List your conversations, the one used last first."""
     return _rows(mine.conversations.list(listing_limit(request.limit)))
 
 
 @_stored
-def show_conversation(request: ConversationId, mine: Stored) -> Row:
+def show_conversation(request: ConversationId, mine: CallerStore) -> Row:
     """Show a conversation."""
     return _shown(mine.conversations.get(request.conversation_id))
 
 
 @_stored
-def change_conversation(request: ChangeConversation, mine: Stored) -> Row:
+def change_conversation(request: ChangeConversation, mine: CallerStore) -> Row:
     """Change a conversation."""
     changes = {name: value for name, value in msgspec.structs.asdict(request).items() if value is not UNSET}
     key = changes.pop("conversation_id")
@@ -171,27 +171,27 @@ def change_conversation(request: ChangeConversation, mine: Stored) -> Row:
 
 
 @_stored
-def remove_conversation(request: ConversationId, mine: Stored) -> Deleted:
+def remove_conversation(request: ConversationId, mine: CallerStore) -> Deleted:
     """Take a conversation out, for good."""
     return {"id": mine.conversations.remove(request.conversation_id).id, "deleted": True}
 
 
 @_stored
-def list_messages(request: ListMessages, mine: Stored) -> RowList:
+def list_messages(request: ListMessages, mine: CallerStore) -> RowList:
     """List the newest messages of a conversation."""
     limit = listing_limit(request.limit)
     return _rows(mine.conversations.newest(request.conversation_id, limit, before=request.before))
 
 
 @_stored
-def pin_message(request: PinMessage, mine: Stored) -> Row:
+def pin_message(request: PinMessage, mine: CallerStore) -> Row:
     """Keep a message in every prompt, or no more."""
     mine.conversations.get(request.conversation_id)  # the store asks the same of the message
     return _shown(mine.conversations.pin(request.message_id, pinned=request.pinned))
 
 
 @_stored
-def delete_message(request: MessageId, mine: Stored) -> Row:
+def delete_message(request: MessageId, mine: CallerStore) -> Row:
     """Delete a message."""
     mine.conversations.get(request.conversation_id)
     row = mine.conversations.delete_message(request.message_id)
@@ -230,7 +230,7 @@ class PinMemory(MemoryKey, frozen=True, kw_only=True):
 
 
 @_stored
-def remember(request: Remember, mine: Stored) -> Row:
+def remember(request: Remember, mine: CallerStore) -> Row:
     """Remember something."""
     memory = NewMemory(content=request.content, scope=request.scope, kind=request.kind, pinned=request.pinned)
     conversation = mine.conversations.get(request.conversation_id)
@@ -238,19 +238,19 @@ def remember(request: Remember, mine: Stored) -> Row:
 
 
 @_stored
-def list_memories(request: ListMemories, mine: Stored) -> RowList:
+def list_memories(request: ListMemories, mine: CallerStore) -> RowList:
     """List what is remembered."""
     return _rows(mine.memories.list(request.scope, request.scope_id)[: listing_limit(request.limit)])
 
 
 @_stored
-def pin_memory(request: PinMemory, mine: Stored) -> Row:
+def pin_memory(request: PinMemory, mine: CallerStore) -> Row:
     """Keep a memory before others, or no more."""
     return _shown(mine.memories.pin(request.memory_id, pinned=request.pinned))
 
 
 @_stored
-def forget(request: MemoryKey, mine: Stored) -> Deleted:
+def forget(request: MemoryKey, mine: CallerStore) -> Deleted:
     """Forget something."""
     return {"id": mine.memories.forget(request.memory_id).id, "deleted": True}
 
@@ -277,26 +277,26 @@ class ChangeCharacter(CharacterId, frozen=True, kw_only=True):
 
 
 @_stored
-def add_character(request: AddCharacter, mine: Stored) -> Row:
+def add_character(request: AddCharacter, mine: CallerStore) -> Row:
     """Store a character."""
     columns = {**card_columns(request.columns), **mine.owner.columns()}
     return _shown(mine.library.characters.add(columns, who=mine.owner.user))
 
 
 @_stored
-def list_characters(request: ListRows, mine: Stored) -> RowList:
+def list_characters(request: ListRows, mine: CallerStore) -> RowList:
     """List your characters."""
     return _rows(mine.library.characters.of_owner(mine.owner)[: listing_limit(request.limit)])
 
 
 @_stored
-def show_character(request: CharacterId, mine: Stored) -> Row:
+def show_character(request: CharacterId, mine: CallerStore) -> Row:
     """Show a character."""
     return _shown(mine.library.characters.seen_by(mine.owner, request.character_id))
 
 
 @_stored
-def change_character(request: ChangeCharacter, mine: Stored) -> Row:
+def change_character(request: ChangeCharacter, mine: CallerStore) -> Row:
     """Change a character.
 
     It waits for approval again before others see it.
@@ -307,7 +307,7 @@ def change_character(request: ChangeCharacter, mine: Stored) -> Row:
 
 
 @_stored
-def remove_character(request: CharacterId, mine: Stored) -> Deleted:
+def remove_character(request: CharacterId, mine: CallerStore) -> Deleted:
     """Take a character out."""
     key = mine.library.characters.owned(mine.owner, request.character_id).id
     return {"id": mine.library.characters.remove(key, who=mine.owner.user).id, "deleted": True}
