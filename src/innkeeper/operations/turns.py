@@ -1,8 +1,8 @@
 """``chat.turn`` and ``roleplay.turn``: take a turn of a stored conversation, in the requirement document's fields and spellings.
 
-Both take it in one way; only the replies differ. Unlike the original's, a body's ``user_id`` is nobody, a tier is only asked for,
-an intent is a field and is never guessed from words, and a system prompt or a template of one's own is for callers with the scope
-``admin``, and stands in the audit (dynamic-prompting reference 2.4, 3.1, 3.3, S7).
+Only their replies differ. Unlike in the original, a body's ``user_id`` has no effect, a tier is only a request, an intent is a
+field and is never guessed from words, and a system prompt or a template of one's own is for callers with the scope ``admin``, and
+is recorded in the audit (dynamic-prompting reference 2.4, 3.1, 3.3, S7).
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
 _LOCAL: Final = frozenset({"", "auto", "chat_worker", "qwen-local"})
-"""Names of the document for whichever model is there."""
+"""The document's names for any model."""
 
 _LONG: Final = 1_000
-"""Tokens of an answer where a long one is asked for: the document's long form."""
+"""Tokens of a long answer: the document's long form."""
 
 Events = AsyncGenerator[ServerEvent | None]
-"""A reply as it comes: ``delta`` with what is new, then ``done`` with the whole reply."""
+"""A reply as it comes: ``delta`` with each new text, then ``done`` with the whole reply."""
 
 
 class TurnMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -183,9 +183,9 @@ async def _events(turn: TurnEvents, replied: Callable[[TurnAnswer], Awaitable[Ma
 
 
 async def _pictured(request: TakeTurn, scope: Scope, reply: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The reply, with the scene that ``scene_generation`` asks for: of what was said last, begun once for each answer.
+    """Return the reply with the scene that ``scene_generation`` asks for: of the last messages, begun once for each answer.
 
-    That no scene could be begun does not undo the turn: it stands in ``scene_error``.
+    An error of the scene does not undo the turn: it is in ``scene_error``.
     """
     if not request.scene_generation:
         return reply
@@ -201,7 +201,7 @@ async def _pictured(request: TakeTurn, scope: Scope, reply: Mapping[str, Any]) -
 
 
 _TURNS_OWN: Final = frozenset({"prompt", "response", "callback_url"})
-"""Fields that would mean something else to a scene."""
+"""Fields with another meaning for a scene."""
 
 _SHARED: Final = (
     *("character_id", "user_character_id", "scene_context", "scene_description", "content_tier", "max_cost"),
@@ -213,7 +213,7 @@ _SHARED: Final = (
 
 
 def _check_profile(request: TakeTurn) -> None:
-    """Raise `UsageError` where a profile is to answer, and there is also what only a template has use for."""
+    """Raise `UsageError` for a profile together with a field that only a template uses."""
     wrong = next((name for name in _TEMPLATES_OWN if request.profile and getattr(request, name) is not None), None)
     if wrong is not None:
         raise UsageError(f"{wrong} has no use with a profile", where=Where(path=wrong))
@@ -224,7 +224,7 @@ _TEMPLATES_OWN: Final = (*_OVERRIDES, "model_key_override", "character_id", "cha
 
 
 async def _turn(request: TakeTurn, scope: Scope, turns: Turns) -> TurnRequest:
-    """The turn that is asked for; its conversation is there."""
+    """Open the conversation and return the turn."""
     key = request.client_conversation_id or request.client_msg_id
     names = ("conversation_id", "character_id", "user_character_id", "conversation_type", "memory_tier", "project_id")
     opening = Opening(
@@ -275,9 +275,9 @@ def _memory(memory: str | TurnMemory) -> NewMemory:
 
 
 def _scene(request: TakeTurn) -> dict[str, Any]:
-    """The scene that a turn tells of, with the columns that templates read: place, what happens, how it may begin.
+    """Return the scene of a turn by the columns that templates read: place, events, how it may begin.
 
-    All of it is a client's word: it is set off as material, and never an instruction.
+    All of it is a client's text: it is set off as material, and never an instruction.
     """
     lines = [scalar_text(line) for line in request.scene_starters if isinstance(line, str) and line.strip()]
     numbered = "\n".join(f"{number}. {line.strip()}" for number, line in enumerate(lines, 1))
@@ -290,7 +290,7 @@ def _scene(request: TakeTurn) -> dict[str, Any]:
 
 
 def _model_key(library: Library, name: str | None) -> str | None:
-    """The key of the model that is asked for, by its key or its id in the catalogue; None: whichever is best."""
+    """Return the key of a model by its key or its id in the catalogue; None for the best."""
     if name is None or name in _LOCAL:
         return None
     return next((row.model_key for row in library.catalogue.models if row.id == name), name)

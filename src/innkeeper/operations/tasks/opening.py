@@ -1,6 +1,6 @@
-"""Opening: the conversation that a turn belongs to: the one that is named, or a new one, which the same request makes once.
+"""Opening: the conversation of a turn, by its id, or a new one, which a repeated request creates only once.
 
-So it is with its character: one that comes with the request is stored, and the same one is stored once.
+A character that comes with the request is stored, and a repeat stores it only once, too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """Which conversation is meant, or what a new one is to be like.
+    """A conversation by its id, or the columns of a new one.
 
-    ``key`` is the caller's own word for a new conversation: the same key is the same conversation. ``memory_tier`` changes that
-    of a conversation that is there.
+    ``key`` is the caller's own name for a new conversation: the same key is the same conversation. ``memory_tier`` changes that
+    of an existing conversation.
     """
 
     conversation_id: str | None = None
@@ -42,7 +42,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """The columns of a character that comes with the request, in place of ``character_id``."""
 
     def __post_init__(self) -> None:
-        """Raise `FieldError` for what cannot be stored, or is no tier of memory."""
+        """Raise `FieldError` for a text that cannot be stored, or an unknown tier of memory."""
         need_texts(self, (), [name for name in self.__struct_fields__ if name != "character"])
         if self.memory_tier is not None and self.memory_tier not in SCOPES:
             hint = f"tiers: {', '.join(SCOPES)}"
@@ -50,7 +50,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def opened(library: Library, owner: Owner, opening: Opening) -> ConversationRow:
-    """The conversation. Waits for the database.
+    """Return the conversation; create it if it is new. Waits for the database.
 
     Raises:
         NotFoundError: a conversation or a character that is not theirs.
@@ -67,9 +67,10 @@ def opened(library: Library, owner: Owner, opening: Opening) -> ConversationRow:
     if opening.character is not None and opening.character_id is None:
         columns["character_id"] = _stored(library, owner, opening.character)
     if opening.conversation_id is None:
-        made = {} if opening.key is None else {"id": _id_of(owner, opening.key)}
-        usual = "character_roleplay" if "character_id" in columns else "general"
-        row = store.create({**columns, **made, "conversation_type": kind or usual})
+        if opening.key is not None:  # with the owner in it, so that it can be no id of another's conversation
+            columns["id"] = sha256(msgspec.json.encode([owner.tenant, owner.user, opening.key])).hexdigest()[:32]
+        default = "character_roleplay" if "character_id" in columns else "general"
+        row = store.create({**columns, "conversation_type": kind or default})
     else:
         row = store.get(opening.conversation_id)
     if (character := columns.get("character_id")) is not None and row.character_id not in {None, character}:
@@ -80,11 +81,11 @@ def opened(library: Library, owner: Owner, opening: Opening) -> ConversationRow:
 
 
 OPERATORS: Final = frozenset({"id", "user_id", "tenant", "moderation_status", "created_at", "updated_at"})
-"""Columns that are not for a character's owner to write: who they are, and whether others may see it."""
+"""Columns that a character's owner may not write: the owner, and whether others may see it."""
 
 
 def card_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a character, as its columns. Raises `UsageError` for one that is not its owner's to write."""
+    """Return a character's columns. Raises `UsageError` for one that its owner may not write."""
     wrong = sorted(fields.keys() & OPERATORS)
     if wrong:
         raise UsageError(f"{wrong[0]} is not yours to set", where=Where(path=wrong[0]))
@@ -92,7 +93,7 @@ def card_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(library: Library, owner: Owner, fields: FrozenDict) -> str:
-    """The id of a character that comes with a request, stored where it is not yet."""
+    """Return the id of a character that comes with a request; store it if it is new."""
     columns = card_columns(fields)
     key = sha256(to_json([owner.tenant, owner.user, columns])).hexdigest()[:32]
     try:
@@ -103,8 +104,3 @@ def _stored(library: Library, owner: Owner, fields: FrozenDict) -> str:
 
 
 _CHANGING = frozenset({"character_id", "user_character_id", "memory_tier"})
-
-
-def _id_of(owner: Owner, key: str) -> str:
-    """The id of the conversation that an owner calls ``key``: nobody else's conversation can have it."""
-    return sha256(msgspec.json.encode([owner.tenant, owner.user, key])).hexdigest()[:32]

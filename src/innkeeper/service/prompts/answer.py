@@ -1,4 +1,4 @@
-"""What a worker answers about prompts: public operations in JSON, and the tasks of the server."""
+"""The worker's answers about prompts: public operations in JSON, and the tasks of the server."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from innkeeper.service.prompts.tasks import (
 )
 
 PREFIX: Final = "/v1/prompts/"
-"""What the paths of this surface begin with."""
+"""The prefix of the paths of this surface."""
 
 PROFILES_HEADER: Final = "x-innkeeper-profiles"
-"""Which profiles the caller may use, as the server tells its workers: patterns with commas between them."""
+"""The header from the server with the profiles that the caller may use: patterns with commas between them."""
 
 HIDDEN_HEADER: Final = "x-innkeeper-hidden-profiles"
-"""Which profiles the caller may not know of, as the server tells its workers: names with commas between them."""
+"""The header from the server with the profiles that are hidden from the caller: names with commas between them."""
 
 LOG: Final = logging.getLogger("innkeeper.service")
 
 
 def answer(state: AppState, request: Request, limits: BuildLimits | None = None) -> HttpReply:
-    """The reply to a request at a path that begins with `PREFIX`."""
+    """Return the reply to a request at a path that begins with `PREFIX`."""
     fail = failed if request.method == TURN and request.path != PLANS else lambda error: refusal(PREFIX, error)
     try:
         most = GatewayCall.of(state, request.headers, limits).limits
@@ -66,23 +66,25 @@ def answer(state: AppState, request: Request, limits: BuildLimits | None = None)
 def _reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
     if request.method == TURN:
         return _TASKS[request.path](state, request, ports)
-    name, asked = request.path.removeprefix(PREFIX), _body(request, state)
+    name, body = request.path.removeprefix(PREFIX), _body(request, state)
     if name not in OPERATIONS:
         raise UnknownNameError("operation on prompts", name, OPERATIONS)
     grant = Grant(profile=tuple(request.headers.get(PROFILES_HEADER, "*").split(",")))
     hidden = request.headers.get(HIDDEN_HEADER, "").split(",")
-    for part in (asked, asked.get("a"), asked.get("b")):
+    for part in (body, body.get("a"), body.get("b")):
         if isinstance(part, dict) and isinstance(part.get("profile"), str):
             grant.check("profile", part["profile"])
             if part["profile"] in hidden or part["profile"] not in state.profiles:
-                seen = [one for one in state.profiles if one not in hidden and grant.allows("profile", one)]
-                raise UnknownNameError("profile", part["profile"], seen)
+                visible = [
+                    profile for profile in state.profiles if profile not in hidden and grant.allows("profile", profile)
+                ]
+                raise UnknownNameError("profile", part["profile"], visible)
     operation = OPERATIONS[name]
-    return json_reply(operation.run(operation.read(asked), WorkerScope(state, ports)))
+    return json_reply(operation.run(operation.read(body), WorkerScope(state, ports)))
 
 
 def _plan(state: AppState, request: Request, ports: Ports) -> HttpReply:
-    """The plan of an earlier turn, built again and explained. Raises `ProfileChangedError`."""
+    """Build the plan of an earlier turn again and explain it. Raises `ProfileChangedError`."""
     digest, task = request.query, unpack(request.body, TurnTask)
     profile = opened(state, task.profile) if task.profile in state.profiles else None
     if profile is None or profile.digest != digest:

@@ -1,6 +1,6 @@
 """Operations on prompts: ``POST /v1/prompts/build|explain|diff|count``, which workers compute.
 
-What they build is either a whole ``request`` (`BuildRequest`, with its assets as data, never as names of files), or a turn over a
+They build either a whole ``request`` (`BuildRequest`, with its assets as data, never as names of files), or a turn over a
 ``profile`` with the client's ``messages``. Nothing is kept and no model is asked.
 """
 
@@ -19,6 +19,7 @@ from innkeeper.prompt.errors import LimitError
 from innkeeper.service.prompts.tasks import harmless, note_facts, opened
 
 if TYPE_CHECKING:
+    from innkeeper.conversation import ProfileTurn
     from innkeeper.prompt import Note, Plan, Ports
     from innkeeper.prompt.dialect import Payload
     from innkeeper.service.gateway.state import AppState
@@ -28,8 +29,8 @@ MAX_DIFF_MESSAGES: Final = 2_000
 """Messages of a prompt that is compared with another (`LimitError`)."""
 
 
-class Made(NamedTuple):
-    """A prompt: its plan, the provider's body, what a turn says of itself, and the state that it leaves."""
+class BuiltPrompt(NamedTuple):
+    """A prompt: its plan, the provider's body, the notes of a turn, and the state after it."""
 
     plan: Plan
     body: Payload
@@ -81,8 +82,8 @@ def build(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
 
     ``{dialect, body, tokens, fingerprint, warnings, notes, plan}``, and ``state`` for a turn over a profile.
     """
-    made = _made(request, scope)
-    return {**_summary(made), "body": made.body.body, "plan": made.plan.to_dict(), **_state(made)}
+    prompt = _built(request, scope)
+    return {**_summary(prompt), "body": prompt.body.body, "plan": prompt.plan.to_dict(), **_state(prompt)}
 
 
 def explain(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
@@ -90,8 +91,8 @@ def explain(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
 
     ``{explanation, text, ...}``: as data and as people read it.
     """
-    made = _made(request, scope)
-    return {**_summary(made), **_explanation(made.plan), **_state(made)}
+    prompt = _built(request, scope)
+    return {**_summary(prompt), **_explanation(prompt.plan), **_state(prompt)}
 
 
 def diff(request: PromptPair, scope: WorkerScope) -> dict[str, Any]:
@@ -100,14 +101,13 @@ def diff(request: PromptPair, scope: WorkerScope) -> dict[str, Any]:
     ``{same, a, b, messages, options}``, message by message.
     """
     now, seed = utc_now().isoformat(), fresh_seed()  # one for both, or they would differ by it
-    one, other = (_made(getattr(request, name), scope, f"{name}.", now, seed) for name in ("a", "b"))
-    first, second = _messages(one), _messages(other)
-    options = _changed_options(one.body.body, other.body.body)
-    changes = _changes(first, second)
+    a, b = (_built(getattr(request, name), scope, f"{name}.", now, seed) for name in ("a", "b"))
+    options = _changed_options(a.body.body, b.body.body)
+    changes = _changes(_messages(a), _messages(b))
     return {
         "same": not changes and not options,
-        "a": _summary(one),
-        "b": _summary(other),
+        "a": _summary(a),
+        "b": _summary(b),
         "messages": changes,
         "options": options,
     }
@@ -120,7 +120,7 @@ def count(request: CountSource, scope: WorkerScope) -> dict[str, Any]:
     stands around them, too.
     """
     if request.request is not None or request.profile:
-        return {"tokens": _tokens(_made(request, scope).plan)}
+        return {"tokens": _tokens(_built(request, scope).plan)}
     from innkeeper.budget.costing import framing_of
     from innkeeper.prompt.message import messages_of
     from innkeeper.tokens import default_counter
@@ -145,16 +145,16 @@ OPERATIONS: Final[Mapping[str, Operation[Any, Any]]] = {
 """The operations by the last part of their path."""
 
 
-def plan_facts(made: Any) -> dict[str, Any]:
-    """A turn that was built again, explained: what a response's ``x-innkeeper-plan`` leads to."""
-    again = Made(made.plan, made.body, made.notes)
-    return {**_summary(again), "body": made.body.body, **_explanation(made.plan)}
+def plan_facts(turn: ProfileTurn) -> dict[str, Any]:
+    """Explain a turn that was built again, for the path in a response's ``x-innkeeper-plan``."""
+    again = BuiltPrompt(turn.plan, turn.body, turn.notes)
+    return {**_summary(again), "body": turn.body.body, **_explanation(turn.plan)}
 
 
-def _made(
+def _built(
     source: PromptSource, scope: WorkerScope, path: str = "", now: str | None = None, seed: int | None = None
-) -> Made:
-    """The prompt of a request, or of a turn over a profile; ``now`` and ``seed`` count where it has none.
+) -> BuiltPrompt:
+    """Build the prompt of a request, or of a turn over a profile; ``now`` and ``seed`` are its defaults.
 
     Raises what a build raises, and `UsageError`.
     """
@@ -171,10 +171,10 @@ def _made(
             raise UsageError(f"{name} belongs into the request", where=Where(path=f"{path}{name}"))
     request = harmless(scope.state, BuildRequest.of(source.request))
     plan = build_plan(request if request.now is not None or now is None else request.with_(now=now), scope.ports)
-    return Made(plan, plan_payload(plan, source.dialect))
+    return BuiltPrompt(plan, plan_payload(plan, source.dialect))
 
 
-def _turn(source: PromptSource, scope: WorkerScope, now: str, seed: int | None) -> Made:
+def _turn(source: PromptSource, scope: WorkerScope, now: str, seed: int | None) -> BuiltPrompt:
     from innkeeper.conversation import ConversationState, TurnInput, profile_turn
 
     turn = TurnInput.of(
@@ -188,15 +188,15 @@ def _turn(source: PromptSource, scope: WorkerScope, now: str, seed: int | None) 
         seed=next((each for each in (source.seed, seed) if each is not None), fresh_seed()),
     )
     before = ConversationState.from_json(to_json(source.state, sort=False)) if source.state else None
-    made = profile_turn(opened(scope.state, source.profile or ""), turn, before, scope.ports)
-    return Made(made.plan, made.body, made.notes, msgspec.to_builtins(made.state))
+    built = profile_turn(opened(scope.state, source.profile or ""), turn, before, scope.ports)
+    return BuiltPrompt(built.plan, built.body, built.notes, msgspec.to_builtins(built.state))
 
 
 # ---------------------------------------------------------------------------------------------------------------- writing
 
 
-def _summary(made: Made) -> dict[str, Any]:
-    plan, dialect = made.plan, made.plan.dialect or "openai"
+def _summary(prompt: BuiltPrompt) -> dict[str, Any]:
+    plan, dialect = prompt.plan, prompt.plan.dialect or "openai"
     return {
         "tavern": plan.tavern,
         "model": plan.model,
@@ -206,7 +206,7 @@ def _summary(made: Made) -> dict[str, Any]:
         "now": None if plan.request is None else plan.request.now,
         "seed": None if plan.request is None else plan.request.seed,
         "warnings": note_facts(plan.warnings),
-        "notes": note_facts((*plan.notes, *made.notes, *made.body.notes)),
+        "notes": note_facts((*plan.notes, *prompt.notes, *prompt.body.notes)),
     }
 
 
@@ -230,12 +230,12 @@ def _explanation(plan: Plan) -> dict[str, Any]:
     return {"explanation": explained.to_dict(), "text": explained.render()}
 
 
-def _state(made: Made) -> dict[str, Any]:
-    return {} if made.state is None else {"state": made.state}
+def _state(prompt: BuiltPrompt) -> dict[str, Any]:
+    return {} if prompt.state is None else {"state": prompt.state}
 
 
-def _messages(made: Made) -> list[dict[str, Any]]:
-    messages = [{"role": block.role, "content": block.content} for block in made.plan.sent_blocks()]
+def _messages(prompt: BuiltPrompt) -> list[dict[str, Any]]:
+    messages = [{"role": block.role, "content": block.content} for block in prompt.plan.sent_blocks()]
     if len(messages) > MAX_DIFF_MESSAGES:
         raise LimitError(
             "the messages of a prompt to compare",
@@ -247,9 +247,9 @@ def _messages(made: Made) -> list[dict[str, Any]]:
 
 
 def _changes(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each run of messages that is not in both: where it stands in each, and what is there."""
-    one, other = ([to_json(message) for message in messages] for messages in (first, second))
-    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    """Return each run of messages that is not in both: its position in each, and its messages."""
+    a, b = ([to_json(message) for message in messages] for messages in (first, second))
+    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
     return [
         {"change": change, "at": [start, other_start], "a": first[start:end], "b": second[other_start:stop]}
         for change, start, end, other_start, stop in matcher.get_opcodes()
@@ -257,6 +257,6 @@ def _changes(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> list[
     ]
 
 
-def _changed_options(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    names = sorted((one.keys() | other.keys()) - {"messages", "contents", "input", "prompt", "system"})
-    return {name: {"a": one.get(name), "b": other.get(name)} for name in names if one.get(name) != other.get(name)}
+def _changed_options(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    names = sorted((a.keys() | b.keys()) - {"messages", "contents", "input", "prompt", "system"})
+    return {name: {"a": a.get(name), "b": b.get(name)} for name in names if a.get(name) != b.get(name)}

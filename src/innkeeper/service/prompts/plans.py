@@ -1,6 +1,6 @@
-"""Plans that can be looked at afterwards: what a turn was built from is kept for a while, and built again when it is asked for.
+"""PlanStore: the turns whose plans can be shown afterwards.
 
-A plan is a function of its turn, so the turn is all that is kept. Only who asked for the turn gets at it.
+A plan is a function of its turn, so only the turn is kept, for a while, and built again. Only its caller can read it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ MAX_PLANS: Final = 64 * 1024 * 1024
 
 
 class PlanNotFoundError(UnknownNameError):
-    """There is no plan of this number, or not any more, or not for this caller."""
+    """There is no plan of this number for this caller, or not any more."""
 
     def __init__(self, number: str) -> None:
         super().__init__("plan", number, hint="plans are kept for a while, for who asked")
 
 
 class StoredTurn(NamedTuple):
-    """A turn as a worker takes it, and the digest of its profile."""
+    """A turn as bytes for a worker, and the digest of its profile."""
 
     task: bytes
     digest: str
@@ -36,13 +36,13 @@ class PlanStore:
         self._turns: BoundedCache[tuple[str, str], StoredTurn] = BoundedCache(items=1_000_000, size=size)
 
     def put(self, caller: str, turn: StoredTurn) -> str:
-        """Keep a turn; its number is made of it, so that the same turn has the same one."""
+        """Keep a turn; return its number, which is a hash of it."""
         number = hashlib.sha256(b"\n".join((caller.encode(), turn.digest.encode(), turn.task))).hexdigest()[:32]
         self._turns.put((caller, number), turn, len(turn.task))
         return number
 
     def get(self, caller: str, number: str) -> StoredTurn:
-        """A turn of this caller. Raises `PlanNotFoundError`."""
+        """Return a turn of this caller. Raises `PlanNotFoundError`."""
         turn = self._turns.get((caller, number))
         if turn is None:
             raise PlanNotFoundError(number)

@@ -1,7 +1,7 @@
-"""StoredFolders: the stored profiles of a library as folders in a private place, where the service's processes read them.
+"""StoredFolders: the stored profiles of a library as folders in a private directory, where the service's processes read them.
 
-So there is one way to read a profile, and what computes needs no database. The place follows the database: a profile that is
-stored, changed or removed is seen within moments. A row that is no sound profile is left out, and the log says why.
+So there is one way to read a profile, and workers need no database. The directory follows the database: a profile that is stored,
+changed or removed is seen within moments. A row that is no valid profile is left out, and the log says why.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("innkeeper.service")
 
 FOLLOW_SECONDS: Final = 1.0
-"""Seconds between two looks at the stored profiles."""
+"""Seconds between two refreshes of the stored profiles."""
 
 
 class StoredFolders:
@@ -53,17 +53,17 @@ class StoredFolders:
         atexit.register(self._forget, os.getpid())
 
     def row(self, name: str) -> ProfileRow | None:
-        """Whose a profile is; None for one that is not stored."""
+        """Return the row of a profile with its owner; None for one that is not stored."""
         return self._known.get(name)
 
     def hidden(self, tenant: str, owner: str) -> tuple[str, ...]:
-        """The profiles that a caller may not know of."""
+        """Return the profiles that are hidden from a caller."""
         return tuple(
             [row.name for row in self._known.values() if not (row.tenant in ("", tenant) and row.owner in ("", owner))]
         )
 
     def refresh(self) -> None:
-        """Make the folders what the rows are. Raises `DatabaseError`."""
+        """Update the folders from the rows. Raises `DatabaseError`."""
         rows = {row.name: row for row in self._store().all()}
         before = self._known
         for name, row in rows.items():
@@ -77,7 +77,7 @@ class StoredFolders:
 
     @asynccontextmanager
     async def followed(self) -> AsyncIterator[None]:
-        """Follow the rows meanwhile; then nothing is left of the folders."""
+        """Follow the rows within the block; remove the folders after it."""
         task = asyncio.create_task(self._follow())
         try:
             yield
@@ -103,7 +103,7 @@ class StoredFolders:
                 self._complained.pop("", None)
 
     def _take(self, row: ProfileRow) -> None:
-        """One profile's folder, made anew; a row that cannot be one has none."""
+        """Write one profile's folder; an invalid row has none."""
         try:
             if row.name in self._taken:
                 raise UsageError("another profile has its name")
@@ -124,7 +124,7 @@ class StoredFolders:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def _complain(self, name: str, words: str) -> None:
-        """Say it once, not with each look."""
+        """Log it once, not with each refresh."""
         if self._complained.get(name) != words:
             self._complained[name] = words
             LOG.warning("%s", words)
@@ -135,13 +135,13 @@ class StoredFolders:
         return self._rows
 
     def _forget(self, process: int) -> None:
-        """Remove the folders, in the process that has made them."""
+        """Remove the folders, in the process that created them."""
         if os.getpid() == process:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _write(stored: StoredProfile, folder: Path) -> None:
-    """The files first, then what names them, then those go that nobody names: who reads meanwhile finds what he looks for."""
+    """Write the files, then the document that names them, then remove the others: readers always get all that is named."""
     written = {**stored.files, PROFILE_FILE: stored.document}
     for name, data in written.items():
         path = folder.joinpath(*checked_parts(name))
@@ -157,7 +157,7 @@ def _write(stored: StoredProfile, folder: Path) -> None:
 
 
 def stored_folders(settings: Settings) -> tuple[Settings, StoredFolders | None]:
-    """The settings of a service with the place of its stored profiles, and those; None where none are wanted.
+    """Return the settings of a service with the folder of its stored profiles, and these; None if they are off.
 
     Raises `DatabaseError`, and `UnavailableError` without the library's extra.
     """
