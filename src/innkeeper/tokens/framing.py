@@ -134,14 +134,14 @@ class ToolCount(msgspec.Struct, frozen=True):
     rule: str
 
 
-class _Tables(msgspec.Struct, frozen=True):
+class _FramingTables(msgspec.Struct, frozen=True):
     """The contents of ``framings.json``."""
 
     framings: tuple[Framing, ...]
     tools: tuple[ToolRule, ...]
 
 
-_TABLES: Final = decode(Path(__file__).with_name("table").joinpath("framings.json").read_bytes(), _Tables)
+_TABLES: Final = decode(Path(__file__).with_name("table").joinpath("framings.json").read_bytes(), _FramingTables)
 
 FRAMINGS: Final[Mapping[str, Framing]] = MappingProxyType({each.name: each for each in _TABLES.framings})
 """The counting rules by name."""

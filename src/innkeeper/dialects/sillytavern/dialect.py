@@ -31,7 +31,7 @@ from innkeeper.dialects.sillytavern.page import ADDRESS_OPTIONS, PAGE_OPTIONS, S
 from innkeeper.dialects.sillytavern.post_processing import TOOLLESS_TYPES
 from innkeeper.dialects.sillytavern.request import SAMPLING, ProviderRequest, ServerConfig
 from innkeeper.dialects.sillytavern.source_bodies import SOURCE_CODE, SourceCode, source_body
-from innkeeper.dialects.sillytavern.sources import SOURCES, ModelRule, rules_for
+from innkeeper.dialects.sillytavern.sources import SOURCES, OmissionRule, rules_for
 from innkeeper.dialects.tools import definition, function_choice
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, USER, Turn
 from innkeeper.prompt.data import EMPTY
@@ -196,7 +196,7 @@ _NO_MODEL: Final = "OR_Website"
 _TOOLLESS: Final = ("perplexity",)
 
 
-def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[ModelRule]) -> bool:
+def _offers(options: Mapping[str, Any], source: str, page: Mapping[str, Any], rules: Sequence[OmissionRule]) -> bool:
     """Whether tools are offered: not to generations that cannot be interrupted, nor with several replies."""
     if options.get("calls_tools") is False or options.get("generation") in TOOLLESS_TYPES or "n" in page:
         return False

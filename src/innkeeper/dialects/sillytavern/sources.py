@@ -50,7 +50,7 @@ class CompletionSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """The efforts that have other names with it."""
 
 
-class ModelRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OmissionRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For models of these sources (all for none): what is left out, and whether the length has its longer name."""
 
     pattern: re.Pattern[str]
@@ -82,16 +82,16 @@ class ModelRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return remaining
 
 
-class _Tables(msgspec.Struct, frozen=True):
+class _SourceTables(msgspec.Struct, frozen=True):
     """The contents of ``sources.json``."""
 
     sources: dict[str, CompletionSource]
-    rules: tuple[ModelRule, ...]
+    rules: tuple[OmissionRule, ...]
 
 
-_TABLES: Final[_Tables] = convert(
+_TABLES: Final[_SourceTables] = convert(
     msgspec.json.decode(Path(__file__).with_name("sources.json").read_bytes()),
-    _Tables,
+    _SourceTables,
     dec_hook=lambda _kind, pattern: re.compile(pattern),
 )
 
@@ -105,6 +105,6 @@ OTHER_SOURCE: Final = CompletionSource()
 """A source that SillyTavern does not know: it speaks Chat Completions."""
 
 
-def rules_for(source: str, model: str, page: Mapping[str, Any] = EMPTY) -> tuple[ModelRule, ...]:
+def rules_for(source: str, model: str, page: Mapping[str, Any] = EMPTY) -> tuple[OmissionRule, ...]:
     """The rules for a request of this model."""
     return tuple(rule for rule in RULES if rule.matches(source, model, page))
