@@ -21,6 +21,8 @@ MAX_YAML_CHARS: Final = 32_768
 MAX_YAML_DEPTH: Final = 32
 """Lists and maps inside one another in a preset's text of fields (a note; it is not read)."""
 
+_TOO_DEEP: Final = f"it nests deeper than MAX_YAML_DEPTH = {MAX_YAML_DEPTH}"
+
 _STEPS_A_CHAR: Final = 50
 """The steps charged for reading a character of YAML, at most."""
 
@@ -70,7 +72,10 @@ def read_yaml(text: str, name: str, report: Report) -> Any:
             return None
         return jsonable(yaml.load(text, _loader(yaml)))  # noqa: S506 - a SafeLoader with fewer words
     except (yaml.YAMLError, ValueError) as error:
-        report.add(NoteKind.IGNORED, f"{name} is not read: it is not YAML ({type(error).__name__})")
+        if "nesting depth" in str(error):  # libyaml has a limit of its own, and looks ahead of its events
+            report.add(NoteKind.LIMIT, f"{name} is not read: {_TOO_DEEP}")
+        else:
+            report.add(NoteKind.IGNORED, f"{name} is not read: it is not YAML ({type(error).__name__})")
         return None
 
 
@@ -82,7 +87,7 @@ def _problem(text: str, yaml: Any) -> tuple[NoteKind, str] | None:
             return NoteKind.IGNORED, "it has aliases"
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_YAML_DEPTH:
-            return NoteKind.LIMIT, f"it nests deeper than MAX_YAML_DEPTH = {MAX_YAML_DEPTH}"
+            return NoteKind.LIMIT, _TOO_DEEP
     return None
 
 
