@@ -94,6 +94,7 @@ def test_a_find_is_located_in_words_and_span() -> None:
         (("bell ",), 1),
         (("rings ",), 0),
         (("{{char}}",), 0),
+        (("rings\n",), 1),
     ],
 )
 def test_keys_score_as_they_are_written(keys: tuple[str, ...], score: int) -> None:

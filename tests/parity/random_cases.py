@@ -12,6 +12,7 @@
 - ``tools``: definitions, calls and results, with and without tool calling
 - ``scripts``: regex scripts of all sources
 - ``odd``: values of other types than a program would write
+- ``blanks``: white space of all kinds around every text, and lore keys that see it
 """
 
 from __future__ import annotations
@@ -562,6 +563,53 @@ def odd(draw: Draw) -> Fields:
     return case
 
 
+BLANKS: Final = (
+    *"\ufeff\x1c\x1f\x85\xa0\u2003\u2028\u3000\u200b\x0b\n\t ",
+    "\n\n",
+)
+SEEING: Final = (
+    "/fog$/", "/(?:lamp|key)\\s+$/m", "/\\n\\n/", "/^.?Tomas: /m", "/\\x01/", "/bell\\n\\x01/", "/FOG/i", "/fog/d", "/lamp/v",
+    "/key/gimsuy", "/rain/gg", "/a.b/s", "/\\u{66}og/u", "/\\u{66}og/", "/watch/x", "/tram\\//", "/br\\/ss/", "/[/]/",
+    "/kettle\\\\/", "/bridge\\\\/x/", "fog\n", "bell\n", " lamp ", "rain\xa0", "\ufeffkey", "\x1ctram", "fog lamp", "fog\xa0lamp",
+    "fog\x85lamp", "fog\ufefflamp", "/g\\sb/", "/\\S\\s\\s\\S/", "/./g", "//", "/",
+)  # fmt: skip
+
+
+def blanks(draw: Draw) -> Fields:
+    """White space of all kinds around the texts of a case, between words of its chat, and keys that tell it from other text."""
+
+    def spaced(value: str) -> str:
+        ends = ["".join(draw.choice(BLANKS) for _ in range(draw.choice((0, 0, 1, 1, 2)))) for _ in range(2)]
+        middle = value.replace(" ", draw.choice(BLANKS), 1) if draw.random() < 0.3 else value
+        return f"{ends[0]}{middle}{ends[1]}"
+
+    case = base(draw)
+    card_fields = case["character"]["data"]
+    places: list[tuple[Fields, str]] = [(message, "mes") for message in case["chat"]]
+    places += [(card_fields, name) for name in ("description", "personality", "scenario", "system_prompt")]
+    places += [(card_fields, "post_history_instructions"), (card_fields["extensions"]["depth_prompt"], "prompt")]
+    places += [(case["persona"], "description"), (case["authors_note"], "text"), (case["preset"], "send_if_empty")]
+    places += [(prompt, "content") for prompt in case["preset"]["prompts"] if "content" in prompt]
+    for fields, name in places:
+        if fields[name] or draw.random() < 0.2:
+            fields[name] = spaced(fields[name])
+    card_fields["mes_example"] = card_fields["mes_example"].replace("<START>", f"{draw.choice(BLANKS)}<START>")
+    entries = {str(uid): entry(draw, uid, PLAIN) for uid in range(draw.randint(3, 9))}
+    for item in entries.values():
+        item |= {
+            "key": [draw.choice(SEEING) for _ in range(draw.randint(1, 3))],
+            "constant": False,
+            "content": spaced(item["content"]),
+        }
+        item |= {"group": draw.choice(("", "", "g")), "useGroupScoring": draw.choice((None, True))}
+        item |= {"matchWholeWords": draw.choice((None, True, False)), "caseSensitive": draw.choice((None, True))}
+        if draw.random() < 0.3:
+            item |= {"keysecondary": [draw.choice(SEEING)], "selectiveLogic": draw.randint(0, 3)}
+    case["world_info"][0]["entries"] = entries
+    case["wi_settings"] |= {"world_info_include_names": draw.random() < 0.5}
+    return case
+
+
 KINDS: Final[dict[str, Callable[[Draw], Fields]]] = {
     "persona": persona,
     "effects": effects,
@@ -572,6 +620,7 @@ KINDS: Final[dict[str, Callable[[Draw], Fields]]] = {
     "tools": tools,
     "scripts": scripts,
     "odd": odd,
+    "blanks": blanks,
 }
 CHAT_ONLY: Final = frozenset({"media", "tools", "odd"})
 

@@ -15,6 +15,7 @@ from innkeeper.lore.matcher import Pattern, ScanText, ScanWindow, first_span
 from innkeeper.lore.patterns import KeyTest, key_tests, pattern_of
 from innkeeper.lore.settings import MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.prompt.allowance import charge
+from innkeeper.text.javascript.values import strip
 from innkeeper.text.jsregex import RegexRunner
 
 Tests = tuple[KeyTest, ...]
@@ -104,9 +105,9 @@ class KeySearch:
 
     def _is_in(self, window: ScanWindow, pattern: Pattern) -> bool:
         """Whether a pattern without a number is in the window."""
-        parts = self.text.parts(window)
-        charge("lore", 1 + sum(map(len, parts)) // _CHARACTERS_A_STEP)
-        return any(first_span(pattern, part) is not None for part in parts)
+        text = self.text.joined(window)
+        charge("lore", 1 + len(text) // _CHARACTERS_A_STEP)
+        return first_span(pattern, text) is not None
 
     def agrees(self, entry: CompiledEntry, window: ScanWindow) -> bool:
         """Whether the secondary keys let the entry pass. Empty ones never match (`sillytavern.md` 25)."""
@@ -161,7 +162,7 @@ class KeySearch:
 
     def _pattern(self, text: str, entry: CompiledEntry) -> Pattern:
         words = self.settings.unicode_words
-        return pattern_of(text.strip(), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
+        return pattern_of(strip(text), exact_case=entry.exact_case, whole_words=entry.whole_words, unicode_words=words)
 
     def _holds(self, window: ScanWindow, number: int) -> bool:
         """Whether a numbered pattern is in the window."""

@@ -11,6 +11,7 @@ from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.decorators import ACTIVATE, SUPPRESS, split_decorators
 from innkeeper.lore.matcher import RegexKey, parse_key
 from innkeeper.lore.settings import LoreSettings
+from innkeeper.text.javascript.values import strip
 from innkeeper.text.jsregex import RegexRunner
 
 SHORTEST_KEY: Final = 3
@@ -58,7 +59,7 @@ def _entry(entry: LorebookEntry, rules: LoreSettings) -> Iterator[Finding]:
     always = entry.constant or ACTIVATE in decorators
     if SUPPRESS in decorators:
         yield _finding(entry, "dead-entry", "@@dont_activate keeps it out", "content")
-    if not text.strip():
+    if not strip(text):
         yield _finding(entry, "empty-entry", "it has no text", "content")
     if entry.use_probability and not entry.probability:
         yield _finding(entry, "dead-entry", "its probability is 0", "probability")
@@ -66,11 +67,11 @@ def _entry(entry: LorebookEntry, rules: LoreSettings) -> Iterator[Finding]:
         yield _finding(entry, "dead-entry", "it waits for recursion and is excluded from it", "delayUntilRecursion")
     if not always and entry.keys and entry.scan_depth is not None and entry.scan_depth <= 0:
         yield _finding(entry, "dead-entry", "its scan depth is 0: nothing is searched", "scanDepth")
-    if not always and not any(key.strip() for key in entry.keys) and not entry.vectorized:
+    if not always and not any(strip(key) for key in entry.keys) and not entry.vectorized:
         yield _finding(entry, "dead-entry", "it has no keys and is not constant", "key")
     if entry.vectorized and not always and not entry.keys:
         yield _finding(entry, "needs-vectors", "it fires only through a vector search", "vectorized", level=Level.INFO)
-    if entry.position is LorePosition.OUTLET and not entry.outlet_name.strip():
+    if entry.position is LorePosition.OUTLET and not strip(entry.outlet_name):
         yield _finding(entry, "no-slot", "its position is an outlet without a name", "outletName")
     yield from _logic(entry)
 
@@ -79,8 +80,8 @@ def _logic(entry: LorebookEntry) -> Iterator[Finding]:
     """Secondary keys that contradict the primary ones."""
     if not entry.selective or not entry.secondary_keys:
         return
-    first = {key.strip().lower() for key in entry.keys}
-    second = {key.strip().lower() for key in entry.secondary_keys}
+    first = {strip(key).lower() for key in entry.keys}
+    second = {strip(key).lower() for key in entry.secondary_keys}
     if entry.selective_logic is SelectiveLogic.NOT_ANY and first and first <= second:
         yield _finding(entry, "dead-entry", "each of its keys is also one it must not find", "keysecondary")
     if entry.selective_logic is SelectiveLogic.AND_ALL and "" in second:
@@ -94,19 +95,19 @@ def _keys(entry: LorebookEntry, trial: _PatternTrial, rules: LoreSettings) -> It
         key = parse_key(text)
         if key.regex is not None:
             yield from _regex(entry, key.regex, index, trial)
-        elif text.strip().startswith("/") and text.strip().count("/") > 1:
+        elif strip(text).startswith("/") and strip(text).count("/") > 1:
             yield _finding(
                 entry, "plain-regex", f"{text!r} is no regular expression: it is searched as text", "key", index
             )
-        elif text and not text.strip():
+        elif text and not strip(text):
             yield _finding(entry, "matches-all", "a key of blanks matches every text", "key", index)
         elif text.isascii() and 0 < len(key.text) < SHORTEST_KEY and not whole and "{{" not in text:
             yield _finding(
                 entry, "short-key", f"{text!r} is found inside most texts; ask for whole words", "key", index
             )
-        if text.strip().lower() in seen:
+        if strip(text).lower() in seen:
             yield _finding(entry, "double-key", f"{text!r} is there twice", "key", index, level=Level.INFO)
-        seen.add(text.strip().lower())
+        seen.add(strip(text).lower())
 
 
 def _regex(entry: LorebookEntry, key: RegexKey, index: int, trial: _PatternTrial) -> Iterator[Finding]:

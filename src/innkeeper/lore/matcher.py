@@ -21,12 +21,14 @@ from innkeeper.lore.settings import MAX_MEMO_BYTES, MAX_MEMO_TEXTS
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.text.automaton import Automaton, is_unspaced
+from innkeeper.text.javascript.values import SPACES, strip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_FLAGS: Final = frozenset("gimsuyvd")
+_FLAGS: Final = frozenset("gimsuy")
+_SPACE: Final = re.compile(f"[{SPACES}]")
 _SPECIAL: Final = frozenset("\\^$.|?*+()[]{}")
 _QUANTIFIERS: Final = ("?", "*", "{")
 _PLAIN: Final = re.compile(r"[ -~]+")
@@ -50,13 +52,13 @@ class Key(msgspec.Struct, frozen=True, gc=False):
 
 
 def is_word(key: str) -> bool:
-    """Whether a key is one word; whole-word matching holds for those only."""
-    return len(key.split(None, 2)) == 1
+    """Whether a trimmed key is one word; whole-word matching holds for those only."""
+    return _SPACE.search(key) is None
 
 
 def parse_key(text: str) -> Key:
     """The key a text stands for. ``/…/flags`` with an unescaped slash inside, or unknown flags, is plain text."""
-    trimmed = text.strip()
+    trimmed = strip(text)
     end = trimmed.rfind("/")
     if not trimmed.startswith("/") or end < 2:  # noqa: PLR2004 - "//" holds no pattern
         return Key(trimmed)

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.lore.matcher import Pattern, RegexKey, is_word, parse_key
+from innkeeper.text.javascript.values import WHITE_SPACE, strip
 from innkeeper.text.jsregex import RegexRunner
 
 
@@ -45,11 +46,11 @@ class Patterns:
         for key in keys:
             if not key:
                 continue
-            text = key.strip()
+            text = key.strip(WHITE_SPACE)
             if not text or text[0] == "/" or "{" in text or "\\" in text or "<" in text:
                 return None
             written = text if exact_case else text.lower()
-            facts = (written, exact_case, whole_words and len(text.split(None, 1)) == 1)
+            facts = (written, exact_case, whole_words and is_word(text))
             numbers.append(known.setdefault(facts, len(known)))
         return numbers
 
@@ -80,7 +81,7 @@ _MACRO: Final = re.compile(r"\{\{|\\[{}]|<(?:user|bot|char|group|charifnotgroup)
 def _test(text: str, patterns: Patterns | None, *, exact_case: bool, whole_words: bool) -> KeyTest:
     if patterns is not None and _MACRO.search(text) is not None:
         return KeyTest(text, macro=True)
-    trimmed = text.strip()
+    trimmed = strip(text)
     regex = parse_key(trimmed).regex if trimmed.startswith("/") else None
     if regex is not None and (patterns is None or patterns.accepts(regex)):
         if patterns is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from innkeeper.text.javascript.values import SPACES
 from innkeeper.text.pattern_cost import cost_of, pieces_of
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ _LOOK: Final = re.compile(r"\?<?[=!]")
 _HEX: Final = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})")
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
 _LINE_ENDS: Final = r"\n\r\u2028\u2029"
-_SPACES: Final = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-_CLASSES: Final = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACES}
+_CLASSES: Final = {"d": "0-9", "w": "A-Za-z0-9_", "s": SPACES}
 _ALL: Final = frozenset({r"\s\S", r"\S\s", r"\d\D", r"\D\d", r"\w\W", r"\W\w"})
 _ANYTHING: Final = r"[\x00-\U0010ffff]"
 _LAST_ASCII: Final = 0x7F

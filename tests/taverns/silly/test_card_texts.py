@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.taverns.silly.builds import build, card, contents
 
 MEMBERS = [
@@ -21,6 +23,16 @@ def test_fields_are_expanded() -> None:
     """Names stand in them; other fields are empty in them."""
     own = card(description="{{char}} knows {{user}}{{personality}}.", personality="calm")
     assert "Mira knows Sam." in contents(build(character=own, message="hi"))
+
+
+@pytest.mark.parametrize(
+    "field", ["description", "personality", "scenario", "system_prompt", "post_history_instructions"]
+)
+def test_fields_are_trimmed_as_by_javascript(field: str) -> None:
+    """U+FEFF is white space, U+001C and U+0085 are not."""
+    texts = contents(build(character=card(**{field: "\ufeff\x1ctext\x85\u3000"}), message="hi"))
+    assert any("\x1ctext\x85" in text for text in texts)
+    assert not any("\ufeff" in text or "\u3000" in text for text in texts)
 
 
 def test_the_chat_overrides_the_card() -> None:

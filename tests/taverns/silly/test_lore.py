@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,22 @@ def test_the_own_book_of_a_character_comes_first() -> None:
     books = [book(extra, scope="character_extra", name="X"), book(own, scope="character", name="Y")]
     activated = build(lorebooks=books, message="hi").lore.activated
     assert [item.uid for item in activated] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "fires"),
+    [
+        ("the lamp\n", "/lamp$/", True),
+        ("the lamp\n\n", "/\\n\\n/", False),
+        ("\ufeffthe lamp", "/\\ufeff/", False),
+        ("the lamp\x85", "/\\x85/", True),
+        ("\n\nthe lamp", "/^\\x01the/", True),
+    ],
+)
+def test_lines_are_trimmed_before_they_are_scanned(text: str, key: str, fires: bool) -> None:
+    """White space at the ends of a line, by JavaScript's rules, is not what keys see; the prompt has it."""
+    settings = {"wi_settings": {"include_names": False}}
+    assert ("E1" in contents(build(message=text, lorebooks=[book(entry(1, key))], settings=settings))) is fires
 
 
 @given(VALUES)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.text.javascript.values import Offsets, json_text, number_text, strip, text_of, to_number
+from innkeeper.text.javascript.values import (
+    SPACES,
+    Offsets,
+    is_space,
+    json_text,
+    number_text,
+    strip,
+    strip_end,
+    strip_start,
+    text_of,
+    to_number,
+)
 
 NUMBERS = [
     (1.0, "1"),
@@ -87,3 +99,13 @@ def test_blank_space_and_units() -> None:
     """The byte order mark is blank, the next-line control is not; an emoji is two units."""
     assert strip("\ufeff\u2028 x\x85 ") == "x\x85"
     assert [Offsets("a😀b").at(place) for place in range(4)] == [0, 1, 3, 4]
+
+
+@given(st.text("\ufeff\x1c\x1f\x85\xa0\u2003\u2028\u200b \n\tab"))
+def test_one_white_space_for_all(text: str) -> None:
+    """Trimming, and the class of regular expressions, know the same characters: JavaScript's, which are not Python's."""
+    spaces = f"[{SPACES}]"
+    assert strip_start(text) == re.sub(f"\\A{spaces}+", "", text)
+    assert strip_end(text) == re.sub(f"{spaces}+\\Z", "", text)
+    assert strip(text) == strip_end(strip_start(text))
+    assert is_space(text) is (re.fullmatch(f"{spaces}+", text) is not None)

@@ -35,7 +35,7 @@ from innkeeper.macros.silly.variables import add, named, read
 from innkeeper.prompt.allowance import AllowanceError, charge
 from innkeeper.prompt.errors import LimitError
 from innkeeper.text.javascript.random_numbers import string_hash
-from innkeeper.text.javascript.values import Offsets, json_text, strip, text_of
+from innkeeper.text.javascript.values import SPACES, Offsets, json_text, strip, text_of
 
 _COMMA: Final = "\x00"
 _READING_SHIFT: Final = 4
@@ -438,10 +438,11 @@ _LAST: Final = (
         lambda world, hit, _text: chat.time_difference(world.env, *hit.groups),
     ),
     _Pass("banned", quoted('{{banned "', '"}}'), _ban),
-    _Pass("random", within_braces(r"\{\{random\s?::?([^}]+)\}\}"), _random),
-    _Pass("pick", within_braces(r"\{\{pick\s?::?([^}]+)\}\}"), _pick),
+    _Pass("random", within_braces(rf"\{{\{{random[{SPACES}]?::?([^}}]+)\}}\}}"), _random),
+    _Pass("pick", within_braces(rf"\{{\{{pick[{SPACES}]?::?([^}}]+)\}}\}}"), _pick),
 )
 
+_NAME_END: Final = re.compile(f"[{SPACES}:]")
 _LEFT: Final = re.compile(r"\{\{([^{}]{1,200})\}\}")
 
 
@@ -451,7 +452,7 @@ def _report_unknown(text: str, world: _World) -> None:
     for match in _LEFT.finditer(text):
         if world.env.spent.reports > MAX_REPORTS:
             return
-        name = re.split(r"[\s:]", match[1].strip())[0]
+        name = _NAME_END.split(strip(match[1]))[0]
         report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, match.start())
 
 

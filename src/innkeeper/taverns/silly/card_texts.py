@@ -14,6 +14,7 @@ from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns.silly.environment import environment_fields
 from innkeeper.taverns.silly.expansion import Expander, Pieces, in_lines, pieces_of, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
+from innkeeper.text.javascript.values import strip
 
 _NEWLINES: Final = re.compile(r"\n+")
 
@@ -57,7 +58,7 @@ def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> C
         text, origin = texts[name]
         parts = joined.get(name)
         if parts is None:
-            pieces[name] = cleaned(inputs, expand, pieces_of(text.strip(), origin))
+            pieces[name] = cleaned(inputs, expand, pieces_of(strip(text), origin))
         else:
             pieces[name] = in_lines(*(_of_voice(inputs, expand, voice, origin) for voice in parts))
     return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})
@@ -72,7 +73,7 @@ def member_depth_prompts(inputs: SillyInputs, expand: Expander) -> dict[int, Pie
         own = member.depth_prompt
         if own is not None and (index not in group.settings.disabled or member is inputs.character):
             origin = Origin(OriginAsset.CHARACTER, "depth_prompt", name=member.name)
-            prompts[index] = cleaned(inputs, expand, pieces_of(own.prompt.strip(), origin), member.name)
+            prompts[index] = cleaned(inputs, expand, pieces_of(strip(own.prompt), origin), member.name)
     return prompts
 
 

@@ -13,6 +13,7 @@ from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.typed import as_typed
+from innkeeper.text.javascript.values import strip
 
 INSTRUCT: Final[Mapping[str, Any]] = {"enabled": True, "wrap": True, "macro": True, "names_behavior": "force"}
 CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "***"}
@@ -103,7 +104,7 @@ def _overriding(inputs: SillyInputs, field: str) -> str:
     """The overrides of the cards' field in the chat's metadata; for joined cards, a blank text is no override."""
     text: str = inputs.metadata.get(field) or ""
     joins = inputs.group is not None and inputs.group.settings.generation_mode
-    return text if text.strip() or not joins else ""
+    return text if strip(text) or not joins else ""
 
 
 def _shared(
@@ -113,7 +114,7 @@ def _shared(
     group = inputs.group
     if group is None or not group.settings.generation_mode:
         return field(inputs.character)
-    return tuple(_voices(inputs, group, title, lambda member: form(field(member).strip())))
+    return tuple(_voices(inputs, group, title, lambda member: form(strip(field(member)))))
 
 
 def _started(examples: str) -> str:

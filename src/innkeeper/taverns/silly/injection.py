@@ -23,6 +23,7 @@ from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, PINNED
 from innkeeper.taverns.silly.settings import ROLES
+from innkeeper.text.javascript.values import strip
 
 NOTE_KEY: Final = "2_floating_prompt"
 SUMMARY_KEY: Final = "1_memory"
@@ -151,7 +152,7 @@ def rank_in(order: tuple[str, ...], name: str) -> int:
 def _injections(state: State) -> Iterator[tuple[InjectionPosition, InjectedText]]:
     """The application's system text, before the main prompt; the injections of the request, then those of the port."""
     system = state.request.system
-    if system.strip():
+    if strip(system):
         pieces = pieces_of(system, Origin(OriginAsset.REQUEST, "system"))
         yield InjectionPosition.BEFORE, InjectedText(key="request_system", pieces=pieces, role="system")
     port = state.inputs.ports.injections

@@ -28,6 +28,7 @@ from innkeeper.macros.silly.modern import PACK
 from innkeeper.prompt.text import shorten
 from innkeeper.taverns.silly.chat.prompts import DEFAULT_ORDER, MARKERS
 from innkeeper.taverns.silly.scripts.lint import lint_scripts
+from innkeeper.text.javascript.values import strip
 
 CONTEXT: Final = 8192
 """The window of which lore budgets are a share if no preset sets one."""
@@ -105,7 +106,7 @@ def lint_preset(preset: Preset) -> Iterator[Finding]:
             yield Finding(
                 "unlisted-prompt", f"the prompt {item.identifier!r} is in no order: it is never sent", path, Level.INFO
             )
-        elif not item.marker and not item.content.strip() and item.identifier in on:
+        elif not item.marker and not strip(item.content) and item.identifier in on:
             yield Finding("empty-prompt", f"the prompt {item.identifier!r} is on and empty", path, Level.INFO)
     for name in sorted(listed - known - set(MARKERS) - set(DEFAULT_ORDER)):
         yield Finding(
@@ -157,7 +158,7 @@ def lint_book_macros(book: Lorebook) -> Iterator[Finding]:
         if entry.enabled:
             yield from macro_findings(entry.content, show_path(("entries", entry.id, "content")))
             for index, key in enumerate(entry.keys):
-                if not key.strip().startswith("/"):
+                if not strip(key).startswith("/"):
                     yield from macro_findings(key, show_path(("entries", entry.id, "key", index)))
 
 

@@ -32,6 +32,7 @@ from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, reasoned, scene_of
 from innkeeper.taverns.silly.scratch import LORE_TEXTS
+from innkeeper.text.javascript.values import strip
 
 
 class DepthLore(msgspec.Struct, frozen=True):
@@ -251,7 +252,7 @@ def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
     limit = SCAN_LIMIT if settings.min_activations else min(max(settings.depth, lore.deepest), SCAN_LIMIT)
     newest = islice(_sent(scene), limit)
     texts = ((line.name, line.shown if line.tool_calls and not line.text else reasoned(scene, line)) for line in newest)
-    return [f"{name}: {text}" if settings.include_names else text for name, text in texts]
+    return [strip(f"{name}: {text}" if settings.include_names else text) for name, text in texts]
 
 
 def _sent(scene: Scene) -> Iterator[Line]:

@@ -11,10 +11,11 @@ from typing import Any, Final
 SPACES: Final = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 r"""The characters of ``\s`` and ``trim``, as the inside of a character class."""
 
-_STRIPPED: Final = (
+WHITE_SPACE: Final = (
     "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+"""The characters of ``trim``. Python's ``strip`` takes others: not U+FEFF, but U+001C to U+001F and U+0085."""
 _PAIR: Final = re.compile("[\U00010000-\U0010ffff]")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
@@ -27,7 +28,22 @@ _INDEXES: Final = 2**32 - 1
 
 def strip(text: str) -> str:
     """``text.trim()``."""
-    return text.strip(_STRIPPED)
+    return text.strip(WHITE_SPACE)
+
+
+def is_space(text: str) -> bool:
+    """Whether a text is white space alone, and not empty."""
+    return bool(text) and not strip(text)
+
+
+def strip_start(text: str) -> str:
+    """``text.trimStart()``."""
+    return text.lstrip(WHITE_SPACE)
+
+
+def strip_end(text: str) -> str:
+    """``text.trimEnd()``."""
+    return text.rstrip(WHITE_SPACE)
 
 
 def to_number(value: Any) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 
 from innkeeper.dialects.sillytavern.conversion import ChatConversion, RawMessage, leading_system, text_of, unnamed
 from innkeeper.dialects.sillytavern.messages import lead, part_text
+from innkeeper.text.javascript.values import strip
 
 
 def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:
@@ -17,7 +18,7 @@ def convert_ai21(conversion: ChatConversion) -> dict[str, Any]:
     count = leading_system(messages)
     converted = [_ai21_named(conversion, index) for index in range(count, len(messages))] or [conversion.placeholder()]
     if count:
-        joined = "\n\n".join(_system(conversion, index) for index in range(count)).strip()
+        joined = strip("\n\n".join(_system(conversion, index) for index in range(count)))
         converted.insert(0, {"role": "system", "content": joined})
     return {"messages": _merged(conversion, converted)}
 

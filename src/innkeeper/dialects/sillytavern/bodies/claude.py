@@ -27,6 +27,7 @@ from innkeeper.dialects.sillytavern.json_schema import inlined
 from innkeeper.dialects.sillytavern.messages import bad_message, part_text
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.data import deep_merge
+from innkeeper.text.javascript.values import strip_end
 
 _SHARES: Final = {"low": 0.1, "medium": 0.25, "high": 0.5, "max": 0.95}
 _EFFORTS: Final = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "max"}
@@ -209,7 +210,7 @@ def convert_claude(
         messages.append({**placeholder, "content": [_text(placeholder["content"])]})
     messages = _with_moved_images(conversion, messages)
     if prefill:
-        messages.append({"role": "assistant", "content": [_text(prefill.rstrip())]})
+        messages.append({"role": "assistant", "content": [_text(strip_end(prefill))]})
     if not use_tools:
         messages = [
             {**message, "content": [_as_text(conversion, part) for part in message["content"]]} for message in messages

@@ -14,6 +14,7 @@ from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.sillytavern.request import ProviderRequest
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.note import NoteKind
+from innkeeper.text.javascript.values import strip
 
 MAX_YAML_CHARS: Final = 32_768
 """Characters of a preset's text of fields (a note; it is not read)."""
@@ -55,7 +56,7 @@ def read_yaml(text: str, name: str, report: Report) -> Any:
 
     Raises `AllowanceError`.
     """
-    if not text.strip():
+    if not strip(text):
         return None
     try:
         import yaml

@@ -35,6 +35,7 @@ from innkeeper.taverns.silly.chat.trimming import SillyTrimmingConfig
 from innkeeper.taverns.silly.expansion import pieces_of
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scratch import COMPILED, FILLED
+from innkeeper.text.javascript.values import strip
 
 
 def run(state: State, _config: NoConfig) -> None:
@@ -200,7 +201,7 @@ def frame_of(scene: Scene, pinned: Pinned, history: History) -> HistoryFrame:
         control.append(message_block("system", pinned.impersonation, "impersonation_prompt", "control"))
     if pinned.quiet:
         control.append(message_block("system", pinned.quiet, "quiet_prompt", "control"))
-    if pinned.bias.strip():
+    if strip(pinned.bias):
         origin = Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias")
         bias = message_block("assistant", pinned.bias, "user_prompt_bias", "bias", origin=origin)
     prefilled = history.continued if scene.inputs.preset.continue_prefill else ()
@@ -237,7 +238,7 @@ def _continued(scene: Scene, opened: Opened, last_text: str) -> dict[str, Any]:
         return {}
     nudge = again_expanded(scene, opened.continue_nudge)
     continued = tuple(again_expanded(scene, block) for block in opened.continued)
-    text = nudge.content.replace("{{lastChatMessage}}", last_text.strip())
+    text = nudge.content.replace("{{lastChatMessage}}", strip(last_text))
     if text != nudge.content:
         nudge = nudge.with_(content=text, pieces=())
     return {"continued": continued, "continue_nudge": again_expanded(scene, nudge)}

@@ -26,6 +26,7 @@ from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scratch import ASSEMBLED, FILLED, INJECTIONS
 from innkeeper.taverns.silly.scripts.run import ScriptUse
 from innkeeper.taverns.silly.settings import listed
+from innkeeper.text.javascript.values import strip
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
 FRAME: Final = ("new_chat_prompt", "group_nudge_prompt")
@@ -253,7 +254,7 @@ PLAN_ASSEMBLY: Final = Step("plan_assembly", run, NoConfig, finish)
 
 def bias_of(scene: Scene) -> str:
     """The bias; empty when it is blank."""
-    return scene.bias if scene.bias.strip() else ""
+    return scene.bias if strip(scene.bias) else ""
 
 
 def resolve_greeting(state: State, scene: Scene) -> None:

@@ -195,7 +195,7 @@ class _Making:
     def _beside_again(self) -> None:
         for edge in (InjectionPosition.BEFORE, InjectionPosition.AFTER):
             injections = sorted((text for position, text in self.placed if position is edge), key=lambda text: text.key)
-            self.anchors[edge] = self.scene.expand.silently("\n".join(text.text.strip() for text in injections))
+            self.anchors[edge] = self.scene.expand.silently("\n".join(strip(text.text) for text in injections))
 
     def _story_again(self) -> None:
         """The story string of text completion is rendered here as well; there is none, but of its fields."""
@@ -342,7 +342,7 @@ def _inserted(part: Piece, inserted: Pieces) -> Pieces:
 def _formatted(scene: Scene, entries: tuple[Pieces, ...]) -> Pieces:
     """Lore through ``wi_format``: every ``{0}`` is the text; a blank format is none."""
     form, text = scene.inputs.preset.wi_format, in_lines(*entries)
-    if not text or not form.strip():
+    if not text or not strip(form):
         return text
     first, *rest = (pieces_of(part, Origin(OriginAsset.PRESET, "wi_format")) for part in form.split("{0}"))
     return (*first, *(piece for part in rest for piece in (*text, *part)))

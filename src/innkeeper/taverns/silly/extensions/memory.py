@@ -18,6 +18,7 @@ import msgspec
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.taverns.silly.extensions.injections import filled, injection_of
 from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.text.javascript.values import strip
 
 SUMMARY_KEY: Final = "1_memory"
 """The summary's key among injections."""
@@ -62,8 +63,8 @@ _MAKES_ITS_OWN: Final = ("main", "webllm")
 
 def summary_injection(settings: MemorySettings, lines: Sequence[Line]) -> Injection | None:
     """The summary as an injection; ``None`` without one. ``lines`` is the whole chat, hidden lines too."""
-    summary = next((line.memory.strip() for line in reversed(lines[:-1]) if line.memory), "")
-    template = settings.template if settings.template.strip() else "Summary: {{summary}}"
+    summary = next((strip(line.memory) for line in reversed(lines[:-1]) if line.memory), "")
+    template = settings.template if strip(settings.template) else "Summary: {{summary}}"
     return injection_of(
         SUMMARY_KEY,
         filled(template, "summary", summary),

@@ -18,6 +18,7 @@ import msgspec
 from innkeeper.prompt.run.extensions import Injection
 from innkeeper.taverns.silly.extensions.injections import filled, injection_of
 from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.text.javascript.values import strip, strip_start
 
 if TYPE_CHECKING:
     from innkeeper.lore.compiled import CompiledEntry
@@ -87,8 +88,8 @@ _BREAKS: Final = re.compile(r"\n+")
 
 def query_of(settings: VectorSettings, lines: Sequence[Line], expand: Callable[[str], str]) -> str:
     """The query: the last messages with a text, newest first."""
-    texts = (expand(line.text) for line in reversed(lines) if line.text.strip())
-    return "\n".join(text for text, _ in zip(texts, range(max(settings.query, 0)), strict=False)).strip()
+    texts = (expand(line.text) for line in reversed(lines) if strip(line.text))
+    return strip("\n".join(text for text, _ in zip(texts, range(max(settings.query, 0)), strict=False)))
 
 
 def recalled(
@@ -105,7 +106,7 @@ def recalled(
     """
     if not query or len(lines) < settings.protect:
         return Recalled(lines=lines)
-    asked = [line for line in lines if line.text.strip() and not line.tool_calls]
+    asked = [line for line in lines if strip(line.text) and not line.tool_calls]
     hits = search.search([line.text for line in asked], query)[: max(settings.insert, 0)]
     protected = {line.index for line in lines[-settings.protect :]} if settings.protect > 0 else set()
     recalled_lines = tuple(asked[index] for index, _ in hits if asked[index].index not in protected)
@@ -124,7 +125,7 @@ def recalled(
 
 def chat_injection(settings: VectorSettings, recalled_lines: Sequence[Line]) -> Injection | None:
     """The matches in the chat, as an injection."""
-    text = "\n\n".join(f"{line.name}: {_BREAKS.sub(' ', line.text)}".strip() for line in recalled_lines)
+    text = "\n\n".join(strip(f"{line.name}: {_BREAKS.sub(' ', line.text)}") for line in recalled_lines)
     return injection_of(
         CHAT_KEY,
         filled(settings.template, "text", text),
@@ -197,7 +198,7 @@ def lore_keys(
     asked = [
         entry
         for entry in entries
-        if entry.entry.enabled and entry.entry.content.strip() and (settings.enabled_for_all or entry.entry.vectorized)
+        if entry.entry.enabled and strip(entry.entry.content) and (settings.enabled_for_all or entry.entry.vectorized)
     ]
     hits = _above(settings, search, [entry.entry.content for entry in asked], query, settings.max_entries)
     return frozenset(asked[index].key for index in hits)
@@ -211,7 +212,7 @@ def _above(settings: VectorSettings, search: PassageSearch, texts: list[str], qu
 
 def _pieces(text: str, threshold: float, size: int) -> Iterator[str]:
     if len(text.encode(errors="replace")) <= threshold * KILOBYTE:
-        if text.strip():
+        if strip(text):
             yield text
     else:
         yield from chunks(text, size)
@@ -229,8 +230,8 @@ def chunks(text: str, size: int) -> Iterator[str]:
     rest, size = text, max(size, 1)
     while len(rest) > size:
         cut = next((at for mark in _SEPARATORS if (at := rest.rfind(mark, 0, size + 1)) > 0), size)
-        if part := rest[:cut].strip():
+        if part := strip(rest[:cut]):
             yield part
-        rest = rest[cut:].lstrip()
-    if part := rest.strip():
+        rest = strip_start(rest[cut:])
+    if part := strip(rest):
         yield part

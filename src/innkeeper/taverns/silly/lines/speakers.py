@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper.prompt.determinism import RandomStream
 from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.text.javascript.values import strip
 
 if TYPE_CHECKING:
     from innkeeper.taverns.silly.inputs import Group
@@ -48,7 +49,7 @@ def choose_speakers(
         return (_one_of(free, random),)
     if generation in ("swipe", "continue", "quiet"):
         return (_same_again(group, lines, free, random, quiet=generation == "quiet"),)
-    return _by_strategy(group, lines, free, random, text.strip())
+    return _by_strategy(group, lines, free, random, strip(text))
 
 
 def _by_strategy(

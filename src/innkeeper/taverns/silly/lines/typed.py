@@ -15,6 +15,7 @@ from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.taverns.silly.expansion import Expander, text_of
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
+from innkeeper.text.javascript.values import strip
 from innkeeper.text.javascript.values import text_of as text_of_value
 
 
@@ -33,7 +34,7 @@ def chat_lines(inputs: SillyInputs) -> tuple[Line, ...]:
         lines = lines[:-1]
     text = as_typed(inputs.message)
     if not text and inputs.type == "normal" and not inputs.generation.dry_run:
-        text = inputs.preset.send_if_empty.strip() if not inputs.is_text else ""
+        text = strip(inputs.preset.send_if_empty) if not inputs.is_text else ""
     if not text or inputs.type not in ("normal", "continue"):
         return lines
     new = bool(inputs.message)
@@ -97,7 +98,7 @@ def untagged(text: str) -> str:
     """The text besides the beginning of a reply: without anything in double braces."""
     # behind the last closing braces nothing matches: left in, each opening there would be searched to the end
     closed, braces, rest = text.rpartition("}}")
-    return (_TAG.sub("", closed + braces) + rest).strip()
+    return strip(_TAG.sub("", closed + braces) + rest)
 
 
 def bias_text(inputs: SillyInputs, typed: Line | None) -> tuple[str, bool]:
@@ -113,7 +114,7 @@ def bias_text(inputs: SillyInputs, typed: Line | None) -> tuple[str, bool]:
     if typed is None:
         earlier = inputs.lines[:-1] if inputs.type == "swipe" else inputs.lines
         line = next((line for line in reversed(earlier) if line.is_user or line.narrator or line.hidden), None)
-    if line is not None and (line.bias.strip() or (typed is not None and line.bias)):
+    if line is not None and (strip(line.bias) or (typed is not None and line.bias)):
         return line.bias, True
     return inputs.power.user_prompt_bias, False
 

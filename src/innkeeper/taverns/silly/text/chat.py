@@ -41,6 +41,7 @@ from innkeeper.taverns.silly.text.story import (
     post_history,
     settings_of,
 )
+from innkeeper.text.javascript.values import strip
 
 
 class Utterance(msgspec.Struct, frozen=True, kw_only=True):
@@ -427,6 +428,6 @@ def banned_strings(scene: Scene, textgen: Mapping[str, Any]) -> list[str]:
     if textgen.get("send_banned_tokens") is False:
         return []
     texts = [scene.expand(str(textgen[name])) for name in _LISTS if textgen.get(name)]
-    lines = [line.strip() for text in texts for line in text.split("\n")]
+    lines = [strip(line) for text in texts for line in text.split("\n")]
     quoted = [line[1:-1] for line in lines if len(line) > _LEAST and line.startswith('"') and line.endswith('"')]
     return list(dict.fromkeys(quoted))

@@ -36,6 +36,7 @@ from innkeeper.taverns.silly.scene import scene_of
 from innkeeper.taverns.silly.scratch import TEXT_COMPILED, TEXT_LINES, TEXT_REPLY
 from innkeeper.taverns.silly.text.chat import TEXT_ASSEMBLY, TEXT_HISTORY, Guided, TextAssembly, TextHistory, TextLine
 from innkeeper.taverns.silly.text.story import STORY_FIELDS, TEXT_COMPILATION, TEXT_ENTRIES, TextCompiled
+from innkeeper.text.javascript.values import is_space, strip_start
 
 
 class TextFill(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,7 +226,7 @@ def _blocks(parts: TextParts, filled: TextFill) -> Iterator[Block]:
     if parts.assembly.bias:
         yield _block(
             "assistant",
-            parts.assembly.bias.lstrip(),
+            strip_start(parts.assembly.bias),
             "bias",
             Origin(OriginAsset.REQUEST, "settings", "user_prompt_bias"),
         )
@@ -277,7 +278,7 @@ def _reply(parts: TextParts, last: str) -> Iterator[Block]:
     yield _block(assembly.role, opening, "reply", Origin("preset", "instruct"))
     guided = assembly.guided
     if guided is not None and guided.is_glued and guided.text:
-        apart = "" if (last + assembly.quiet + opening)[-1:].isspace() else " "
+        apart = "" if is_space((last + assembly.quiet + opening)[-1:]) else " "
         yield _guidance(parts, f"{apart}{guided.text}")
 
 
@@ -312,7 +313,7 @@ def _cleaned(blocks: Iterable[Block], *, collapse: bool) -> list[Block]:
     end = ""
     for block in blocks:
         text = block.content.replace("\r", "")
-        if block.slot == "bias" and not end.isspace():
+        if block.slot == "bias" and not is_space(end):
             text = f" {text}"
         if collapse and block.enabled:
             text = _BREAKS.sub("\n", text)

@@ -28,6 +28,7 @@ from innkeeper.taverns.silly.injection import InjectedText, Injections
 from innkeeper.taverns.silly.inputs import TextSettings
 from innkeeper.taverns.silly.scene import Scene, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, STORY_TEXTS, TEXT_COMPILED
+from innkeeper.text.javascript.values import is_space, strip, strip_end, strip_start
 
 
 def settings_of(scene: Scene) -> TextSettings:
@@ -256,7 +257,7 @@ def _placed(scene: Scene, story: str) -> InjectedText:
     context = settings_of(scene).context
     return InjectedText(
         key=STORY_KEY,
-        pieces=pieces_of(story.strip(), Origin(OriginAsset.PRESET, "story_string")),
+        pieces=pieces_of(strip(story), Origin(OriginAsset.PRESET, "story_string")),
         depth=context.story_string_depth,
         role=context.story_string_role,
     )
@@ -353,15 +354,15 @@ class InstructMode(msgspec.Struct, frozen=True):
         named = not quiet and (always or (force and self.group))
         text = self._filled(sequence, name or NOBODY)
         apart = self._blank_before(sequence) if role != "user" else ""
-        text += f"{self.joint}{apart}{name}:{bias}" if named else f"{self.joint}{bias.lstrip()}" if bias else ""
+        text += f"{self.joint}{apart}{name}:{bias}" if named else f"{self.joint}{strip_start(bias)}" if bias else ""
         if not form.wrap:
             return text
-        return text.rstrip() + ("" if named or not text.strip() else self.joint)
+        return strip_end(text) + ("" if named or not strip(text) else self.joint)
 
     def _blank_before(self, sequence: str) -> str:
         """The blank before a name that other replies' sequence ends in, if the one that opens this reply has none."""
         blank = self.template.output_sequence[-1:]
-        return blank if blank.isspace() and not sequence[-1:].isspace() else ""
+        return blank if is_space(blank) and not is_space(sequence[-1:]) else ""
 
     def around_story(self, story: str) -> str:
         """The story string between its own sequences; an empty one stays empty."""
@@ -383,7 +384,7 @@ class InstructMode(msgspec.Struct, frozen=True):
                 for sequence in (form.output_sequence, form.first_output_sequence, form.last_output_sequence)
             ]
             stops += [_NAME.sub(NOBODY, sequence) for sequence in (form.system_sequence, form.last_system_sequence)]
-        lines = dict.fromkeys(line for sequence in stops for line in sequence.split("\n") if line.strip())
+        lines = dict.fromkeys(line for sequence in stops for line in sequence.split("\n") if strip(line))
         return [self.expand(self.joint + line) if form.macro else self.joint + line for line in lines]
 
     def _named(self, role: str, name: str, *, guest: bool) -> bool:
