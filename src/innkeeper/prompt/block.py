@@ -77,19 +77,22 @@ def join_pieces(parts: Iterable[Iterable[Piece]], separator: str, origin: Origin
     return tuple(joined)
 
 
-def strip_pieces(pieces: Iterable[Piece], *, end: bool = True) -> tuple[Piece, ...]:
-    """The pieces of the same text after ``str.strip`` (``lstrip`` without ``end``): blanks and empty pieces are gone."""
+def strip_pieces(pieces: Iterable[Piece], *, end: bool = True, blanks: str | None = None) -> tuple[Piece, ...]:
+    """The pieces of the same text after ``str.strip`` (``lstrip`` without ``end``): blanks and empty pieces are gone.
+
+    ``blanks`` are the characters that are white space; without them it is what Python takes for it.
+    """
     run = [piece for piece in pieces if piece.text]
-    if run and not (run[0].text[0].isspace() or (end and run[-1].text[-1].isspace())):
+    if run and run[0].text[0].strip(blanks) and (not end or run[-1].text[-1].strip(blanks)):
         return tuple(run)
-    while run and not run[0].text.strip():
+    while run and not run[0].text.strip(blanks):
         del run[0]
-    while end and run and not run[-1].text.strip():
+    while end and run and not run[-1].text.strip(blanks):
         del run[-1]
     if run:
-        run[0] = Piece(run[0].text.lstrip(), run[0].origin)
+        run[0] = Piece(run[0].text.lstrip(blanks), run[0].origin)
     if run and end:
-        run[-1] = Piece(run[-1].text.rstrip(), run[-1].origin)
+        run[-1] = Piece(run[-1].text.rstrip(blanks), run[-1].origin)
     return tuple(run)
 
 

@@ -15,7 +15,8 @@ from innkeeper.macros.engine.environment import MacroEnvironment
 from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.macros.silly.card import has_effects
-from innkeeper.prompt.block import Origin, OriginAsset, Piece
+from innkeeper.prompt.block import Origin, OriginAsset, Piece, strip_pieces
+from innkeeper.text.javascript.values import WHITE_SPACE
 
 Pieces = tuple[Piece, ...]
 
@@ -56,6 +57,11 @@ def in_lines(*texts: Pieces) -> Pieces:
         return texts[0]
     filled = [text for text in texts if text]
     return tuple(piece for index, text in enumerate(filled) for piece in (*((LINE_BREAK,) if index else ()), *text))
+
+
+def trimmed(pieces: Pieces, *, end: bool = True) -> Pieces:
+    """A text without white space, as JavaScript has it, at its beginning and, with ``end``, at its end."""
+    return strip_pieces(pieces, end=end, blanks=WHITE_SPACE)
 
 
 @dataclass(frozen=True, slots=True)

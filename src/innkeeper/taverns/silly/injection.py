@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 
 from innkeeper.content.persona import PersonaPosition
-from innkeeper.prompt.block import Origin, OriginAsset, strip_pieces
+from innkeeper.prompt.block import Origin, OriginAsset
 from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.extensions import InjectionPosition, active_injections
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
-from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Expander, Pieces, cut, in_lines, pieces_of, text_of, trimmed
 from innkeeper.taverns.silly.lore import LoreTexts, note_due, note_text
 from innkeeper.taverns.silly.scene import Scene, depth_prompts, scene_of
 from innkeeper.taverns.silly.scratch import INJECTIONS, LORE_TEXTS, PINNED
@@ -126,10 +126,10 @@ def joined_depths(expand: Expander, texts: Iterable[InjectedText], *, end: bool 
         groups.setdefault((text.depth, text.role), []).append(text)
     for depth, role in sorted(groups, key=lambda pair: (pair[0], rank_in(ROLE_ORDER, pair[1]))):
         ordered = sorted(groups[depth, role], key=lambda text: text.key)
-        pieces = in_lines(*(strip_pieces(text.pieces) for text in ordered))
+        pieces = in_lines(*(trimmed(text.pieces) for text in ordered))
         if 0 <= depth <= MAX_DEPTH:
             pieces = expand.pieces(pieces)
-        yield msgspec.structs.replace(ordered[0], pieces=strip_pieces(pieces, end=end))
+        yield msgspec.structs.replace(ordered[0], pieces=trimmed(pieces, end=end))
 
 
 def note_depths(state: State, texts: Iterable[InjectedText]) -> None:
@@ -208,13 +208,13 @@ def persona_pieces(scene: Scene) -> Pieces:
 def _persona(scene: Scene) -> Iterator[InjectedText]:
     persona = scene.inputs.persona
     if persona.position is PersonaPosition.AT_DEPTH and persona.description:
-        pieces = strip_pieces(persona_pieces(scene))
+        pieces = trimmed(persona_pieces(scene))
         yield InjectedText(key="PERSONA_DESCRIPTION", pieces=pieces, depth=persona.depth, role=persona.role)
 
 
 def _card(scene: Scene) -> Iterator[InjectedText]:
     for key, prompt, pieces in depth_prompts(scene):
-        yield InjectedText(key=key, pieces=strip_pieces(pieces), depth=prompt.depth, role=prompt.role)
+        yield InjectedText(key=key, pieces=trimmed(pieces), depth=prompt.depth, role=prompt.role)
 
 
 def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
@@ -224,7 +224,7 @@ def _lore(scene: Scene, lore: LoreTexts) -> Iterator[InjectedText]:
     numbers = {name: number for number, name in ROLES.items()}
     for item in lore.depth:
         key = f"customDepthWI_{item.depth}_{numbers.get(item.role, 0)}"
-        pieces = strip_pieces(in_lines(*item.texts))
+        pieces = trimmed(in_lines(*item.texts))
         yield InjectedText(key=key, pieces=pieces, depth=item.depth, role=item.role)
 
 
@@ -258,8 +258,8 @@ def run_text(state: State, _config: NoConfig) -> None:
 
 def _joined(expand: Expander, texts: list[InjectedText]) -> Iterator[InjectedText]:
     """Join texts and replace their macros; none without a text."""
-    joined = in_lines(*(strip_pieces(text.pieces) for text in texts))
-    pieces = strip_pieces(expand.pieces((LINE_BREAK, *joined, LINE_BREAK))) if joined else ()
+    joined = in_lines(*(trimmed(text.pieces) for text in texts))
+    pieces = trimmed(expand.pieces((LINE_BREAK, *joined, LINE_BREAK))) if joined else ()
     if pieces:
         yield msgspec.structs.replace(texts[0], pieces=pieces)
 

@@ -15,14 +15,14 @@ import msgspec
 
 from innkeeper.content.preset import NamesBehavior
 from innkeeper.prompt.allowance import charge
-from innkeeper.prompt.block import Block, strip_pieces
+from innkeeper.prompt.block import Block
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import FrozenDict, freeze
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import without_returns
 from innkeeper.taverns.silly.chat.prompts import Prompt, prompts_of
 from innkeeper.taverns.silly.chat.room import Room, is_empty, message_block
-from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, pieces_of, text_of
+from innkeeper.taverns.silly.expansion import LINE_BREAK, Pieces, in_lines, pieces_of, text_of, trimmed
 from innkeeper.taverns.silly.injection import MAX_DEPTH, ROLE_ORDER, InjectedText, Injections, note_depths
 from innkeeper.taverns.silly.inputs import SillyInputs
 from innkeeper.taverns.silly.lines.line import Line, note_calls, spoken_lines, without_calls
@@ -256,7 +256,7 @@ def of_depth(texts: list[InjectedText], depth: int) -> list[Block]:
             together = chosen.get((order, role), ())
             own = [text.pieces for text in together if not text.key]
             others = sorted([text for text in together if text.key], key=lambda text: text.key)
-            parts = [strip_pieces(part) for part in (in_lines(*own), *[text.pieces for text in others]) if part]
+            parts = [trimmed(part) for part in (in_lines(*own), *[text.pieces for text in others]) if part]
             joined = tuple([piece for part in parts for piece in (LINE_BREAK, *part)][1:])
             if joined:
                 blocks.append(message_block(role, joined, "injection", "chatHistory", depth=depth))
