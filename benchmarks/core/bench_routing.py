@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from benchmarks.case import Case
-from innkeeper.inference.routing.deployment import Deployment, Price
+from innkeeper.inference.routing.deployment import Deployment
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.routing.router import Router, RouteRequest
 

@@ -15,7 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from innkeeper.inference.fake import EchoServer, FakeReply
-from innkeeper.inference.routing.deployment import Price
+from innkeeper.inference.routing.price import Price
 from innkeeper.jobs.media import SAFETY, MediaRequest, MediaRequestError, build
 from innkeeper.library.catalogue.catalogue import AnswerSource, Catalogue
 from innkeeper.library.catalogue.resolver import ResolveRequest, resolve

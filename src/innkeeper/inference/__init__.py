@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from innkeeper.inference.output_tags import transform_tags as transform_tags
     from innkeeper.inference.response.fold import response_of as response_of
     from innkeeper.inference.routing.deployment import Deployment as Deployment
-    from innkeeper.inference.routing.deployment import Price as Price
     from innkeeper.inference.routing.failures import Failure as Failure
+    from innkeeper.inference.routing.price import Price as Price
     from innkeeper.inference.routing.route import Route as Route
     from innkeeper.inference.routing.router import Router as Router
     from innkeeper.inference.routing.router import RouteRequest as RouteRequest
@@ -73,7 +73,8 @@ _HOMES: Final = {
     "fake.script": ("FakeReply", "Fault"),
     "output_tags": ("OutputTagsConfig", "transform_tags"),
     "response.fold": ("response_of",),
-    "routing.deployment": ("Deployment", "Price"),
+    "routing.deployment": ("Deployment",),
+    "routing.price": ("Price",),
     "routing.failures": ("Failure",),
     "routing.route": ("Route",),
     "routing.router": ("RouteRequest", "Router"),

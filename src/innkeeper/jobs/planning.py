@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from innkeeper.inference.routing.deployment import Price
+from innkeeper.inference.routing.price import Price
 from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.media import PICTURES, BuiltBody, MediaNote, MediaRequest, MediaRequestError, build

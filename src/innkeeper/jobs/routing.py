@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from innkeeper.inference.routing.deployment import Deployment, Price
+from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import CONSEQUENCES
 from innkeeper.inference.routing.failures import Failure as Kind
 from innkeeper.inference.routing.policy import RoutePolicy, policy_for
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.routing.router import NoRouteError, Router, RouteRequest
 from innkeeper.jobs.backend import WORKER, Backend, JobFailure

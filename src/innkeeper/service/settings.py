@@ -69,8 +69,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ``{{python:...}}`` macro. ``limits`` are what the work of one call may take at most, whatever the call asks for.
     ``cors_origins`` are the web origins that may call. ``allow_hosts`` are hosts that may be asked although they are not on the
     open internet (`Egress`), where an address is not the operator's own.
-    ``prices`` are what routes cost (`read_prices`). ``stop_seconds`` is what calls under way get when the
-    service is told to stop.
+    ``prices`` are what routes cost (`read_prices`), ``catalogue`` is laid over what is known of models (`use_catalogue`).
+    ``stop_seconds`` is what calls under way get when the service is told to stop.
     ``job_threads`` is how many jobs are carried out here at once (0: other processes do), ``job_budget`` what one key may spend
     on them in a day, in US dollars, ``public_url`` where providers reach this service to tell of jobs; else they are asked.
     ``start_method`` is one of `START_METHODS`; empty: what suits this system. ``database`` is the library's, its own place where
@@ -96,6 +96,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: tuple[str, ...] = ()
     allow_hosts: tuple[str, ...] = ()
     prices: tuple[str, ...] = ()
+    catalogue: Path | None = None
     max_body: int = MAX_BODY
     max_bodies: int = MAX_BODIES
     max_depth: int = MAX_DEPTH

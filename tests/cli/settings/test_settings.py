@@ -8,6 +8,7 @@ import pytest
 
 from innkeeper.cli.settings.settings import MAX_CONFIG_BYTES, PROVIDERS, SETTINGS, SettingValue, UserSettings
 from innkeeper.prompt.errors import ConfigError, FormatError, InnkeeperError, LimitError, UnknownNameError
+from innkeeper.tokens.table.catalogue import known_window, use_catalogue
 
 
 def settings(path: Path, text: str = "", **environ: str) -> UserSettings:
@@ -147,3 +148,14 @@ def test_tables(tmp_path: Path) -> None:
 def test_providers_are_addresses() -> None:
     """Each provider that is known by name is reached safely: over TLS, or on this machine."""
     assert all(url.startswith(("https://", "http://localhost:")) for url in PROVIDERS.values())
+
+
+def test_a_catalogue_of_models_is_used_when_it_is_named(tmp_path: Path) -> None:
+    """Whoever reads the settings knows the models of the operator's file; a path is meant from the configuration's folder."""
+    (tmp_path / "models.json").write_text('{"date": "2026-01-01", "models": [{"names": ["tern-7b"], "window": 2048}]}')
+    try:
+        settings(tmp_path, 'catalogue = "models.json"')
+        assert known_window("tern-7b") == 2_048
+    finally:
+        use_catalogue(None)
+    assert known_window("tern-7b") is None

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, Price, with_embedded
+from innkeeper.inference.routing.deployment import EMBEDDED, Deployment, with_embedded
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.deployments import deployments_of
@@ -50,7 +51,7 @@ def test_models() -> None:
     assert (one.tasks, one.abilities, one.price) == (frozenset({"roleplay"}), frozenset({"tools"}), Price(1.5, 2.0))
     assert one.route.options == {"temperature": 0.8}
     assert (image.active, image.route.secret, image.route.base_url) == (False, "FAL", "https://fal.run")
-    assert image.price == Price(call=0.03)
+    assert image.price == Price(image=0.03)
     assert (local.route.is_local, local.route.secret, local.slots, local.tier) == (True, None, 1, Tier.NSFW)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from innkeeper.inference.fake import EchoServer
-from innkeeper.inference.routing.deployment import Deployment, Price, with_embedded
+from innkeeper.inference.routing.deployment import Deployment, with_embedded
 from innkeeper.inference.routing.models import RouteModels
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route, Routes
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router

@@ -10,9 +10,10 @@ from sqlalchemy import select
 
 from innkeeper.inference.errors import BudgetError, DecodeError, HttpError
 from innkeeper.inference.fake import Answer, EchoServer, FakeReply
-from innkeeper.inference.routing.deployment import EMBEDDED, Price
+from innkeeper.inference.routing.deployment import EMBEDDED
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.inference.routing.policy import RoutePolicy
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.router import NoRouteError
 from innkeeper.library.db.log_tables import audit_events, enhancement_logs
 from innkeeper.library.errors import TemplateNotFoundError, TierBlockedError

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.errors import ProviderConnectionError
 from innkeeper.inference.response.events import Finished, ModelEvent, Started, TextDelta
-from innkeeper.inference.routing.deployment import Deployment, Price
+from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.models import ModelAnswer
 from innkeeper.inference.routing.policy import RoutePolicy
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.inference.routing.routed import RoutedModels
 from innkeeper.inference.routing.router import Router

@@ -160,8 +160,10 @@ def serve(
     folder: str | None = options.pop("inspector")
     chosen = {name: value for name, value in options.items() if value is not None}
     beside = chosen["port"] and min(chosen["port"] + 1, _LAST_PORT)
+    user = UserSettings.read()
     settings = Settings(
         keys=read_keys(key_file, os.environ),
+        catalogue=user.get("catalogue"),
         python=not no_python,
         limits=BuildLimits.read(limits),
         **_profiles(chosen.pop("profiles")),
@@ -185,7 +187,6 @@ def serve(
     def grpc_ready(address: str) -> None:
         print_result({"grpc": address}, f"gRPC: {address}", as_json=as_json)
 
-    user = UserSettings.read()
     models = route_models(user, read_routes(user, route_options))
     opened = None if folder is None else _inspector(folder, settings, models)
     run(settings, ready, grpc_ready=grpc_ready, models=models, inspector=opened)

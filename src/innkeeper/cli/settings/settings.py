@@ -133,6 +133,7 @@ SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
             Setting("limits.steps", "steps that a build may take", _count),
             Setting("limits.output", "characters that a build may make", _count),
             Setting("logging", "whether `ask` and `chat` write the log", _switch, default=True),
+            Setting("catalogue", "windows and prices of models, laid over those that are known: a JSON file", _path),
         )
     }
 )
@@ -160,14 +161,19 @@ class UserSettings:
 
     @classmethod
     def read(cls, environ: Mapping[str, str] = os.environ, path: Path | None = None) -> UserSettings:
-        """Read the settings of the configuration file; none if there is no file.
+        """Read the settings of the configuration file; none if there is no file. The catalogue that they name is in use then.
 
         Raises:
-            FormatError: it is not TOML; with line and column.
+            FormatError: it is not TOML; with line and column. Or the catalogue is none.
             UnknownNameError: it has an unknown setting; the nearest name is suggested.
         """
         where = path or config_file(environ)
-        return cls(parse(content(where), where), where, environ)
+        settings = cls(parse(content(where), where), where, environ)
+        if catalogue := settings.get("catalogue"):
+            from innkeeper.tokens.table.catalogue import use_catalogue
+
+            use_catalogue(catalogue)
+        return settings
 
     def value(self, name: str, option: Any = None) -> SettingValue:
         """Return the value of a setting: ``option`` unless that is None or empty, else by the precedence of this module.

@@ -5,57 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
 from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.tier import Tier
 
-MILLION: Final = 1_000_000
-"""Tokens that a price is for."""
-
 SLOTS: Final = 32
 """How many requests at once a provider is taken to serve that does not say."""
-
-
-class Price(msgspec.Struct, frozen=True):
-    """Money for a million tokens read and written, and for a call."""
-
-    input: float = 0.0
-    output: float = 0.0
-    call: float = 0.0
-
-    def of(self, input_tokens: int, output_tokens: int) -> float:
-        """What a call costs."""
-        return (self.input * input_tokens + self.output * output_tokens) / MILLION + self.call
-
-    @property
-    def rank(self) -> float:
-        """What is compared where the cheapest is wanted: a thousand tokens read, 300 written."""
-        return self.of(1_000, 300)
-
-    @classmethod
-    def read(cls, row: Any) -> Price | None:
-        """A price as a model's row has it (``input``, ``output`` for a million tokens, ``call``); None where it has none.
-
-        ``per_image``, ``per_generation`` and ``cost_per_use`` of the requirement document are a price for a call.
-        """
-        if not isinstance(row, Mapping):
-            return None
-        per_call = next((row[name] for name in _PER_CALL if name in row), None)
-        prices: dict[str, Any] = {"input": row.get("input"), "output": row.get("output"), "call": per_call}
-        known = {name: float(value) for name, value in prices.items() if _is_money(value)}
-        return cls(**known) if known else None
-
-
-_PER_CALL: Final = ("call", "per_image", "per_generation", "cost_per_use")
-
-
-def _is_money(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
 class Deployment(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,8 +12,9 @@ import msgspec
 
 from innkeeper.inference.adapters.providers import PROVIDERS
 from innkeeper.inference.local.shared import LOCAL
-from innkeeper.inference.routing.deployment import SLOTS, Deployment, Price
+from innkeeper.inference.routing.deployment import SLOTS, Deployment
 from innkeeper.inference.routing.policy import RoutePolicy
+from innkeeper.inference.routing.price import Price, price_of
 from innkeeper.inference.routing.route import Route
 from innkeeper.library.catalogue.catalogue import Catalogue
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueProvider
@@ -74,7 +75,7 @@ def _of_row(row: CatalogueModel, owner: CatalogueProvider) -> Deployment:
         tier=_tier(row.tier_ceiling, owner.tier_ceiling),
         abilities=_abilities(row.capabilities),
         context_window=row.context_window,
-        price=Price.read(row.pricing),
+        price=price_of(row.pricing, owner.name, row.model_key),
         slots=read_json(owner.rate_limits, RateLimits).concurrent_requests or (1 if owner.name == LOCAL else SLOTS),
         active=row.is_active and owner.is_active,
     )

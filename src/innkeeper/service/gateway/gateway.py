@@ -35,6 +35,7 @@ from innkeeper.service.gateway.operations import OPERATIONS
 from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.gateway.system import SYSTEM
 from innkeeper.service.settings import Settings
+from innkeeper.tokens.table.catalogue import use_catalogue
 
 FORM: Final = "application/x-www-form-urlencoded"
 """What ``curl -d`` announces, whatever it sends."""
@@ -144,6 +145,8 @@ class Gateway:
         if ready:
             warm()
         self.state = AppState((settings or Settings()).checked(), OPERATIONS if operations is None else operations)
+        if self.state.settings.catalogue is not None:
+            use_catalogue(self.state.settings.catalogue)
         if ready and self.state.settings.profiles:
             from innkeeper.service.prompts.tasks import read_profiles
 

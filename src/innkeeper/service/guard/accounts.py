@@ -4,8 +4,8 @@ A request costs one at its beginning. Tokens are known when it has ended: they a
 request waits until there is something again. So a key may exceed its quota by what it has under way, and no more.
 
 ``--price openai/*=1.25,10`` is 1.25 for a million tokens read and 10 for a million written, in whatever currency the keys'
-``spend=`` is meant in. The first pattern that fits counts; a route that none fits costs nothing. The ledger of money is in memory
-or in the library's database.
+``spend=`` is meant in. The first pattern that fits counts; a route that none fits costs its model's list price in US dollars, and
+nothing where the catalogue of known models has none. The ledger of money is in memory or in the library's database.
 
 What is spent is forgiven steadily, so that a day's money comes back within a day. What a request cost is known when it has ended
 and is written then; the next request waits until there is something again. Several services with one database have one ledger.
@@ -23,6 +23,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from innkeeper.inference.response.response import Usage
+from innkeeper.inference.routing.price import Price
 from innkeeper.lazy import require
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.service.errors import RateLimitError, SpendLimitError, TokenRateLimitError
@@ -31,9 +32,6 @@ from innkeeper.service.rows import AskedRows
 
 if TYPE_CHECKING:
     from innkeeper.library.log.spendings import Spendings
-
-
-_MILLION: Final = 1_000_000
 
 
 class RoutePrice(NamedTuple):
@@ -62,12 +60,11 @@ def _read(text: str) -> RoutePrice:
     return RoutePrice(pattern, read, written)
 
 
-def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice]) -> float:
-    """What an answer on a route cost, as far as its tokens are known."""
-    price = next((one for one in prices if fnmatchcase(route, one.pattern)), None)
-    if price is None:
-        return 0.0
-    return (price.input * (usage.input_tokens or 0) + price.output * (usage.output_tokens or 0)) / _MILLION
+def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice], listed: Price | None = None) -> float:
+    """What an answer on a route cost, as far as its tokens are known; ``listed`` counts where no pattern fits."""
+    named = next((Price(one.input, one.output) for one in prices if fnmatchcase(route, one.pattern)), None)
+    price = named or listed or Price()
+    return price.of(usage.input_tokens or 0, usage.output_tokens or 0)
 
 
 MINUTE: Final = 60.0

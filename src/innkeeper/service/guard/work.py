@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
+from innkeeper.inference.routing.price import Price
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import utc_now
 from innkeeper.service.errors import (
@@ -317,7 +318,8 @@ class Ticket:
         if self.is_over:
             return
         self.record.finish_reason = finish or self.record.finish_reason
-        cost = cost_of(call.route, usage, self._gate.prices) if cost is None else cost
+        if cost is None:
+            cost = cost_of(call.route, usage, self._gate.prices, Price.known(call.provider, call.model))
         self.record.book(usage, cost, estimated=estimated)
 
     def charge_work(self, operation: str, *, model: str, provider: str, cost: float | None) -> None:
