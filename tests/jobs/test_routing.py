@@ -138,7 +138,7 @@ FREE = [
     Fails("no room", _status(503), [("near", "unavailable"), ("mid", "answered")]),
     Fails("too many", _status(429), [("near", "rate_limited"), ("mid", "answered")]),
     Fails("no such model", _status(404), [("near", "not_found"), ("mid", "answered")]),
-    Fails("not there", ProviderConnectionError("refused"), [("near", "unavailable"), ("mid", "answered")]),
+    Fails("not there", ProviderConnectionError("refused", opened=False), [("near", "connection"), ("mid", "answered")]),
     Fails("cut", ProviderTimeoutError("late", phase="read"), [("near", "timeout"), ("mid", "answered")]),
     Fails("wrong key", _status(401), [("near", "auth")], "auth"),
     Fails("wrong request", _status(400), [("near", "invalid_request")], "invalid_request"),

@@ -94,7 +94,9 @@ class ProviderConnectionError(ProviderError):
     ``opened`` says which: whether there was a connection, so that the provider may have had the request.
     """
 
-    opened = True
+    def __init__(self, message: str, *, opened: bool = True, **kwargs: Any) -> None:
+        super().__init__(message, **kwargs)
+        self.opened = opened
 
 
 class StreamCutError(ProviderConnectionError):

@@ -166,8 +166,8 @@ _KINDS: dict[str, tuple[str, bool]] = {
     "conflict": ("unavailable", True),
     "server": ("unavailable", True),
     "timeout": ("timeout", True),
-    "connection": ("unavailable", True),
-    "cut_stream": ("unavailable", True),
+    "connection": ("connection", True),
+    "cut_stream": ("cut_stream", True),
     "bad_answer": ("bad_answer", True),
     "too_large": ("too_large", False),
 }

@@ -296,8 +296,7 @@ class MediaRoutes:
 
 _KINDS: Final[Mapping[str, Kind]] = {
     **{kind.value: kind for kind in Kind},
-    "bad_answer": Kind.UNAVAILABLE,
-    "bad_result": Kind.UNAVAILABLE,
+    "bad_result": Kind.BAD_ANSWER,
     "provider_policy_refusal": Kind.POLICY_REFUSAL,
     "too_large": Kind.INVALID_REQUEST,
 }

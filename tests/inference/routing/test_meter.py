@@ -7,6 +7,15 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
+import pytest
+
+from innkeeper.inference.errors import (
+    DecodeError,
+    HttpError,
+    ProviderConnectionError,
+    ProviderTimeoutError,
+    ReplyError,
+)
 from innkeeper.inference.response.events import Finished, ModelEvent, Started, TextDelta, UsageReport
 from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.meter import MeteredCall, Pricing, metered
@@ -82,3 +91,34 @@ def test_an_attempt_of_a_router_has_its_own_price() -> None:
     assert booked(first, report, pricing=ATTEMPT) == [(report.usage, 0.5, False, "")]
     assert booked(ProviderError("it broke"), pricing=ATTEMPT) == [(ATTEMPT.estimate, 19.0, True, "")]
     assert booked(UsageError("not so"), pricing=ATTEMPT) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ProviderConnectionError("no such name", opened=False),
+        ProviderTimeoutError("no connection", phase="open"),
+        HttpError("down", status=500, headers={}, sample=""),
+        HttpError("overloaded", status=503, headers={}, sample=""),
+        HttpError("the gateway gives up", status=504, headers={}, sample=""),
+        ReplyError("overloaded", code="overloaded_error"),
+    ],
+    ids=str,
+)
+def test_what_a_provider_did_not_do_is_not_charged(error: InnkeeperError) -> None:
+    """Neither where nothing was sent, nor where it answered that it failed."""
+    assert booked(error, pricing=ATTEMPT) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ProviderConnectionError("broke"),
+        ProviderTimeoutError("silent", phase="read"),
+        DecodeError("no protocol"),
+    ],
+    ids=str,
+)
+def test_what_nobody_knows_is_charged_as_an_estimate(error: InnkeeperError) -> None:
+    """The request went out, and whether the model worked is not known."""
+    assert booked(error, pricing=ATTEMPT) == [(ATTEMPT.estimate, 19.0, True, "")]

@@ -125,10 +125,10 @@ class Outcome:
 
 FAULTS = [
     Outcome("answers", "The first.", "answered", "The first."),
-    Outcome("refuses the connection", Fault.refuse(), "unavailable"),
+    Outcome("refuses the connection", Fault.refuse(), "cut_stream"),
     Outcome("stalls", Fault.stall(0), "timeout"),
-    Outcome("dies within the answer", Fault.cut(20), "unavailable"),
-    Outcome("is no provider", Fault.html(), "unavailable"),
+    Outcome("dies within the answer", Fault.cut(20), "cut_stream"),
+    Outcome("is no provider", Fault.html(), "bad_answer"),
     Outcome("is overloaded", Fault.status(503), "unavailable"),
     Outcome("limits the rate", Fault.status(429, retry_after=7), "rate_limited", closed="cooldown"),
     Outcome("does not know the model", Fault.status(404), "not_found", closed="cooldown"),
@@ -140,8 +140,8 @@ FAULTS = [
     Outcome("worker answers", worker_reply(), "answered", "A worker.", worker=True),
     Outcome("worker, wrong hash", worker_reply(prompt_sha256="0" * 64), "tampered", closed="quarantined", worker=True),
     Outcome("worker, no hash", worker_reply(prompt_sha256=None), "tampered", closed="quarantined", worker=True),
-    Outcome("worker of another kind", "An OpenAI answer.", "unavailable", worker=True),
-    Outcome("worker dies", Fault.cut(20, worker_reply()), "unavailable", worker=True),
+    Outcome("worker of another kind", "An OpenAI answer.", "bad_answer", worker=True),
+    Outcome("worker dies", Fault.cut(20, worker_reply()), "cut_stream", worker=True),
     Outcome("worker refuses", worker_reply(output="No.", finish_reason="refusal"), "answered", "No.", worker=True),
 ]
 
@@ -199,7 +199,7 @@ def test_a_stream_that_breaks_is_not_begun_again(two: Make) -> None:
             began = await pair.models.begin(RouteRequest(), lambda it: msg(it, stream=True))
             with pytest.raises(InnkeeperError):
                 await read(began, texts)
-            assert began.trace.ended == "unavailable"
+            assert began.trace.ended == "cut_stream"
         finally:
             await pair.routes.close()
         return texts

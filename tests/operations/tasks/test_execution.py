@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import select
 
 from innkeeper.inference.errors import BudgetError, DecodeError, HttpError
-from innkeeper.inference.fake import Answer, EchoServer, FakeReply
+from innkeeper.inference.fake import Answer, EchoServer, FakeReply, Fault
 from innkeeper.inference.routing.deployment import EMBEDDED
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.inference.routing.policy import RoutePolicy
@@ -25,6 +27,7 @@ from innkeeper.prompt.errors import LimitError, StrictModeError
 from innkeeper.prompt.message import Message
 from tests.operations.tasks.house import deployment, library_at, run
 
+NOBODY = "http://127.0.0.1:1/v1"
 CHAT = PrepareRequest(use_case="chat", job_type="chat", text="Where is the inn?")
 
 
@@ -187,6 +190,64 @@ def test_what_costs_too_much_is_refused_before_anybody_is_asked(library: Library
         assert not server.requests
     assert dear.value.http_status == 402
     assert dear.value.details["estimate"] > dear.value.details["left"] == 0.0001
+
+
+@dataclass
+class Failing:
+    """A dear provider that fails first: what the trace calls it, and whether its estimate counts."""
+
+    id: str
+    answer: Any
+    outcome: str
+    estimated: bool = False
+
+
+FAILING = [
+    Failing("nobody listens", None, "connection"),
+    Failing("error", Answer(status=500), "unavailable"),
+    Failing("overloaded", Answer(status=503), "unavailable"),
+    Failing("behind a gateway", Answer(status=502), "unavailable"),
+    Failing("gateway gives up", Answer(status=504), "unavailable"),
+    Failing("rate limit", Answer(status=429), "rate_limited"),
+    Failing("breaks off", Fault.cut(20), "cut_stream", estimated=True),
+    Failing("silent", Fault.stall(0), "timeout", estimated=True),
+    Failing("no protocol", Fault.html(), "bad_answer", estimated=True),
+]
+
+
+@pytest.mark.parametrize("case", FAILING, ids=lambda case: case.id)
+def test_what_a_provider_did_not_do_costs_nothing(library: Library, case: Failing) -> None:
+    """The answer costs what the second took; the first's estimate is added, and said, only where it may have worked."""
+    policy = RoutePolicy(criteria=("priority",), first_seconds=0.3 if case.outcome == "timeout" else 9)
+    with EchoServer(case.answer or "No.") as first, EchoServer("Over the bridge.") as second:
+        dear = deployment(first, "there/dear", price=Price(output=500.0))
+        if case.answer is None:
+            dear = msgspec.structs.replace(dear, route=msgspec.structs.replace(dear.route, base_url=NOBODY))
+        both = dear, deployment(second, "there/near", priority=1)
+        answer = asked(library, TextTask(prompt=CHAT, task="roleplay"), *both, policies=[policy])
+    tried, answered = answer.traces[0].steps
+    assert (tried.outcome, answered.outcome) == (case.outcome, "answered")
+    assert tried.estimate == pytest.approx(0.2)
+    mine = Price(1.0, 2.0).of(answer.usage.input_tokens, answer.usage.output_tokens)
+    assert answer.cost_usd == pytest.approx(mine + (tried.estimate if case.estimated else 0.0))
+    assert answer.traces[0].spent == pytest.approx(answer.cost_usd)
+    assert (tried.cost_source == "estimate") is (answer.cost_source == "estimate") is case.estimated
+    row = rows(library)[-1]
+    assert (float(row.cost_usd), row.cost_source) == (pytest.approx(answer.cost_usd, abs=1e-6), answer.cost_source)
+    assert row.attempts[0]["cost_source"] == tried.cost_source
+
+
+@pytest.mark.parametrize("answer", [None, Answer(status=500)], ids=["nobody listens", "error"])
+def test_a_dead_server_leaves_the_money_for_the_next(library: Library, answer: Any) -> None:
+    """The bound of a request is what it may pay, and nothing was paid for what failed."""
+    with EchoServer(answer or "No.") as first, EchoServer("Over the bridge.") as second:
+        dear = deployment(first, "there/dear", price=Price(output=500.0))
+        if answer is None:
+            dear = msgspec.structs.replace(dear, route=msgspec.structs.replace(dear.route, base_url=NOBODY))
+        both = dear, deployment(second, "there/near", priority=1)
+        policy = RoutePolicy(criteria=("priority",))
+        task = TextTask(prompt=CHAT, task="roleplay", money=0.2005)
+        assert asked(library, task, *both, policies=[policy]).text == "Over the bridge."
 
 
 def test_only_what_the_caller_may_use_is_asked(library: Library) -> None:

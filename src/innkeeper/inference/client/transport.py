@@ -207,9 +207,7 @@ def _failure(error: Exception, endpoint: Endpoint, partial: str | None) -> Provi
     if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)):
         return ProviderConnectionError(f"the connection to {endpoint.shown} broke{reason}")
     hint = None if endpoint.name else "check base_url and that the server runs"
-    failure = ProviderConnectionError(f"no connection to {endpoint.shown}{reason}", hint=hint)
-    failure.opened = False
-    return failure
+    return ProviderConnectionError(f"no connection to {endpoint.shown}{reason}", hint=hint, opened=False)
 
 
 def _late(error: Exception, endpoint: Endpoint, partial: str | None) -> ProviderTimeoutError:

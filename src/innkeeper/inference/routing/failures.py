@@ -1,6 +1,6 @@
 """Failure: why an attempt on a route came to nothing, and what follows from it: for the request, and for the route.
 
-The kinds are kept apart. A request that is wrong is wrong everywhere: it goes to no other route, and punishes none. What a
+The kinds are kept apart, and say whether a model may have worked (`FREE`). A request that is wrong is wrong everywhere: it goes to no other route, and punishes none. What a
 provider or a model refuses, another one is not asked instead. A route that is down is left alone for a time, and the request goes
 elsewhere. The table is the one of the dynamic-prompting reference, 6.10.
 """
@@ -12,7 +12,13 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from innkeeper.inference.errors import AddressRefusedError, HttpError, TamperedError
+from innkeeper.inference.errors import (
+    AddressRefusedError,
+    HttpError,
+    ProviderConnectionError,
+    ProviderTimeoutError,
+    TamperedError,
+)
 from innkeeper.inference.reasons import Reason, reason_of
 from innkeeper.prompt.errors import InputError, MaxTokensExceededError, UsageError
 from innkeeper.prompt.tier import TierBlockedError
@@ -27,8 +33,16 @@ class Failure(StrEnum):
     CONTEXT_LENGTH = "context_length"
     RATE_LIMITED = "rate_limited"
     QUOTA = "quota"
-    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    """No connection was made: a name that nobody knows, an address where nobody listens, TLS that fails."""
     UNAVAILABLE = "unavailable"
+    """It answered that it cannot: it is overloaded, or has an error of its own."""
+    TIMEOUT = "timeout"
+    """It was asked, and said nothing in time."""
+    CUT_STREAM = "cut_stream"
+    """It was asked, and the connection broke."""
+    BAD_ANSWER = "bad_answer"
+    """It answered, and not as the protocol says."""
     POLICY_REFUSAL = "policy_refusal"
     SAFETY_BLOCK = "safety_block"
     TAMPERED = "tampered"
@@ -56,8 +70,11 @@ CONSEQUENCES: Final[Mapping[Failure, Consequence]] = MappingProxyType(
         Failure.CONTEXT_LENGTH: Consequence(fallback=True),
         Failure.RATE_LIMITED: Consequence(fallback=True, rest=5.0),
         Failure.QUOTA: Consequence(fallback=True, rest=300.0),
-        Failure.TIMEOUT: Consequence(fallback=True, strikes=True),
+        Failure.CONNECTION: Consequence(fallback=True, strikes=True),
         Failure.UNAVAILABLE: Consequence(fallback=True, strikes=True),
+        Failure.TIMEOUT: Consequence(fallback=True, strikes=True),
+        Failure.CUT_STREAM: Consequence(fallback=True, strikes=True),
+        Failure.BAD_ANSWER: Consequence(fallback=True, strikes=True),
         Failure.POLICY_REFUSAL: Consequence(),
         Failure.SAFETY_BLOCK: Consequence(),
         Failure.TAMPERED: Consequence(fallback=True, strikes=True),
@@ -66,6 +83,22 @@ CONSEQUENCES: Final[Mapping[Failure, Consequence]] = MappingProxyType(
     }
 )
 """By kind. A key that is refused rests its route, so that the next request goes elsewhere, and ends this one."""
+
+FREE: Final = frozenset(
+    {
+        Failure.AUTH,
+        Failure.NOT_FOUND,
+        Failure.INVALID_REQUEST,
+        Failure.CONTEXT_LENGTH,
+        Failure.RATE_LIMITED,
+        Failure.QUOTA,
+        Failure.CONNECTION,
+        Failure.UNAVAILABLE,
+        Failure.POLICY_REFUSAL,
+        Failure.SAFETY_BLOCK,
+    }
+)
+"""Failures of which it is known that no model has worked: nobody pays for them. Of all others the estimate counts."""
 
 _BY_REASON: Final[Mapping[Reason, Failure]] = {
     "authentication": Failure.AUTH,
@@ -79,9 +112,9 @@ _BY_REASON: Final[Mapping[Reason, Failure]] = {
     "conflict": Failure.RATE_LIMITED,
     "server": Failure.UNAVAILABLE,
     "timeout": Failure.TIMEOUT,
-    "connection": Failure.UNAVAILABLE,
-    "cut_stream": Failure.UNAVAILABLE,
-    "bad_answer": Failure.UNAVAILABLE,
+    "connection": Failure.CONNECTION,
+    "cut_stream": Failure.CUT_STREAM,
+    "bad_answer": Failure.BAD_ANSWER,
     "too_large": Failure.INVALID_REQUEST,
     "cancelled": Failure.CANCELLED,
     "unknown": Failure.UNKNOWN,
@@ -89,7 +122,7 @@ _BY_REASON: Final[Mapping[Reason, Failure]] = {
 
 _OURS: Final[tuple[tuple[type[BaseException], Failure], ...]] = (
     (TamperedError, Failure.TAMPERED),
-    (AddressRefusedError, Failure.UNAVAILABLE),
+    (AddressRefusedError, Failure.CONNECTION),
     (TierBlockedError, Failure.SAFETY_BLOCK),
     (MaxTokensExceededError, Failure.CONTEXT_LENGTH),
     (UsageError, Failure.INVALID_REQUEST),
@@ -101,7 +134,15 @@ _OURS: Final[tuple[tuple[type[BaseException], Failure], ...]] = (
 def failure_of(error: BaseException) -> Failure:
     """The kind of an error that an attempt raised, while it was planned or carried out."""
     ours = next((failure for kind, failure in _OURS if isinstance(error, kind)), None)
-    return _BY_REASON[reason_of(error)] if ours is None else ours
+    if ours is not None:
+        return ours
+    failure = _BY_REASON[reason_of(error)]
+    if failure is Failure.TIMEOUT and isinstance(error, HttpError):
+        return Failure.UNAVAILABLE  # it has answered, that it was too late
+    if isinstance(error, ProviderTimeoutError) and error.phase == "open":
+        return Failure.CONNECTION
+    broke = isinstance(error, ProviderConnectionError) and error.opened
+    return Failure.CUT_STREAM if broke else failure
 
 
 def retry_after(error: BaseException) -> float | None:

@@ -24,22 +24,8 @@ from innkeeper.inference.response.events import (
     UsageReport,
 )
 from innkeeper.inference.response.response import Usage
-from innkeeper.inference.routing.failures import Failure, failure_of
+from innkeeper.inference.routing.failures import FREE, failure_of
 from innkeeper.prompt.data import EMPTY, FrozenDict
-
-FREE: Final = frozenset(
-    {
-        Failure.AUTH,
-        Failure.NOT_FOUND,
-        Failure.RATE_LIMITED,
-        Failure.QUOTA,
-        Failure.CONTEXT_LENGTH,
-        Failure.SAFETY_BLOCK,
-        Failure.INVALID_REQUEST,
-    }
-)
-"""Failures before a model has worked: nobody pays for them."""
-
 
 class Pricing(NamedTuple):
     """How an attempt of a router is allowed and priced.
@@ -109,7 +95,7 @@ async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: Metere
     """Pass the events of an answer on, and book its usage when it ends, also where it is closed in the middle.
 
     Without a report of the provider's the usage is estimated at four bytes a token. An attempt of a router that ends before its
-    first event has used its estimate, unless it failed before a model could work.
+    first event has used its estimate, unless it is known that no model has worked.
     """
     total, free = _UsageTotal(), False
     try:

@@ -166,8 +166,17 @@ class RoutedModels:
         stopped = isinstance(error, (asyncio.CancelledError, GeneratorExit))
         failure = Failure.CANCELLED if stopped else failure_of(error)
         kind = error.kind if isinstance(error, InnkeeperError) else type(error).__name__
-        asked = retry_after(error)
-        attempts.failed(attempt, failure, now, error=kind, asked=asked, body_sha256=sha256, begun=running.passed_on)
+        attempts.failed(
+            attempt,
+            failure,
+            now,
+            error=kind,
+            asked=retry_after(error),
+            body_sha256=sha256,
+            begun=running.passed_on,
+            worked=running.worked,
+            cost=_cost(attempt.deployment, running.usage),
+        )
         if failure is Failure.TAMPERED:
             self._tampered(attempt.deployment)
 
@@ -189,6 +198,11 @@ class _RunningAttempt:
     def sha256(self) -> str:
         """The hash of what was sent; empty where nothing was."""
         return "" if self.sent is _NOTHING else self.sent.sha256
+
+    @property
+    def worked(self) -> bool | None:
+        """Whether a model has worked if it failed: not where nothing was sent, surely where it answered; else its error tells."""
+        return False if self.events is None else True if self._first else None
 
     async def begin(self) -> None:
         """Wait for the first event that says something."""

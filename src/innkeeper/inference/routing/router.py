@@ -24,9 +24,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from innkeeper.inference.routing.deployment import Deployment
-from innkeeper.inference.routing.failures import CONSEQUENCES, Failure
+from innkeeper.inference.routing.failures import CONSEQUENCES, FREE, Failure
 from innkeeper.inference.routing.health import WELL, Health
-from innkeeper.inference.routing.meter import FREE
 from innkeeper.inference.routing.policy import Criterion, RoutePolicy, policy_for
 from innkeeper.inference.routing.trace import Candidate, RouteStep, RouteTrace
 from innkeeper.prompt.data import FrozenDict
@@ -323,8 +322,7 @@ class RouteAttempts:
 
     def done(self, attempt: Attempt, now: float, *, body_sha256: str = "", cost: float | None = None) -> None:
         """An attempt was answered, a refusal of the model included. ``cost`` is what it took, where that is known."""
-        self.spent += cost if cost is not None else attempt.estimate or 0.0
-        self._over(attempt, now, "answered", body_sha256=body_sha256)
+        self._over(attempt, now, "answered", cost, body_sha256=body_sha256)
         self.ended = "answered"
         self._router.end(attempt.deployment, lambda health, _: health.succeeded())
 
@@ -338,6 +336,8 @@ class RouteAttempts:
         asked: float | None = None,
         body_sha256: str = "",
         begun: bool = False,
+        worked: bool | None = None,
+        cost: float | None = None,
     ) -> bool:
         """An attempt failed; whether another may follow.
 
@@ -349,10 +349,13 @@ class RouteAttempts:
             asked: seconds that the provider asks to be left alone.
             body_sha256: what was sent.
             begun: something of the answer has gone to the caller, so that nothing may follow.
+            worked: whether a model may have worked, so that the attempt took its estimate; by the kind (`FREE`) where left out.
+            cost: what it took, where that is known.
         """
         one = attempt.deployment
-        self.spent += 0.0 if failure in FREE else attempt.estimate or 0.0
-        self._over(attempt, now, failure.value, error=error, body_sha256=body_sha256)
+        free = failure in FREE if worked is None else not worked
+        known = 0.0 if free and cost is None else cost
+        self._over(attempt, now, failure.value, known, error=error, body_sha256=body_sha256)
         self._router.end(one, lambda health, chance: health.failed(failure, now, self.policy, asked, chance))
         if failure is Failure.CONTEXT_LENGTH:
             self._least_window = max(self._least_window, (one.context_window or self._needed) + 1)
@@ -396,8 +399,11 @@ class RouteAttempts:
             return "not_allowed"
         return self._router.health(one.name).closed_to(now)
 
-    def _over(self, attempt: Attempt, now: float, outcome: str, **facts: str) -> None:
-        route = attempt.deployment.route
+    def _over(self, attempt: Attempt, now: float, outcome: str, known: float | None, **facts: str) -> None:
+        """Record an attempt; ``known`` is what it took, None where its estimate has to do."""
+        route, cost = attempt.deployment.route, attempt.estimate if known is None else known
+        self.spent += cost or 0.0
+        source = "catalogue" if known else "estimate" if known is None and cost else ""
         step = RouteStep(
             number=attempt.number,
             deployment=attempt.deployment.name,
@@ -407,6 +413,8 @@ class RouteAttempts:
             tier=attempt.tier,
             outcome=outcome,
             estimate=attempt.estimate,
+            cost=cost,
+            cost_source=source,
             began_ms=round((attempt.began - self.began) * 1000, 3),
             ms=round((now - attempt.began) * 1000, 3),
             **facts,

@@ -16,7 +16,8 @@ class RouteStep(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt. ``outcome`` is ``answered`` or a `Failure`; ``error`` the kind of the error, never its text.
 
     ``tier`` is the one that it was planned for, ``body_sha256`` names what was sent. ``estimate`` is money, None where nobody
-    knows a price; ``began_ms`` and ``ms`` are counted from the request's begin, and from the attempt's.
+    knows a price, and ``cost`` is what it took: nothing, where no model has worked. ``cost_source`` is ``catalogue`` for a usage
+    that was reported, and ``estimate`` where nobody knows what was used; ``began_ms`` and ``ms`` are counted from the request's begin, and from the attempt's.
     """
 
     number: int
@@ -29,6 +30,8 @@ class RouteStep(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     body_sha256: str = ""
     estimate: float | None = None
+    cost: float | None = None
+    cost_source: str = ""
     began_ms: float = 0.0
     ms: float = 0.0
 
@@ -48,6 +51,11 @@ class RouteTrace(msgspec.Struct, frozen=True, kw_only=True):
     ended: str = ""
     spent: float = 0.0
     skipped: Mapping[str, int] = EMPTY
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether some of what was spent is an estimate."""
+        return any(step.cost_source == "estimate" for step in self.steps)
 
     @property
     def degraded(self) -> tuple[str, ...]:

@@ -90,8 +90,8 @@ class TaskAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     ``text`` is the final text; a refusal is verbatim, and ``finish_reason`` is ``refusal`` then. ``execution`` is ``model``,
     ``rules``, or ``none`` for an unchanged text. ``traces`` has one entry per request to a model. ``cost_usd`` is None without a
-    known price; ``cost_source`` is ``provider``, ``catalogue``, or ``estimate`` if the provider reports no usage. ``details``
-    are the task's own fields.
+    known price; ``cost_source`` is ``provider``, ``catalogue``, or ``estimate`` if the provider reports no usage, or an attempt
+    failed that may have been carried out. ``details`` are the task's own fields.
     """
 
     text: str
@@ -228,7 +228,15 @@ def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
 
 
 def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
-    """Return the total cost and its source: the provider's report, else the catalogue; None without a price."""
+    """Return the total cost and its source: that of the answers, and what attempts took that may have been carried out."""
+    cost, source = _answers_cost(written, usage, source)
+    steps = [step for draft in written if draft.trace is not None for step in draft.trace.steps]
+    failed = sum(step.cost or 0.0 for step in steps if step.outcome != "answered")
+    return (cost + failed, "estimate") if failed and cost is not None else (cost, source)
+
+
+def _answers_cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
+    """Return the cost of all answers: the provider's report, else by the catalogue; None without a price."""
     costs = [_provider_cost(draft.response) for draft in written if draft.response is not None]
     known = [cost for cost in costs if cost is not None]
     if known and len(known) == len(costs):
@@ -236,11 +244,11 @@ def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float 
     deployments = [draft.deployment for draft in written if draft.deployment is not None]
     if not deployments or any(deployment.price is None for deployment in deployments):
         return None, ""
-    traces = [draft.trace for draft in written if draft.trace is not None]
     last = deployments[-1].price
-    if len(deployments) == 1 and len(traces[-1].steps) == 1 and last is not None:
+    if len(deployments) == 1 and last is not None:
         return last.of(usage.input_tokens or 0, usage.output_tokens or 0), source
-    return sum(trace.spent for trace in traces), source
+    steps = [step for draft in written if draft.trace is not None for step in draft.trace.steps]
+    return sum(step.cost or 0.0 for step in steps if step.outcome == "answered"), source
 
 
 def _provider_cost(response: ModelResponse) -> float | None:

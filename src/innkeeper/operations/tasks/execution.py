@@ -308,7 +308,14 @@ class Flow:
         error.details["route_trace"] = trace
         if not isinstance(error, TierBlockedError):
             took = round((perf_counter() - self._began) * 1000, 3)
-            done = Done(attempts=(trace or {}).get("steps", ()), error=error, latency_ms={"model": took})
+            spent = (trace or {}).get("spent") or None
+            done = Done(
+                attempts=(trace or {}).get("steps", ()),
+                error=error,
+                latency_ms={"model": took},
+                cost_usd=spent,
+                cost_source="estimate" if spent else None,
+            )
             with suppress(InnkeeperError):  # a request that cannot be prepared has a row of its own
                 prepared = self.prepared or self.library.prepare(self.prompt, log=False)
                 self.library.record(prepared, done, strict=False)
