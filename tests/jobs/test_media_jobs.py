@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import AddressRefusedError, BudgetError, HttpError
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.deliveries import Deliveries
-from innkeeper.jobs.job import JobChangedError, JobMissingError, JobState, JobStateError, Mode
+from innkeeper.jobs.job import JobChangedError, JobMissingError, JobRoute, JobState, JobStateError, Mode
 from innkeeper.jobs.limits import MAX_DELIVERIES
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.jobs.media_jobs import Terms
@@ -29,7 +30,7 @@ from innkeeper.library.errors import ConflictError, NotFoundError, TierBlockedEr
 from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore
 from innkeeper.library.tier import Ceilings, Tier
 from innkeeper.library.tiers.gate import TierPolicy
-from innkeeper.prompt.errors import ConfigError, UnknownNameError
+from innkeeper.prompt.errors import ConfigError, InnkeeperError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 from tests.jobs.fakes import PICTURE, FakeProvider, House, house
 
@@ -102,6 +103,47 @@ def test_budgets(at: House) -> None:
     known = at.jobs.submit(WANTED, Terms(owner="me", idempotency_key="k"))
     at.jobs.daily_budget = 0.0
     assert at.jobs.submit(WANTED, Terms(owner="me", idempotency_key="k")).id == known.id
+
+
+@dataclass
+class Priced:
+    """What a row says of its price, the estimate of one job, and whether $0.06 allow it."""
+
+    id: str
+    pricing: dict[str, Any]
+    estimate: float | None
+    refused: str = ""
+
+
+PRICED = [
+    Priced("a picture", {"per_image": 0.04}, 0.04),
+    Priced("a call", {"call": 0.05}, 0.05),
+    Priced("a use", {"cost_per_use": 0.05}, 0.05),
+    Priced("a dear call", {"call": 0.07}, 0.07, "budget"),
+    Priced("no price", {}, None, "no_route"),
+    Priced("tokens", {"input": 1.0, "output": 2.0}, None, "no_route"),
+    Priced("a second, of a picture", {"per_second": 0.01}, None, "no_route"),
+]
+
+
+@pytest.mark.parametrize("bound", ["max_cost", "daily_budget"])
+@pytest.mark.parametrize("row", PRICED, ids=lambda row: row.id)
+def test_bounds_of_money_bind_jobs(at: House, row: Priced, bound: str) -> None:
+    """The price is the one that chats go by; what nobody knows the price of is refused where money is bounded."""
+    ModelStore(at.jobs.library.db).update("fake/one", {"pricing": row.pricing})
+    at.jobs.library.refresh()
+    free = at.jobs.submit(WANTED, Terms(owner="unbounded"))
+    assert free.cost_estimate == (None if row.estimate is None else pytest.approx(row.estimate))
+    if bound == "daily_budget":
+        at.jobs.daily_budget = 0.06
+    terms = Terms(owner="me", max_cost=0.06 if bound == "max_cost" else None)
+    if row.refused:
+        with pytest.raises(InnkeeperError) as refused:
+            at.jobs.submit(WANTED, terms)
+        assert refused.value.kind == row.refused
+        assert row.refused == "budget" or refused.value.details["skipped"]["price_unknown"] == 1
+    else:
+        assert JobRoute.of(at.jobs.submit(WANTED, terms)).money == pytest.approx(0.06)
 
 
 def test_seeds(at: House) -> None:

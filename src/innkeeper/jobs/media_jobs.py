@@ -123,10 +123,10 @@ class MediaJobs:
         if (before := self.store.earlier(terms.tenant, terms.owner, terms.idempotency_key, checked.sha256)) is not None:
             return before
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
+        terms = msgspec.structs.replace(terms, max_cost=self._money(terms, now))
         plan = self.planner.plan(
             checked, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner, money=terms.max_cost
         )
-        self._afford(plan.estimate, terms, now)
         if terms.callback_url is not None:
             self.wire.egress.check(terms.callback_url)
             self.callback_secret()
@@ -146,7 +146,7 @@ class MediaJobs:
             updated_at=now,
         )
         priced = bool(plan.estimate) and self.daily_budget is not None
-        stored, new = self.store.add(job, (lambda: self._afford(plan.estimate, terms, now)) if priced else None)
+        stored, new = self.store.add(job, (lambda: self._afford(plan.estimate or 0.0, terms, now)) if priced else None)
         if new:
             self.added()
         return stored
@@ -171,15 +171,19 @@ class MediaJobs:
             elif picture.startswith("http"):
                 self.wire.egress.check(picture)
 
-    def _afford(self, estimate: float | None, terms: Terms, now: str, less: float = 0.0) -> None:
-        """Refuse what costs too much; ``less`` is what was counted for it already. Raises `BudgetError`."""
-        max_cost = terms.max_cost
-        if estimate is not None and max_cost is not None and estimate > max_cost:
-            raise BudgetError("the job costs more than the request allows", estimate=estimate, left=max_cost)
-        if estimate and self.daily_budget is not None:
-            left = self.daily_budget - self.store.spent(terms.tenant, terms.owner, since=f"{now[:10]}T00:00:00.000000Z")
-            if estimate - less > left:
-                raise BudgetError("the budget of the day does not allow the job", estimate=estimate, left=left)
+    def _money(self, terms: Terms, now: str, counted: float = 0.0) -> float | None:
+        """What a job may cost at most, by its request and its owner's day; ``counted`` of it is in the day already."""
+        if self.daily_budget is None:
+            return terms.max_cost
+        today = f"{now[:10]}T00:00:00.000000Z"
+        left = max(0.0, self.daily_budget - self.store.spent(terms.tenant, terms.owner, since=today) + counted)
+        return left if terms.max_cost is None else min(left, terms.max_cost)
+
+    def _afford(self, estimate: float, terms: Terms, now: str) -> None:
+        """Refuse what costs more than is left by now. Raises `BudgetError`."""
+        left = self._money(terms, now)
+        if left is not None and estimate > left:
+            raise BudgetError("the job costs more than it may", estimate=estimate, left=left)
 
     # -------------------------------------------------------------------------------------------------------------- attempts
 
@@ -218,12 +222,11 @@ class MediaJobs:
     def _plan_for(self, job: Job, route: JobRoute, without: Iterable[str]) -> MediaPlan:
         """A plan for another deployment, in no higher tier, and for no more money than the job may cost."""
         request, own = convert(thaw(job.request), MediaRequest), Ceilings(account=Tier.of(job.tier))
-        plan = self.planner.plan(
-            request, job.tier, own, request_id=job.id, actor=job.owner, money=route.money, without=without
-        )
         terms = Terms(tenant=job.tenant, owner=job.owner, max_cost=route.money)
-        self._afford(plan.estimate, terms, self.store.db.now(), less=job.cost_estimate or 0.0)
-        return plan
+        money = self._money(terms, self.store.db.now(), job.cost_estimate or 0.0)
+        return self.planner.plan(
+            request, job.tier, own, request_id=job.id, actor=job.owner, money=money, without=without
+        )
 
     # ------------------------------------------------------------------------------------------------------------- changed
 

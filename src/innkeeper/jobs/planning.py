@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from innkeeper.inference.routing.price import Price
 from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.media import PICTURES, BuiltBody, MediaNote, MediaRequest, MediaRequestError, build
 from innkeeper.jobs.routing import JobTarget, MediaRoutes
-from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import TextKind
@@ -58,27 +56,21 @@ class Planner:
     ) -> MediaPlan:
         """The plan of a request that was `MediaRequest.checked`: for the first target that can be asked this, for this money.
 
-        Where none is cheap enough it is the plan of the cheapest. ``without`` names deployments that were tried.
+        ``without`` names deployments that were tried.
 
         Raises:
             TierBlockedError: the texts do not pass.
-            NoRouteError: nobody may be asked.
+            BudgetError: whoever can be asked costs more.
+            NoRouteError: nobody may be asked, be it that nobody knows what it costs.
             MediaRequestError, UnknownNameError, ConfigError: what is wanted cannot be asked.
         """
         granted = effective_tier(tier, ceilings, policy=self.library.rules.policy).effective
-        too_expensive: list[MediaPlan] = []
         refused: MediaRequestError | None = None
-        for target in self.routes.targets(request, granted, without):
+        for target in self.routes.targets(request, granted, without, money):
             try:
-                plan = self._planned(target, request, tier, ceilings, request_id=request_id, actor=actor)
+                return self._planned(target, request, tier, ceilings, request_id=request_id, actor=actor)
             except MediaRequestError as error:
                 refused = refused or error
-                continue
-            if money is None or plan.estimate is None or plan.estimate <= money:
-                return plan
-            too_expensive.append(plan)
-        if too_expensive:
-            return min(too_expensive, key=lambda plan: plan.estimate or 0.0)
         assert refused is not None  # noqa: S101 - no target at all is an error of the routes
         raise refused
 
@@ -117,9 +109,9 @@ class Planner:
             decision = again
         sent_seed = built.body.get("seed")
         request = msgspec.structs.replace(request, seed=sent_seed if isinstance(sent_seed, int) else seed)
-        estimate = _estimate(target.model, request)
-        free = estimate is None and target.deployment.price == Price()
-        return MediaPlan(request, target, decision.effective, built, 0.0 if free else estimate)
+        price = target.deployment.price
+        estimate = None if price is None else price.of_media(request.count, request.duration)
+        return MediaPlan(request, target, decision.effective, built, estimate)
 
     def _ceilings(self, target: JobTarget, request: MediaRequest, ceilings: Ceilings) -> Ceilings:
         """With what the target allows. A model that was not named is for the tier that its row or worker says, or the general."""
@@ -201,15 +193,3 @@ def _strings(path: str, value: Any) -> Iterable[tuple[str, str]]:
     elif isinstance(value, (list, tuple)):
         for index, inner in enumerate(value):
             yield from _strings(f"{path}[{index}]", inner)
-
-
-def _estimate(model: CatalogueModel, request: MediaRequest) -> float | None:
-    """What a request will cost by the catalogue, in US dollars; None where nobody knows."""
-    if model.model_key == NAME:
-        return 0.0
-    pricing = model.pricing
-    for name, times in (("per_image", request.count), ("per_second", request.duration or 0)):
-        if isinstance(pricing.get(name), (int, float)) and times:
-            return float(pricing[name]) * times
-    each = next((pricing[name] for name in ("per_generation", "cost_per_use") if name in pricing), None)
-    return float(each) if isinstance(each, (int, float)) else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from innkeeper.inference.errors import BudgetError
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import CONSEQUENCES
 from innkeeper.inference.routing.failures import Failure as Kind
@@ -118,10 +119,13 @@ class MediaRoutes:
 
     # ------------------------------------------------------------------------------------------------------------- choosing
 
-    def targets(self, request: MediaRequest, tier: Tier, without: Iterable[str] = ()) -> Iterator[JobTarget]:
-        """Where a request may go, best first; behind those that can be asked now those that rest.
+    def targets(
+        self, request: MediaRequest, tier: Tier, without: Iterable[str] = (), money: float | None = None
+    ) -> Iterator[JobTarget]:
+        """Where a request may go for this money, best first; behind those that can be asked now those that rest.
 
         Raises:
+            BudgetError: whoever can be asked costs more.
             NoRouteError: nowhere; its details count why.
             UnknownNameError, MediaRequestError, ConfigError: the model that is named cannot be asked this.
         """
@@ -140,6 +144,9 @@ class MediaRoutes:
             tier=Tier.SFW if key else tier,
             model=key,
             without=frozenset(without),
+            pictures=request.count,
+            seconds=request.duration,
+            money=money,
         )
         attempts, any_target = self.router.attempts(route_request, now), False
         while (attempt := attempts.next(now)) is not None:
@@ -150,8 +157,11 @@ class MediaRoutes:
             if candidate.refused in _RESTING:
                 any_target = True
                 yield self.target(self._named[candidate.deployment])
-        if not any_target:
-            raise NoRouteError("nobody can be asked for this", attempts.trace)
+        if any_target:
+            return
+        if attempts.cheapest is not None and money is not None:
+            raise BudgetError("the job costs more than it may", estimate=attempts.cheapest, left=money)
+        raise NoRouteError("nobody can be asked for this", attempts.trace)
 
     def target(self, one: Deployment) -> JobTarget:
         """The rows of a deployment."""

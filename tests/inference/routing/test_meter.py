@@ -19,6 +19,7 @@ from innkeeper.inference.errors import (
 from innkeeper.inference.response.events import Finished, ModelEvent, Started, TextDelta, UsageReport
 from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.meter import MeteredCall, Pricing, metered
+from innkeeper.inference.routing.price import Price
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, ProviderError, UsageError
 
@@ -78,9 +79,7 @@ def test_what_was_never_asked_for_costs_nothing() -> None:
     assert booked() == []
 
 
-ATTEMPT = Pricing(
-    "auto", "there/big", lambda read, written: read + 2.0 * written, Usage(input_tokens=5, output_tokens=7)
-)
+ATTEMPT = Pricing("auto", "there/big", Price(input=1e6, output=2e6).of_usage, Usage(input_tokens=5, output_tokens=7))
 
 
 def test_an_attempt_of_a_router_has_its_own_price() -> None:

@@ -204,7 +204,7 @@ def test_an_answer_that_began_is_the_last() -> None:
     tries = Router(PLACES).attempts(RouteRequest(), 0.0)
     attempt = tries.next(0.0)
     assert attempt
-    assert not tries.failed(attempt, Failure.UNAVAILABLE, 0.0, begun=True)
+    assert not tries.failed(attempt, Failure.UNAVAILABLE, 0.0, reached="passed_on")
     assert tries.next(0.0) is None
 
 

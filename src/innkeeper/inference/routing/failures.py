@@ -1,8 +1,8 @@
 """Failure: why an attempt on a route came to nothing, and what follows from it: for the request, and for the route.
 
-The kinds are kept apart, and say whether a model may have worked (`FREE`). A request that is wrong is wrong everywhere: it goes to no other route, and punishes none. What a
-provider or a model refuses, another one is not asked instead. A route that is down is left alone for a time, and the request goes
-elsewhere. The table is the one of the dynamic-prompting reference, 6.10.
+The kinds are kept apart, and say whether a model may have worked (`FREE`). A request that is wrong is wrong everywhere: it goes
+to no other route, and punishes none. What a provider or a model refuses, another one is not asked instead. A route that is down
+is left alone for a time, and the request goes elsewhere. The table is the one of the dynamic-prompting reference, 6.10.
 """
 
 from __future__ import annotations

@@ -27,16 +27,17 @@ from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.failures import FREE, failure_of
 from innkeeper.prompt.data import EMPTY, FrozenDict
 
+
 class Pricing(NamedTuple):
     """How an attempt of a router is allowed and priced.
 
     ``name`` is what the caller asked for, which is checked in place of the route: ``auto``, or the deployment. ``cost`` gives
-    the price of tokens read and written, None where the catalogue has none. ``estimate`` is what the attempt would use at most.
+    the price of a usage, None where the catalogue has none. ``estimate`` is what the attempt would use at most.
     """
 
     name: str
     deployment: str
-    cost: Callable[[int, int], float] | None
+    cost: Callable[[Usage], float] | None
     estimate: Usage
 
 
@@ -115,7 +116,7 @@ async def _booked(events: AsyncGenerator[ModelEvent], meter: Meter, call: Metere
         if usage != Usage():
             cost = _reported_cost(total.facts)
             if cost is None and pricing is not None and pricing.cost is not None:
-                cost = pricing.cost(usage.input_tokens or 0, usage.output_tokens or 0)
+                cost = pricing.cost(usage)
             meter.book(call, usage, cost, estimated=not total.reported, finish=total.finish)
 
 

@@ -25,7 +25,7 @@ from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import Failure, failure_of, retry_after
 from innkeeper.inference.routing.meter import Pricing
 from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
-from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteAttempts, Router, RouteRequest
+from innkeeper.inference.routing.router import Attempt, NoRouteError, Reached, RouteAttempts, Router, RouteRequest
 from innkeeper.inference.routing.trace import RouteTrace
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.tokens import default_counter
@@ -173,9 +173,7 @@ class RoutedModels:
             error=kind,
             asked=retry_after(error),
             body_sha256=sha256,
-            begun=running.passed_on,
-            worked=running.worked,
-            cost=_cost(attempt.deployment, running.usage),
+            reached=running.reached,
         )
         if failure is Failure.TAMPERED:
             self._tampered(attempt.deployment)
@@ -200,9 +198,11 @@ class _RunningAttempt:
         return "" if self.sent is _NOTHING else self.sent.sha256
 
     @property
-    def worked(self) -> bool | None:
-        """Whether a model has worked if it failed: not where nothing was sent, surely where it answered; else its error tells."""
-        return False if self.events is None else True if self._first else None
+    def reached(self) -> Reached:
+        """How far it has come."""
+        if self.events is None:
+            return "planned"
+        return "passed_on" if self.passed_on else "answering" if self._first else "sent"
 
     async def begin(self) -> None:
         """Wait for the first event that says something."""
@@ -266,13 +266,13 @@ def _cards(deployments: Iterable[Deployment]) -> tuple[ModelCard, ...]:
 def _cost(one: Deployment, usage: Usage | None) -> float | None:
     if one.price is None or usage is None or usage.input_tokens is None:
         return None
-    return one.price.of(usage.input_tokens, usage.output_tokens or 0)
+    return one.price.of_usage(usage)
 
 
 def _pricing(one: Deployment, attempts: RouteAttempts, name: str) -> Pricing:
     request = attempts.request
     estimate = Usage(input_tokens=request.input_tokens, output_tokens=request.output_tokens)
-    return Pricing(name or one.name, one.name, None if one.price is None else one.price.of, estimate)
+    return Pricing(name or one.name, one.name, None if one.price is None else one.price.of_usage, estimate)
 
 
 def _needs(request: GenerationRequest) -> RouteRequest:

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,10 +27,14 @@ from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import CONSEQUENCES, FREE, Failure
 from innkeeper.inference.routing.health import WELL, Health
 from innkeeper.inference.routing.policy import Criterion, RoutePolicy, policy_for
+from innkeeper.inference.routing.price import MEDIA
 from innkeeper.inference.routing.trace import Candidate, RouteStep, RouteTrace
 from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import UnavailableError
 from innkeeper.prompt.tier import Tier
+
+Reached: TypeAlias = Literal["planned", "sent", "answering", "passed_on"]
+"""How far an attempt came that failed: nothing of it was sent, it was, it had begun to answer, or the caller had some of that."""
 
 MAX_POOLS: Final = 256
 """Kinds of requests whose deployments are kept in order (no error: all are sorted anew)."""
@@ -42,6 +46,8 @@ class NoRouteError(UnavailableError):
     HINT = "`innkeeper route explain` tells of each why"
 
     def __init__(self, message: str, trace: RouteTrace, **kwargs: Any) -> None:
+        if "price_unknown" in trace.skipped:
+            kwargs.setdefault("hint", "money is bounded: set the price of a model (`pricing`), or leave the bound out")
         super().__init__(message, skipped=dict(trace.skipped), **kwargs)
         self.trace = trace
 
@@ -50,7 +56,8 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a request needs of a deployment.
 
     ``task`` empty: any. ``tier`` is the effective one, which no attempt exceeds. ``input_tokens`` is what its smallest plan
-    takes, ``output_tokens`` what is kept for the answer. ``money`` bounds all attempts, beside the policy.
+    takes, ``output_tokens`` what is kept for the answer; ``pictures`` and ``seconds`` are what is to be made. ``money`` bounds
+    all attempts, beside the policy.
     ``model`` asks for one model, ``routes`` are patterns of the names of deployments that may be asked; those that are named by
     ``without`` were tried before.
     """
@@ -61,6 +68,8 @@ class RouteRequest(msgspec.Struct, frozen=True, kw_only=True):
     needs: frozenset[str] = frozenset()
     input_tokens: int = 0
     output_tokens: int = 0
+    pictures: int = 1
+    seconds: float | None = None
     money: float | None = None
     model: str | None = None
     routes: tuple[str, ...] | None = None
@@ -149,7 +158,7 @@ class Router:
             refused=refused or "",
             tier=Tier.lowest(attempts.tier, one.tier),
             busy=self._load.get(one.name, 0) / one.slots,
-            estimate=None if one.price is None else attempts.estimate(one),
+            estimate=attempts.estimate(one),
             priority=one.priority,
             context_window=one.context_window,
         )
@@ -307,7 +316,9 @@ class RouteAttempts:
             self.ended = "no_deployment"
             reasons = [(one, self.refused(one, now)) for one in self._router.deployments]
             self._skipped = Counter(reason for _, reason in reasons if reason)
-            self.cheapest = min((self.estimate(one) for one, reason in reasons if reason == "budget"), default=None)
+            self.cheapest = min(
+                (self.estimate(one) or 0.0 for one, reason in reasons if reason == "budget"), default=None
+            )
             return None
         self._tried.add(chosen.name)
         self.tier = Tier.lowest(self.tier, chosen.tier)
@@ -317,7 +328,7 @@ class RouteAttempts:
             tier=self.tier,
             seconds=min(left, self.policy.first_seconds),
             began=now,
-            estimate=None if chosen.price is None else self.estimate(chosen),
+            estimate=self.estimate(chosen),
         )
 
     def done(self, attempt: Attempt, now: float, *, body_sha256: str = "", cost: float | None = None) -> None:
@@ -335,9 +346,7 @@ class RouteAttempts:
         error: str = "",
         asked: float | None = None,
         body_sha256: str = "",
-        begun: bool = False,
-        worked: bool | None = None,
-        cost: float | None = None,
+        reached: Reached = "sent",
     ) -> bool:
         """An attempt failed; whether another may follow.
 
@@ -348,18 +357,16 @@ class RouteAttempts:
             error: the kind of the error.
             asked: seconds that the provider asks to be left alone.
             body_sha256: what was sent.
-            begun: something of the answer has gone to the caller, so that nothing may follow.
-            worked: whether a model may have worked, so that the attempt took its estimate; by the kind (`FREE`) where left out.
-            cost: what it took, where that is known.
+            reached: how far it came. It took its estimate if a model may have worked: surely not where nothing was sent, surely
+                where it was answering, else by the kind (`FREE`). Nothing follows what was passed on.
         """
         one = attempt.deployment
-        free = failure in FREE if worked is None else not worked
-        known = 0.0 if free and cost is None else cost
-        self._over(attempt, now, failure.value, known, error=error, body_sha256=body_sha256)
+        free = reached == "planned" or (reached == "sent" and failure in FREE)
+        self._over(attempt, now, failure.value, 0.0 if free else None, error=error, body_sha256=body_sha256)
         self._router.end(one, lambda health, chance: health.failed(failure, now, self.policy, asked, chance))
         if failure is Failure.CONTEXT_LENGTH:
             self._least_window = max(self._least_window, (one.context_window or self._needed) + 1)
-        if begun or not CONSEQUENCES[failure].fallback:
+        if reached == "passed_on" or not CONSEQUENCES[failure].fallback:
             self.ended = failure.value
         return not self.ended
 
@@ -367,10 +374,14 @@ class RouteAttempts:
         """An attempt was not carried out: it tells nothing of its deployment, and the next is another."""
         self._router.end(attempt.deployment, lambda health, _: health.left())
 
-    def estimate(self, one: Deployment) -> float:
-        """What an attempt would cost; nothing where nobody knows a price."""
-        price = one.price
-        return 0.0 if price is None else price.of(self.request.input_tokens, self.request.output_tokens)
+    def estimate(self, one: Deployment) -> float | None:
+        """What an attempt would cost; None where nobody knows a price."""
+        price, request = one.price, self.request
+        if price is None:
+            return None
+        if one.modality in MEDIA:
+            return price.of_media(request.pictures, request.seconds)
+        return price.of(request.input_tokens, request.output_tokens)
 
     def kind(self) -> _Kind:
         """What kind of deployments come into question."""
@@ -391,8 +402,10 @@ class RouteAttempts:
         window = one.context_window
         if window < max(self._needed, self._least_window) if window is not None else self._least_window:
             return "context_window"
-        if self._money is not None and (one.price is None or self.spent + self.estimate(one) > self._money):
-            return "price_unknown" if one.price is None else "budget"
+        if self._money is not None:
+            estimate = self.estimate(one)
+            if estimate is None or self.spent + estimate > self._money:
+                return "price_unknown" if estimate is None else "budget"
         if one.name in self._tried or one.name in self.request.without:
             return "tried"
         if self.request.routes is not None and not any(fnmatchcase(one.name, it) for it in self.request.routes):

@@ -17,7 +17,8 @@ class RouteStep(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tier`` is the one that it was planned for, ``body_sha256`` names what was sent. ``estimate`` is money, None where nobody
     knows a price, and ``cost`` is what it took: nothing, where no model has worked. ``cost_source`` is ``catalogue`` for a usage
-    that was reported, and ``estimate`` where nobody knows what was used; ``began_ms`` and ``ms`` are counted from the request's begin, and from the attempt's.
+    that was reported, and ``estimate`` where nobody knows what was used. ``began_ms`` and ``ms`` are
+    counted from the request's begin, and from the attempt's.
     """
 
     number: int

@@ -131,7 +131,7 @@ def _of_worker(worker: WorkerRow, models: Mapping[str, CatalogueModel], now: flo
             tier=_tier(row.tier_ceiling, worker.tier_ceiling),
             abilities=_abilities(row.capabilities or model.abilities),
             context_window=window,
-            price=Price.read(row.pricing) or Price(),
+            price=Price.read(row.pricing) if row.pricing else Price(),
             slots=max(1, worker.slots),
             active=worker.state.working and row.is_active,
             worker=worker.id,

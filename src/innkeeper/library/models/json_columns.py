@@ -15,21 +15,7 @@ from innkeeper.prompt.once import convert
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-Amount = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
-
-
-class ModelPricing(msgspec.Struct, frozen=True, kw_only=True):
-    """``api_models.pricing``: money for a million tokens, a picture, a second of video, or a call under one of three names."""
-
-    input: Amount | None = None
-    output: Amount | None = None
-    call: Amount | None = None
-    per_image: Amount | None = None
-    per_second: Amount | None = None
-    per_generation: Amount | None = None
-    cost_per_use: Amount | None = None
-    currency: str | None = None
 
 
 class RateLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from sqlalchemy import delete, insert, select, update
 
+from innkeeper.inference.routing.price import ModelPricing
 from innkeeper.library.catalogue.rows import CatalogueModel, CatalogueNegative, CatalogueProvider
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.log_tables import audit_events
@@ -35,7 +36,7 @@ from innkeeper.library.errors import (
 )
 from innkeeper.library.models.definitions import check_definition
 from innkeeper.library.models.facts import TokenizerSpec
-from innkeeper.library.models.json_columns import ModelCapabilities, ModelPricing, RateLimits, check_json
+from innkeeper.library.models.json_columns import ModelCapabilities, RateLimits, check_json
 from innkeeper.library.rows import RoutePolicyRow, SecretRow, SettingRow, StoredRow, StoredTool
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.errors import UsageError, Where

@@ -18,7 +18,7 @@ from innkeeper.jobs.limits import DEADLINE_SECONDS
 from innkeeper.jobs.media import MediaRequest
 from innkeeper.library.errors import NotFoundError
 from innkeeper.operations.operation import Blob, Operation, listing_limit
-from innkeeper.operations.scope import Scope
+from innkeeper.operations.scope import Scope, TaskTerms
 from innkeeper.prompt.errors import UsageError, Where
 
 if TYPE_CHECKING:
@@ -104,8 +104,12 @@ async def submit(request: SubmitJob, scope: Scope) -> JobFacts:
     return _facts(await submit_media(MediaRequest(**fields), scope, **terms))
 
 
-async def submit_media(media: MediaRequest, scope: Scope, *, content_mode: Any, **terms: Any) -> Job:
+async def submit_media(
+    media: MediaRequest, scope: Scope, *, content_mode: Any, max_cost: float | None, **terms: Any
+) -> Job:
     """A job for whoever calls, once it has ended or the caller waits no longer. ``terms`` are further fields of `Terms`.
+
+    It may cost ``max_cost``, and no more than its caller may still spend.
 
     Raises what `MediaJobs.submit` raises.
     """
@@ -117,6 +121,7 @@ async def submit_media(media: MediaRequest, scope: Scope, *, content_mode: Any, 
         tier=content_mode,
         ceilings=scope.ceilings,
         idempotency_key=scope.idempotency_key,
+        max_cost=scope.terms(TaskTerms(max_cost=max_cost))["money"],
         **terms,
     )
 

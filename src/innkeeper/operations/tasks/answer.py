@@ -213,7 +213,7 @@ def answer_of(
 
 def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
     """Return the tokens of all answers, counted here if a provider reports none, and the source of the counts."""
-    read = made = 0
+    read = made = cached = 0
     source = "catalogue"
     for draft in written:
         if draft.response is None:
@@ -224,7 +224,9 @@ def _usage(library: Library, written: Sequence[Written]) -> tuple[Usage, str]:
         count = library.counter.count(draft.text, None) if usage.output_tokens is None else usage.output_tokens
         read += draft.prepared.input_tokens if usage.input_tokens is None else usage.input_tokens
         made += count
-    return Usage(input_tokens=read, output_tokens=made, total_tokens=read + made), source
+        cached += usage.cached_tokens or 0
+    total = read + made
+    return Usage(input_tokens=read, output_tokens=made, total_tokens=total, cached_tokens=cached or None), source
 
 
 def _cost(written: Sequence[Written], usage: Usage, source: str) -> tuple[float | None, str]:
@@ -246,7 +248,7 @@ def _answers_cost(written: Sequence[Written], usage: Usage, source: str) -> tupl
         return None, ""
     last = deployments[-1].price
     if len(deployments) == 1 and last is not None:
-        return last.of(usage.input_tokens or 0, usage.output_tokens or 0), source
+        return last.of_usage(usage), source
     steps = [step for draft in written if draft.trace is not None for step in draft.trace.steps]
     return sum(step.cost or 0.0 for step in steps if step.outcome == "answered"), source
 

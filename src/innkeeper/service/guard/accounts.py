@@ -63,8 +63,7 @@ def _read(text: str) -> RoutePrice:
 def cost_of(route: str, usage: Usage, prices: Iterable[RoutePrice], listed: Price | None = None) -> float:
     """What an answer on a route cost, as far as its tokens are known; ``listed`` counts where no pattern fits."""
     named = next((Price(one.input, one.output) for one in prices if fnmatchcase(route, one.pattern)), None)
-    price = named or listed or Price()
-    return price.of(usage.input_tokens or 0, usage.output_tokens or 0)
+    return (named or listed or Price()).of_usage(usage)
 
 
 MINUTE: Final = 60.0
