@@ -70,5 +70,6 @@ def test_a_row_counts_before_the_catalogue() -> None:
     assert price_of(None, "openrouter", "openai/gpt-4o") is None
     assert price_of(None, "openai", "nobody-knows") is None
     long = price_of(None, "gemini", "gemini-2.5-pro")
+    assert long is not None
     assert long == Price(1.25, 10, cached=long.cached, long=LongPrice(200_000, 2.5, 15))
     assert (long.of(200_000, 0), long.of(200_001, 0)) == pytest.approx((0.25, 0.5000025))

@@ -94,7 +94,7 @@ class Price(msgspec.Struct, frozen=True):
         whole = next((named[name] for name in ("per_generation", "cost_per_use") if name in named), None)
         if whole is not None and not named.keys() & {"call", "per_image", "per_second"}:
             named["call"] = whole
-        known = {field: float(named[name]) for field, name in _FIELDS.items() if name in named}
+        known: dict[str, Any] = {field: float(named[name]) for field, name in _FIELDS.items() if name in named}
         return cls(**known) if known.keys() - {"cached"} else None
 
     @classmethod
