@@ -11,7 +11,7 @@ import pytest
 
 from innkeeper.service import Gateway, Request, Settings
 from innkeeper.service.errors import MAX_MACROS
-from innkeeper.service.gateway.engine import EngineOperation
+from innkeeper.service.gateway.engine import EngineFunction
 from innkeeper.service.gateway.operation import ByName
 from innkeeper.service.gateway.operations import OPERATIONS
 from tests.service.gateway.calls import JSON_HEADERS, post
@@ -173,7 +173,7 @@ def test_calls_import_nothing() -> None:
 ENGINE = {
     name: path.operation.run.function
     for name, path in OPERATIONS.items()
-    if isinstance(path.operation.run, ByName) and isinstance(path.operation.run.function, EngineOperation)
+    if isinstance(path.operation.run, ByName) and isinstance(path.operation.run.function, EngineFunction)
 }
 
 

@@ -96,7 +96,7 @@ def smart_options(call: GatewayCall) -> SmartOptions:
     return SmartOptions.of(settings.profile, python=settings.python, now=call.now, seed=call.seed, macros=bound(call))
 
 
-class EngineOperation(msgspec.Struct, frozen=True, dict=True):
+class EngineFunction(msgspec.Struct, frozen=True, dict=True):
     """A function below ``innkeeper``, written ``module:name`` and imported when it is called, with the arguments by name.
 
     It gets ``options`` and ``notes`` of the call, too, where it has such parameters.

@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from innkeeper.service.gateway import branch_operations as branches
 from innkeeper.service.gateway import catalog, system
 from innkeeper.service.gateway import engine as custom_macros
-from innkeeper.service.gateway.engine import EngineOperation, construct, evaluate
+from innkeeper.service.gateway.engine import EngineFunction, construct, evaluate
 from innkeeper.service.gateway.operation import GatewayPath, Operations, gives
 
 Object = dict[str, Any]
@@ -126,7 +126,7 @@ _path: Final = GatewayPath.of
 def _engine(name: str, words: str, reply: Any, /, **types: Any) -> GatewayPath:
     """A path that a function of the smart tavern, or of its macros, answers under the path's last name."""
     package = "macros" if name.startswith(_MACRO) else "taverns"
-    return _path(name, EngineOperation(f"{package}.smart:{name.rpartition('/')[2]}"), words, reply, **types)
+    return _path(name, EngineFunction(f"{package}.smart:{name.rpartition('/')[2]}"), words, reply, **types)
 
 
 PROMPTS: Final = (
@@ -164,7 +164,7 @@ PROMPTS: Final = (
     ),
     _path(
         "workflow/smarttavern/prompt_postprocess/apply",
-        EngineOperation("taverns.smart:postprocess_apply"),
+        EngineFunction("taverns.smart:postprocess_apply"),
         "Run regular expressions, macros and regular expressions again over the messages, for one view.",
         gives(message=Objects, variables=Tables),
         messages=Objects,
