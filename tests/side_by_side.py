@@ -132,6 +132,7 @@ LONGEST: Final = (
     "tests/cli/prompt/test_tokens.py",
     "tests/library/log/test_queue.py",
     "tests/library/catalogue/test_database_source.py",
+    "tests/test_every_door.py",
     "tests/properties/test_same_bytes.py",
     "tests/tokens/engines/test_loading.py",
     "tests/service/guard/test_guard.py",

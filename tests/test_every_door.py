@@ -1,0 +1,116 @@
+"""Every door agrees: of twelve requests and four models the same body, fingerprint, sum of tokens and price everywhere.
+
+What a program sends is compared with what each other door sends. Where a door's protocol has no place for a request, `REFUSED`
+has what it says; what differs today is in `DIFFERENCES` with the reason. Both are exact: a case that comes to agree is to be
+taken off the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.every_door import CASES, DOORS, MODELS, House, RefusedError, Seen, opened_house, python
+
+WHOLE: Final = frozenset({"body", "fingerprint", "tokens"})
+
+
+class Difference(NamedTuple):
+    """In what a door differs, for these cases and models (all where none is named), and why."""
+
+    door: str
+    aspects: frozenset[str]
+    why: str
+    cases: tuple[str, ...] = tuple(CASES)
+    models: tuple[str, ...] = tuple(MODELS)
+
+
+REFUSED: Final[Mapping[tuple[str, str], str]] = {
+    ("build", "picture"): "a command's message is a text",
+    ("ask", "picture"): "a command's message is a text",
+    ("roleplay", "picture"): "a turn's message is a text",
+    ("roleplay", "lorebook"): "those that the service has stored",
+    ("roleplay", "long"): "those that the service has stored",
+    ("page", "picture"): "is a text",
+    **{("connect", name): "not_found" for name in CASES},  # it runs tools; a profile is none
+}
+"""What a door says of a case that it has no place for."""
+
+CHATS: Final = ("lorebook", "long")
+"""Cases whose chat has begun."""
+
+OTHER_DIALECTS: Final = ("anthropic", "gemini")
+SYSTEM_DIALECTS: Final = (*OTHER_DIALECTS, "openrouter")
+
+DIFFERENCES: Final = (
+    # The protocol: stays.
+    Difference(
+        *("messages", frozenset({"body", "fingerprint"}), "a schema has no name and no strictness there"),
+        ("schema",),
+        ("openai", "openrouter"),
+    ),
+    # One resolution of profile and route for every door.
+    Difference("build", WHOLE, "a chat that has not begun has no greeting", tuple(CASES.keys() - set(CHATS))),
+    Difference(
+        *("build", WHOLE - {"body"}, "the plan is counted for the dialect of chat completions"), CHATS, OTHER_DIALECTS
+    ),
+    Difference("build", frozenset({"fingerprint"}), "the plan has no dialect", CHATS, ("openrouter",)),
+    Difference("page", WHOLE, "a chat that has not begun has no greeting", tuple(CASES.keys() - set(CHATS))),
+    Difference("page", WHOLE, "a body is written anew for the route", ("long",), OTHER_DIALECTS),
+    Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("long",), ("openrouter",)),
+    Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("lorebook",), OTHER_DIALECTS),
+    Difference("page", frozenset({"fingerprint"}), "the plan has no model and no dialect", CHATS),
+    Difference("preview", frozenset(), "a dialect of the profile's own counts", ("text",)),
+    Difference("preview", WHOLE, "the profile's provider is not asked for its dialect", models=OTHER_DIALECTS),
+    Difference(
+        "preview", WHOLE - {"tokens"}, "the profile's provider is not asked for its dialect", models=("openrouter",)
+    ),
+    Difference("ask", frozenset({"body"}), "the body is the route's dialect's, not the profile's", ("text",)),
+    # The answer's limit is the reserve.
+    Difference("ask", WHOLE - {"body"}, "a limit that is set reserves nothing", ("options",), ("openrouter",)),
+    Difference("ask", frozenset({"tokens"}), "a limit that is set reserves nothing", ("options",)),
+    Difference("ask", frozenset({"fingerprint"}), "the plan has no dialect", models=("openrouter",)),
+    # Doors without loss.
+    Difference("responses", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),
+    Difference("messages", frozenset({"fingerprint"}), "a schema is kept in the protocol's shape", ("schema",)),
+    Difference("roleplay", WHOLE, "the fields are taken and lost", ("options", "tools")),
+    Difference("roleplay", WHOLE - {"tokens"}, "the field is taken and lost", ("schema",)),
+)
+"""What differs today. The first that fits a case counts."""
+
+
+def expected(door: str, name: str, model: str) -> frozenset[str]:
+    """In what a case differs at a door."""
+    fits = (each for each in DIFFERENCES if each.door == door and name in each.cases and model in each.models)
+    return next((each.aspects for each in fits), frozenset())
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """One service for all."""
+    with opened_house(tmp_path_factory.mktemp("house")) as house:
+        yield house
+
+
+_SEEN: Final[dict[tuple[str, str], Seen]] = {}
+
+
+def programs(house: House, name: str, model: str) -> Seen:
+    """What a program sends and says, asked once."""
+    if (name, model) not in _SEEN:
+        _SEEN[name, model] = python(house, name, model)
+    return _SEEN[name, model]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door(house: House, door: str, name: str, model: str) -> None:
+    """The body at the provider, the fingerprint, the sum of tokens and the price are those of a program."""
+    if (refusal := REFUSED.get((door, name))) is not None:
+        with pytest.raises(RefusedError, match=refusal):
+            DOORS[door](house, name, model)
+        return
+    assert DOORS[door](house, name, model).differs_from(programs(house, name, model)) == expected(door, name, model)
