@@ -1,12 +1,13 @@
 """Faults of providers of pictures and videos: one documented outcome each, on SQLite and on PostgreSQL (docs/jobs.md)."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -286,6 +287,114 @@ def test_kept_before_success(at: House, provider: FakeProvider) -> None:
     at.jobs.assets.folder.write_text("a file where a folder should be")  # type: ignore[attr-defined]
     job = at.drain(at.jobs.submit(WANTED).id)
     assert (job.state, job.error_kind, job.retryable, provider.charged) == (JobState.FAILED, "storage", True, 1)
+
+
+@dataclass
+class Resumed:
+    """A job that fails after its provider took it, what mends it, and how often it is charged after a retry."""
+
+    id: str
+    spoil: Callable[[House, FakeProvider], object]
+    mend: Callable[[House, FakeProvider], object]
+    kind: str
+    charged: int = 1
+
+
+def _refuse_to_keep(at: House, _: FakeProvider) -> None:
+    at.folder.mkdir(parents=True, exist_ok=True)
+    (at.folder / "assets").write_text("a file where a folder should be")
+
+
+def _once_refused(_: House, provider: FakeProvider) -> None:
+    status = provider.status
+    refusals = [_status(401)]
+
+    def refused(call: BackendCall, reference: Mapping[str, Any]) -> Progress:
+        if refusals:
+            raise refusals.pop()
+        return status(call, reference)
+
+    provider.status = refused  # type: ignore[method-assign]
+
+
+RESUMED = [
+    Resumed(
+        "a damaged result",
+        lambda _, provider: setattr(provider, "files", [b"<html>"]),
+        lambda _, provider: setattr(provider, "files", [PICTURE]),
+        "bad_result",
+    ),
+    Resumed("a full store", _refuse_to_keep, lambda at, _: (at.folder / "assets").unlink(), "storage"),
+    Resumed("a key that was changed", _once_refused, lambda *_: None, "auth"),
+    Resumed(
+        "a reference that is lost",
+        lambda _, provider: provider.stands.append(Progress("lost")),
+        lambda *_: None,
+        "not_found",
+        charged=2,
+    ),
+    Resumed(
+        "a provider that failed",
+        lambda _, provider: provider.stands.append(
+            Progress("failed", failure=JobFailure("provider_failed", "out of memory"))
+        ),
+        lambda *_: None,
+        "provider_failed",
+        charged=2,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", RESUMED, ids=lambda case: case.id)
+def test_retry_goes_on_where_it_failed(at: House, provider: FakeProvider, case: Resumed) -> None:
+    """What a provider has made is fetched under its reference; it is paid again only where that is lost."""
+    case.spoil(at, provider)
+    job = at.drain(at.jobs.submit(WANTED).id)
+    assert (job.state, job.error_kind, provider.charged) == (JobState.FAILED, case.kind, 1)
+    case.mend(at, provider)
+    at.jobs.retry(job.id)
+    done = at.drain(job.id)
+    assert (done.state, provider.charged) == (JobState.SUCCEEDED, case.charged)
+    steps = done.to_dict()["route_trace"]["steps"]
+    assert [step["outcome"] for step in steps].count("answered") == 1
+    assert done.to_dict()["route_trace"]["spent"] == pytest.approx(0.04)
+
+
+def test_retry_asks_anew_where_the_caller_says_so(at: House, provider: FakeProvider) -> None:
+    """Then it is a new job for its provider, and is paid."""
+    provider.files = [b"<html>"]
+    job = at.drain(at.jobs.submit(WANTED).id)
+    provider.files = [PICTURE]
+    at.jobs.retry(job.id, anew=True)
+    assert (at.drain(job.id).state, provider.charged) == (JobState.SUCCEEDED, 2)
+
+
+def test_what_was_never_sent_is_asked_by_the_next(at: House, provider: FakeProvider) -> None:
+    """A worker that goes away between claiming a job and sending it leaves a job that costs nothing, and is not unknown."""
+    job = at.jobs.submit(WANTED)
+    (held,) = at.jobs.store.claim(at.runner.worker, 1)
+    at.runner.steps.recover(held, provider)
+    assert at.jobs.get(job.id).state is JobState.QUEUED
+    assert (at.drain(job.id).state, provider.charged) == (JobState.SUCCEEDED, 1)
+
+
+def test_an_attempt_that_was_sent_is_in_the_trace(at: House, provider: FakeProvider) -> None:
+    """Of jobs whose outcome nobody knows, and of cancelled ones, with the estimate that may have been spent."""
+    provider.before = lambda call, _: at.runner.steps.recover(at.jobs.get(call.job_id), provider)
+    provider.lost_answers = [ProviderConnectionError("broke")]
+    unknown = at.drain(at.jobs.submit(WANTED).id)
+    provider.before = lambda call, _: at.jobs.cancel(call.job_id)
+    cancelled = at.drain(at.jobs.submit(WANTED).id)
+    waiting = at.jobs.cancel(at.jobs.submit(WANTED).id)
+    traces = [job.to_dict()["route_trace"] for job in (unknown, cancelled, waiting)]
+    assert [(trace["ended"], trace["spent"]) for trace in traces] == [
+        ("outcome_unknown", pytest.approx(0.04)),
+        ("cancelled", pytest.approx(0.04)),
+        ("cancelled", 0.0),
+    ]
+    assert [[step["cost_source"] for step in trace["steps"]] for trace in traces] == [["estimate"], ["estimate"], []]
+    day = at.jobs.store.db.now()[:10]
+    assert at.jobs.store.spent("", "", f"{day}T00:00:00.000000Z") == pytest.approx(0.08)
 
 
 def test_two_workers(url: str, at: House, provider: FakeProvider) -> None:

@@ -99,7 +99,7 @@ class FakeProvider:
         self.fetching(call)
         return self.files[min(self.fetched, len(self.files)) - 1]
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float) -> Webhook:
         if not hmac.compare_digest(sign(headers.get("at", ""), body), headers.get("signature", "")):
             raise WebhookRefusedError("the webhook's signature does not hold")
         check_time(headers["at"], now)

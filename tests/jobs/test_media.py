@@ -12,7 +12,7 @@ from innkeeper.jobs.limits import MAX_PICTURES
 from innkeeper.jobs.media import MediaRequest, MediaRequestError, build, pictures_read
 from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 from innkeeper.library.tier import Tier
-from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.errors import LimitError, Where
 
 SCHEMA: dict[str, Any] = {
     "prompt": {"type": "string", "required": True},
@@ -184,6 +184,15 @@ def test_several_pictures() -> None:
     many = MediaRequest(prompt="x", mode=Mode.I2I, image="https://a/1", references=("https://a/2",) * 3)
     with pytest.raises(MediaRequestError, match="reads 3 pictures"):
         build(many, model_row(capabilities=SEVERAL), Tier.SFW)
+
+
+@pytest.mark.parametrize(("mode", "other"), [(Mode.T2I, "i2i"), (Mode.T2V, "i2v")])
+def test_a_picture_that_nothing_starts_from_is_refused(mode: Mode, other: str) -> None:
+    """It is not thrown away without a word: the error names the mode that starts from one."""
+    with pytest.raises(MediaRequestError) as refused:
+        MediaRequest(prompt="x", mode=mode, image="https://a/1").checked()
+    assert refused.value.where == Where(path="image")
+    assert other in str(refused.value.hint)
 
 
 def test_pictures_refused() -> None:

@@ -146,6 +146,39 @@ def test_bounds_of_money_bind_jobs(at: House, row: Priced, bound: str) -> None:
         assert JobRoute.of(at.jobs.submit(WANTED, terms)).money == pytest.approx(0.06)
 
 
+def test_where_results_may_lie_is_the_jobs(tmp_path: Path) -> None:
+    """Whoever carries a job out allows what the process did that accepted it, and the host of its provider's own address."""
+    url, near = str(tmp_path / "a.db"), Egress(("files.lan", "10.1.0.0/16"))
+    with house(url, tmp_path, wire=MediaWire(near)) as service, house(url, tmp_path) as worker:
+        ProviderStore(service.jobs.library.db).update("fake", {"base_url": "http://127.0.0.1:8099/v1"})
+        worker.jobs.library.refresh()
+        job = service.jobs.submit(WANTED)
+        for jobs in (service.jobs, worker.jobs):
+            egress = jobs.calls.of(job)[1].egress
+            for good in ("http://10.1.2.3/a.png", "http://127.0.0.1:8099/a.png", "https://files.example/a.png"):
+                egress.check(good)
+            for bad in ("http://127.0.0.1/a.png", "http://localhost:8098/a.png", "http://10.2.0.1/a.png"):
+                with pytest.raises(AddressRefusedError):
+                    egress.check(bad)
+            assert egress.is_allowed("files.lan", 80)
+
+
+def test_who_retries_may_allow_more(tmp_path: Path) -> None:
+    """A host that is allowed when a job is asked for again is kept with it."""
+    url = str(tmp_path / "a.db")
+    with house(url, tmp_path) as at, house(url, tmp_path, wire=MediaWire(Egress(("files.lan",)))) as other:
+        at.provider.errors = [HttpError("no", status=401, headers={}, sample="")]
+        job = at.drain(at.jobs.submit(WANTED).id)
+        assert not JobRoute.of(job).hosts
+        assert JobRoute.of(other.jobs.retry(job.id)).hosts == ("files.lan",)
+
+
+def test_a_repeated_request_is_not_charged_again(at: House) -> None:
+    """One with the idempotency key of an earlier one is told as such."""
+    terms = Terms(owner="me", idempotency_key="k")
+    assert [at.jobs.accept(WANTED, terms)[1] for _ in range(2)] == [True, False]
+
+
 def test_seeds(at: House) -> None:
     """A seed of 0 is sent; without one a fresh one is sent and kept with the job."""
     assert at.jobs.submit(MediaRequest(prompt="a", model="fake/one", seed=0)).body["seed"] == 0

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
+from innkeeper.inference.client.egress import Egress
 from innkeeper.inference.errors import (
     DecodeError,
     HttpError,
@@ -45,6 +46,8 @@ class BackendCall(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = "t2i"
     hosts: tuple[str, ...] | None = None
     """Of a worker: where it may be beside the open internet; None where the operator said the address."""
+    egress: Egress = Egress()
+    """Where its results may lie."""
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -126,7 +129,7 @@ class Backend(Protocol):
         """The bytes of a result."""
         ...
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float) -> Webhook:
         """A webhook, once its signature holds; ``now`` in seconds since 1970. Raises `WebhookRefusedError`."""
         ...
 
@@ -149,7 +152,7 @@ class WaitingBackend:
         """The bytes, which came with the answer."""
         return output.data
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float) -> Webhook:
         """It sends none."""
         raise WebhookRefusedError(f"{self.name} sends no webhooks")
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from innkeeper.inference.client.egress import Egress, host_of
 from innkeeper.jobs.assets import ASSET, media_type_of
 from innkeeper.jobs.backend import WORKER, Backend, BackendCall
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
@@ -40,18 +41,26 @@ class JobCalls:
         name = provider.secret_name if provider else None
         url = f"{self._jobs.public_url}/v1/jobs/webhooks/{job.backend}/{job.id}" if self._jobs.public_url else ""
         picture = self._picture(job, fetched=backend.repeatable)
+        address = ((provider.base_url if provider else None) or "").rstrip("/")
         call = BackendCall(
             job_id=job.id,
             model=job.model_key,
             version=model.version or "",
             body=self._body(job, picture),
-            base_url=((provider.base_url if provider else None) or "").rstrip("/"),
+            base_url=address,
             key=self._jobs.secret(name) if name else Secret(""),
             webhook_url=url,
             sync=bool(model.capabilities.get("sync")),
             picture=picture if backend.repeatable else b"",
+            egress=self.egress(job, address),
         )
         return backend, call
+
+    def egress(self, job: Job, address: str = "") -> Egress:
+        """Where requests for a job may go, whoever carries it out: as its row says, and to the host and port of its provider."""
+        hosts = JobRoute.of(job).hosts
+        allowed = self._jobs.wire.egress.allowed if hosts is None else hosts
+        return Egress((*allowed, *(host_of(address) if address else ())))
 
     def _worker_call(self, job: Job, target: JobTarget) -> BackendCall:
         """What a worker is told: at the address that it enrolled with, with the key that both sides derive."""
@@ -61,7 +70,8 @@ class JobCalls:
         options: dict[str, Any] = {}
         with suppress(NotFoundError):  # one that was taken out: it is not asked
             row = store.get(name)
-            options = {"base_url": row.url, "hosts": row.hosts, "key": Secret(store.call_key(name))}
+            hosts = (*row.hosts, *self.egress(job).allowed)
+            options = {"base_url": row.url, "hosts": hosts, "key": Secret(store.call_key(name))}
         picture = self._picture(job, fetched=True)
         return BackendCall(
             job_id=job.id,
@@ -80,7 +90,8 @@ class JobCalls:
         image = str(job.request.get("image") or "")
         if image.startswith(ASSET):
             return self._jobs.assets.get(image.removeprefix(ASSET))
-        return self._jobs.wire.fetch(image) if fetched and image.startswith(("https://", "http://")) else b""
+        is_address = image.startswith(("https://", "http://"))
+        return self._jobs.wire.fetch(image, self.egress(job)) if fetched and is_address else b""
 
     def _body(self, job: Job, picture: bytes) -> Mapping[str, Any]:
         """The body of a job, its stored pictures as data addresses, which providers read as they read others."""

@@ -7,7 +7,8 @@
                   +----------+------------+----------+--> failed (retryable or not) | cancelled | expired
 
 ``created`` and ``queued`` are written together with the row; ``dispatched`` is a job that somebody is about to hand to a
-provider, ``running`` one that the provider has, ``storing`` one whose results are known and not all kept yet.
+provider (its route has ``began`` from the moment before it is sent, where that may cost), ``running`` one that the provider has,
+``storing`` one whose results are known and not all kept yet.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ NEXT: Final[Mapping[JobState, frozenset[JobState]]] = MappingProxyType(
         JobState.RUNNING: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.STORING, *_OUT}),
         JobState.STORING: frozenset({JobState.STORING, JobState.SUCCEEDED, *_OUT}),
         JobState.SUCCEEDED: frozenset(),
-        # A retry; and a provider that turns out to have had what we had lost sight of.
-        JobState.FAILED: frozenset({JobState.QUEUED, JobState.RUNNING}),
+        # A retry, as far back as it must; and a provider that turns out to have had what we had lost sight of.
+        JobState.FAILED: frozenset({JobState.QUEUED, JobState.RUNNING, JobState.STORING}),
         JobState.CANCELLED: frozenset({JobState.QUEUED}),
         JobState.EXPIRED: frozenset({JobState.QUEUED}),
     }
@@ -136,15 +137,17 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job's way as its row keeps it: where its next attempt goes, which deployments were tried, and the attempts so far.
 
-    ``pinned``: its request names the model. ``money`` is what it may cost at most, in US dollars. ``began`` is when the attempt
-    under way was handed over, ``tried`` what is not asked again until all were; ``past`` are the references of attempts that are
-    over, about which nothing more is taken.
+    ``pinned``: its request names the model. ``money`` is what it may cost at most, in US dollars. ``hosts`` are those beside the
+    open internet that may be asked for it, as whoever accepted it allows; None: as whoever carries it out does. ``began`` is when
+    the attempt under way was handed over, ``tried`` what is not asked again until all were; ``past`` are the references of
+    attempts that are over, about which nothing more is taken.
     """
 
     deployment: str = ""
     policy: str = ""
     pinned: bool = False
     money: float | None = None
+    hosts: tuple[str, ...] | None = None
     tier: Tier = Tier.SFW
     tried: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
@@ -159,7 +162,7 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def after(self, job: Job, outcome: str, now: str) -> JobRoute:
         """With the attempt that is over: ``outcome`` is ``answered``, or the kind of a failure."""
-        began = self.began or job.updated_at
+        began, source = self.began or job.updated_at, _SOURCES.get(outcome, "")
         step = RouteStep(
             number=(self.steps[-1].number if self.steps else 0) + 1,
             deployment=self.deployment,
@@ -170,6 +173,8 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             outcome=outcome,
             body_sha256=hashlib.sha256(to_json(job.body)).hexdigest(),
             estimate=job.cost_estimate,
+            cost=job.cost_estimate if source else 0.0,
+            cost_source=source if job.cost_estimate else "",
             began_ms=_milliseconds(job.created_at, began),
             ms=_milliseconds(began, now),
         )
@@ -178,9 +183,21 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             self, steps=(*self.steps, step)[-_STEPS:], tried=tried, past=self._past(job), began="", ended=outcome
         )
 
+    def stopped(self, job: Job, outcome: str, now: str) -> JobRoute:
+        """For a job that ends by itself: with the attempt under way, if there is one that was sent."""
+        under_way = job.state is not JobState.STORING and (self.began or job.reference or job.state is JobState.RUNNING)
+        return self.after(job, outcome, now) if under_way else msgspec.structs.replace(self, ended=outcome)
+
     def anew(self, job: Job) -> JobRoute:
         """For a job that is asked for once more: everybody may be asked."""
-        return msgspec.structs.replace(self, tried=(), past=self._past(job), ended="")
+        return msgspec.structs.replace(self, tried=(), past=self._past(job), began="", ended="")
+
+    def resumed(self, job: Job) -> JobRoute:
+        """For a job whose provider turns out to have it: the attempt goes on, and is not over."""
+        open_ended = bool(self.steps) and self.steps[-1].outcome in {"answered", "outcome_unknown"}
+        steps = self.steps[:-1] if open_ended else self.steps
+        past = tuple(one for one in self.past if one != (job.reference or EMPTY).get("id"))
+        return msgspec.structs.replace(self, steps=steps, past=past, began=job.created_at, ended="")
 
     def _past(self, job: Job) -> tuple[str, ...]:
         known = str((job.reference or EMPTY).get("id") or "")
@@ -200,9 +217,15 @@ class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             tier=self.tier,
             steps=self.steps,
             ended=self.ended,
-            spent=sum(step.estimate or 0.0 for step in self.steps if step.outcome == "answered"),
+            spent=sum(step.cost or 0.0 for step in self.steps),
         )
 
+
+_SOURCES: Final = {
+    "answered": "catalogue",
+    **dict.fromkeys(("outcome_unknown", "cancelled", "expired"), "estimate"),
+}
+"""Where the cost of an attempt comes from that may have been carried out. Of others it is nothing."""
 
 _STEPS: Final = 32
 """Attempts that a route keeps: the last."""

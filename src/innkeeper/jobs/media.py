@@ -20,7 +20,7 @@ from innkeeper.jobs.limits import MAX_OUTPUTS, MAX_PICTURES, MAX_PIXELS
 from innkeeper.library.catalogue.rows import CatalogueModel
 from innkeeper.library.tier import Tier
 from innkeeper.prompt.data import EMPTY, to_json
-from innkeeper.prompt.errors import LimitError
+from innkeeper.prompt.errors import LimitError, Where
 
 
 class MediaRequestError(PreflightError):
@@ -72,6 +72,9 @@ class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         if len(self.pictures) > MAX_PICTURES:
             count = len(self.pictures)
             raise LimitError("pictures that a job starts from", limit="MAX_PICTURES", allowed=MAX_PICTURES, found=count)
+        if self.image and not self.mode.takes_picture:
+            hint = f"mode {'i2i' if self.mode.modality == 'image' else 'i2v'} starts from it"
+            raise MediaRequestError(f"{self.mode} starts from no picture", where=Where(path="image"), hint=hint)
         return self
 
     @property

@@ -15,7 +15,7 @@ import msgspec
 from innkeeper.inference.errors import BudgetError, PreflightError
 from innkeeper.inference.routing.router import NoRouteError
 from innkeeper.jobs.assets import ASSET, AssetStore, open_assets
-from innkeeper.jobs.backend import Backend
+from innkeeper.jobs.backend import Backend, WebhookRefusedError
 from innkeeper.jobs.backends.registry import backends
 from innkeeper.jobs.backends.wire import MediaWire
 from innkeeper.jobs.calls import JobCalls
@@ -24,9 +24,10 @@ from innkeeper.jobs.limits import DEADLINE_SECONDS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.jobs.planning import MediaPlan, Planner
 from innkeeper.jobs.routing import MediaRoutes
+from innkeeper.jobs.signatures import WEBHOOK_SECRET
 from innkeeper.jobs.store import JobStore, later
 from innkeeper.library.tier import Ceilings, Tier
-from innkeeper.prompt.data import thaw
+from innkeeper.prompt.data import FrozenDict, thaw
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.once import convert
@@ -34,9 +35,6 @@ from innkeeper.prompt.once import convert
 if TYPE_CHECKING:
     from innkeeper.library.library import Library
 
-
-WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
-"""The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""
 
 _CHANGED: Final = 8
 
@@ -108,9 +106,11 @@ class MediaJobs:
         request: MediaRequest,
         terms: Terms = NO_TERMS,
     ) -> Job:
-        """Accept a job: when this returns it is written, and will be carried out.
+        """Accept a job: when this returns it is written, and will be carried out. See `accept`."""
+        return self.accept(request, terms)[0]
 
-        A request with the idempotency key of an earlier one gives that job again.
+    def accept(self, request: MediaRequest, terms: Terms = NO_TERMS) -> tuple[Job, bool]:
+        """Accept a job, and tell whether it is new: a request with the idempotency key of an earlier one gives that job again.
 
         Raises:
             TierBlockedError: the texts do not pass.
@@ -121,7 +121,7 @@ class MediaJobs:
         checked = request.checked()
         self._require_picture(checked)
         if (before := self.store.earlier(terms.tenant, terms.owner, terms.idempotency_key, checked.sha256)) is not None:
-            return before
+            return before, False
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
         terms = msgspec.structs.replace(terms, max_cost=self._money(terms, now))
         plan = self.planner.plan(
@@ -149,7 +149,7 @@ class MediaJobs:
         stored, new = self.store.add(job, (lambda: self._afford(plan.estimate or 0.0, terms, now)) if priced else None)
         if new:
             self.added()
-        return stored
+        return stored, new
 
     def _route(self, plan: MediaPlan, terms: Terms, request: MediaRequest) -> JobRoute:
         return JobRoute(
@@ -157,6 +157,7 @@ class MediaJobs:
             policy=self.routes.policy_name(request),
             pinned=request.model is not None,
             money=terms.max_cost,
+            hosts=self.wire.egress.allowed,
             tier=plan.tier,
         )
 
@@ -249,7 +250,9 @@ class MediaJobs:
                 return job
             if job.ended:
                 raise JobStateError(f"the job has {job.state} already")
-            fields: dict[str, Any] = {} if job.reference is None else {"cancel_due": self.store.db.now()}
+            now = self.store.db.now()
+            fields: dict[str, Any] = {"route": JobRoute.of(job).stopped(job, "cancelled", now).columns()}
+            fields |= {} if job.reference is None else {"cancel_due": now}
             try:
                 cancelled = self.store.move(job, JobState.CANCELLED, **fields)
             except JobChangedError:
@@ -258,27 +261,36 @@ class MediaJobs:
             return cancelled
         raise JobChangedError(f"the job {job_id} changes all the time")
 
-    def retry(self, job_id: str, *, tenant: str | None = None, owner: str | None = None) -> Job:
-        """Ask once more for a job that has failed, expired or was cancelled; its attempts count anew. Raises `JobStateError`."""
+    def retry(self, job_id: str, *, tenant: str | None = None, owner: str | None = None, anew: bool = False) -> Job:
+        """Go on with a job that has failed, expired or was cancelled; its attempts count anew. Raises `JobStateError`.
+
+        What its provider has, or has made, is asked for under its reference and not paid again, unless ``anew`` says so.
+        """
         job = self.store.get(job_id, tenant=tenant, owner=owner)
         if job.state not in {JobState.FAILED, JobState.EXPIRED, JobState.CANCELLED}:
             raise JobStateError(f"a job that is {job.state} is not asked for again")
-        now = self.store.db.now()
-        fresh: dict[str, Any] = {**_NO_ERROR, "finished_at": None, "reference": None}
-        more: dict[str, Any] = {
+        now, route = self.store.db.now(), JobRoute.of(job)
+        to = JobState.QUEUED if anew else _resumes_at(job, route)
+        if to is not JobState.STORING:
+            route = route.anew(job) if to is JobState.QUEUED else route.resumed(job)
+        hosts = None if route.hosts is None else tuple(dict.fromkeys((*route.hosts, *self.wire.egress.allowed)))
+        changes: dict[str, Any] = {
+            **_NO_ERROR,
+            "finished_at": None,
             "attempt": 0,
-            "outputs": (),
             "results": (),
             "progress": None,
             "due_at": now,
+            "deadline": later(now, DEADLINE_SECONDS),
             "cancel_due": None,
-            "route": JobRoute.of(job).anew(job).columns(),
+            "cancel_tries": 0,
+            "route": msgspec.structs.replace(route, hosts=hosts).columns(),
+            "reference": None if to is JobState.QUEUED else job.reference,
+            "outputs": _untried(job.outputs) if to is JobState.STORING else (),
         }
-        queued = self.store.move(
-            job, JobState.QUEUED, "retried", deadline=later(now, DEADLINE_SECONDS), cancel_tries=0, **fresh, **more
-        )
+        again = self.store.move(job, to, "retried", **changes)
         self.added()
-        return queued
+        return again
 
     def receive(self, backend: str, job_id: str, headers: Mapping[str, str], body: bytes) -> str:
         """Take a webhook; what it says is asked of its provider, not believed. Tells what was made of it.
@@ -286,15 +298,15 @@ class MediaJobs:
         ``taken``: the job is looked at now. ``repeated``: it was taken before. ``ignored``: it is about no job that waits.
 
         Raises:
-            WebhookRefusedError: no signature, one that does not hold, or one of another time.
+            WebhookRefusedError: no signature, one that does not hold, or one of another time. No job is looked for then.
             JobMissingError: no such job.
         """
-        job = self.store.get(job_id)
-        if job.backend != backend:
+        maker, now = self.backends.get(backend), self.store.db.outside.now().epoch_ms / 1000
+        if maker is None:
+            raise WebhookRefusedError("the webhook's signature does not hold")
+        hook = maker.webhook(headers, body, now)
+        if self.store.get(job_id).backend != backend:
             return "ignored"
-        now = self.store.db.outside.now().epoch_ms / 1000
-        row, call = self.calls.of(job)
-        hook = row.webhook(headers, body, now, call)
         with self.store.db.transaction():
             if not self.store.take_receipt(backend, hook.delivery):
                 return "repeated"
@@ -313,9 +325,9 @@ class MediaJobs:
             freed: dict[str, Any] = {"lease": None, "lease_until": None, "finished_at": None, **_NO_ERROR}
             now = self.store.db.now()
             details = {"reference": reference.get("id")}
-            self.store.move(
-                job, JobState.RUNNING, "webhook_first", details, reference=dict(reference), due_at=now, **freed
-            )
+            route = JobRoute.of(job).resumed(job).columns() if lost else job.route
+            changes = {"reference": dict(reference), "due_at": now, "route": route, **freed}
+            self.store.move(job, JobState.RUNNING, "webhook_first", details, **changes)
             return "taken"
         if job.reference is None or job.reference.get("id") != reference.get("id"):
             self.store.tell(job.id, "webhook_ignored", job.state, {"reference": reference.get("id")})
@@ -351,6 +363,19 @@ class MediaJobs:
         vault = Vault(self.library.db)
         is_set = any(entry.name == name and entry.is_set for entry in vault.list())
         return vault.reveal(name, who="jobs", why="media job") if is_set else Secret("")
+
+
+def _resumes_at(job: Job, route: JobRoute) -> JobState:
+    """Where a job goes on that is asked for again: before the step that failed, as long as its provider has what it is about."""
+    if job.state is not JobState.FAILED or route.ended not in {"", "answered"}:
+        return JobState.QUEUED
+    if job.reference is not None:
+        return JobState.RUNNING  # where it lies may be another address by now
+    return JobState.STORING if any(one.get("url") for one in job.outputs) else JobState.QUEUED
+
+
+def _untried(outputs: Iterable[FrozenDict]) -> tuple[dict[str, Any], ...]:
+    return tuple({name: value for name, value in one.items() if name != "tries"} for one in outputs)
 
 
 def _planned(plan: MediaPlan, route: JobRoute) -> dict[str, Any]:

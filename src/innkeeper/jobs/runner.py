@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from innkeeper.jobs.deliveries import Deliveries
-from innkeeper.jobs.job import Job, JobChangedError, JobState
+from innkeeper.jobs.job import Job, JobChangedError, JobRoute, JobState
 from innkeeper.jobs.limits import LEASE_SECONDS, WEBHOOK_SECONDS
 from innkeeper.jobs.media_jobs import MediaJobs
-from innkeeper.jobs.steps import Steps
+from innkeeper.jobs.steps import MARKS, Steps
 from innkeeper.jobs.store import later
 from innkeeper.library.errors import DatabaseError
 from innkeeper.prompt.errors import InnkeeperError
@@ -50,7 +50,7 @@ class Runner:
         self.store = jobs.store
         self.steps = steps or Steps(jobs)
         self.deliveries = Deliveries(jobs)
-        self.worker = f"{os.getpid()}-{random_bytes(4).hex()}"
+        self.worker = f"{MARKS}{os.getpid()}-{random_bytes(4).hex()}"
         self._threads = threads
         self._lease = lease
         self._held: dict[str, Job] = {}
@@ -185,7 +185,9 @@ class Runner:
     def _recover(self) -> None:
         """End jobs whose time is over, and go on with those of workers that went away."""
         for job in self.store.overdue():
-            fields = {"cancel_due": self.store.db.now()} if job.reference is not None else {}
+            now = self.store.db.now()
+            fields: dict[str, Any] = {"route": JobRoute.of(job).stopped(job, "expired", now).columns()}
+            fields |= {} if job.reference is None else {"cancel_due": now}
             self._unless_changed(lambda job=job, fields=fields: self.store.move(job, JobState.EXPIRED, **fields))
         for job in self._lost():
             backend = self.jobs.backends.get(job.backend)

@@ -12,12 +12,15 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.jobs.backend import WebhookRefusedError
 from innkeeper.jobs.limits import WEBHOOK_SECONDS
 from innkeeper.prompt.errors import ConfigError
 from innkeeper.prompt.machine import Secret
+
+WEBHOOK_SECRET: Final = "INNKEEPER_WEBHOOK_SECRET"  # noqa: S105 - a name
+"""The environment variable, and the name in the vault, of the secret that signs our messages about jobs."""
 
 
 def check_time(text: str, now: float) -> None:

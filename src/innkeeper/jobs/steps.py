@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from innkeeper.inference.errors import RequestCancelledError
+from innkeeper.inference.errors import AddressRefusedError, RequestCancelledError
 from innkeeper.jobs.assets import whole_or_refused
 from innkeeper.jobs.backend import Backend, BackendCall, JobFailure, Progress, Submitted, failure_of
 from innkeeper.jobs.job import Job, JobChangedError, JobRoute, JobState, Output, Stored
@@ -38,6 +38,9 @@ _UNKNOWN: Final = (
 )
 _TAKEN: Final = frozenset({"not_found", "bad_answer"})
 """Failures of a job that a provider has taken and may charge for: it is not asked for again by itself."""
+
+MARKS: Final = "marks-"
+"""What the names of workers begin with that write down before they send a job; those of former versions did not."""
 
 _DATABASE_SECONDS: Final = 60.0
 _LONGEST_ABSENCE: Final = 30.0
@@ -95,7 +98,10 @@ class Steps:
         """Hand a job over."""
         held = self.store.move(job, JobState.RUNNING) if backend.waits and job.state is JobState.DISPATCHED else job
         began = msgspec.structs.replace(JobRoute.of(job), began=self.store.db.now())
-        held = msgspec.structs.replace(held, route=began.columns())
+        if backend.repeatable:
+            held = msgspec.structs.replace(held, route=began.columns())
+        else:  # from here on nobody else may take it that nothing was sent
+            held = self.store.change(held, route=began.columns())
         deployment = self.jobs.routes.enter(began.deployment)
         try:
             submitted = backend.submit(call)
@@ -149,6 +155,9 @@ class Steps:
             progress = backend.status(call, job.reference or EMPTY)
         except InnkeeperError as error:
             failure = failure_of(error)
+            if not failure.retryable and not backend.repeatable:  # it has the job all the same: a retry goes on here
+                self._end(job, failure)
+                return
             progress = Progress("running") if failure.retryable else Progress("failed", failure=failure)
         if progress.stage == "done":
             self._finish(job, backend, call, progress.outputs, progress.cost_usd)
@@ -287,12 +296,16 @@ class Steps:
         now = self.store.db.now()
         if job.reference is not None or job.state is JobState.STORING:
             self.store.move(job, job.state, "lease_lost", due_at=now, **_FREE)
-        elif backend is not None and backend.repeatable and job.attempt < job.max_attempts:
+            return
+        route, free = JobRoute.of(job), backend is not None and backend.repeatable
+        sent = route.began or not (job.lease or "").startswith(MARKS)
+        if sent and not free:
+            unknown = JobFailure("outcome_unknown", _UNKNOWN, retryable=True)
+            self._end(job, unknown, route.after(job, unknown.kind, now))
+        elif job.attempt < job.max_attempts:
             self.store.move(job, JobState.QUEUED, "lease_lost", due_at=now, **_FREE)
-        elif backend is not None and backend.repeatable:
-            self._end(job, JobFailure("worker_lost", "its workers went away each time", retryable=True))
         else:
-            self._end(job, JobFailure("outcome_unknown", _UNKNOWN, retryable=True))
+            self._end(job, JobFailure("worker_lost", "its workers went away each time", retryable=True))
 
     def tell_provider(self, job: Job) -> None:
         """Tell a provider that a job is no longer wanted, until it has heard it or is asked too often."""
@@ -357,6 +370,8 @@ def _storage(error: InnkeeperError | OSError) -> JobFailure:
         )
     if isinstance(error, FormatError):
         return JobFailure("bad_result", error.message, retryable=True)
+    if isinstance(error, AddressRefusedError):
+        return JobFailure("address_refused", f"{error.message}; {error.hint}")
     return failure_of(error)
 
 

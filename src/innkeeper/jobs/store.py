@@ -159,7 +159,8 @@ class JobStore:
     def spent(self, tenant: str, owner: str, since: str) -> float:
         """What jobs cost that an owner has asked for since a moment, in US dollars; of those under way the estimate."""
         cost = func.coalesce(jobs.c.cost_usd, jobs.c.cost_estimate, 0)
-        unpaid = and_(jobs.c.reference.is_(None), jobs.c.state.in_(_UNPAID))
+        known = func.coalesce(jobs.c.error_kind, "") != "outcome_unknown"
+        unpaid = and_(jobs.c.reference.is_(None), jobs.c.state.in_(_UNPAID), known)
         mine = (*_mine(tenant, owner), jobs.c.created_at >= since, not_(unpaid))
         with self.db.reading() as connection:
             return float(connection.execute(select(func.coalesce(func.sum(cost), 0)).where(*mine)).scalar_one())

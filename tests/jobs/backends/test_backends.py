@@ -142,14 +142,14 @@ def test_fal_webhooks() -> None:
     headers, keys = fal_hook(at=int(time.time()))
     server = Server(**{"GET /keys": (200, {"keys": keys})})
     fal = Fal(server.wire, "https://fal.example/keys")
-    hook = fal.webhook(headers, BODY, time.time(), call())
+    hook = fal.webhook(headers, BODY, time.time())
     assert hook.reference == {"id": "req-1"}
     for _ in range(3):
         with pytest.raises(WebhookRefusedError):
-            fal.webhook({**headers, "x-fal-webhook-signature": "00"}, BODY, time.time(), call())
+            fal.webhook({**headers, "x-fal-webhook-signature": "00"}, BODY, time.time())
     assert len(server.asked) == 1
     with pytest.raises(WebhookRefusedError):
-        Fal(Server().wire, "https://fal.example/keys").webhook(headers, BODY, time.time(), call())
+        Fal(Server().wire, "https://fal.example/keys").webhook(headers, BODY, time.time())
 
 
 PREDICTION = "/v1/predictions/p1"
@@ -208,14 +208,14 @@ def test_replicate_webhooks() -> None:
     replicate = Replicate(MediaWire(), lambda: SECRET)
     body = b'{"id": "p1", "status": "succeeded"}'
     headers = signed_headers("msg_1", int(time.time()), body, SECRET)
-    hook = replicate.webhook(headers, body, time.time(), call())
+    hook = replicate.webhook(headers, body, time.time())
     assert (hook.delivery, hook.reference) == ("msg_1", {"id": "p1"})
     for secret, sent, said in ((SECRET, headers, body + b" "), (SECRET, {}, body), (Secret(""), headers, body)):
         with pytest.raises(WebhookRefusedError):
-            Replicate(MediaWire(), partial(Secret, secret.reveal())).webhook(sent, said, time.time(), call())
+            Replicate(MediaWire(), partial(Secret, secret.reveal())).webhook(sent, said, time.time())
     broken = signed_headers("msg_2", int(time.time()), b"{", SECRET)
     with pytest.raises(WebhookRefusedError):
-        replicate.webhook(broken, b"{", time.time(), call())
+        replicate.webhook(broken, b"{", time.time())
 
 
 def test_a1111() -> None:
@@ -241,7 +241,7 @@ def test_a1111() -> None:
         with pytest.raises(DecodeError):
             backend.submit(call(body=body))
     with pytest.raises(WebhookRefusedError):
-        backend.webhook({}, b"", 0, call())
+        backend.webhook({}, b"", 0)
 
 
 def test_comfyui() -> None:
@@ -288,7 +288,7 @@ def test_comfyui() -> None:
         with pytest.raises(MediaRequestError):
             comfy.submit(call(body=bad))
     with pytest.raises(WebhookRefusedError):
-        comfy.webhook({}, b"", 0, call())
+        comfy.webhook({}, b"", 0)
 
 
 def test_tiny_seed_picture() -> None:
@@ -307,7 +307,7 @@ def test_tiny_seed_picture() -> None:
     assert drawn("a", 1, (50, 30)) != drawn("a", 2, (50, 30))
     assert tiny.status(call(), {}).stage == "lost"
     with pytest.raises(WebhookRefusedError):
-        tiny.webhook({}, b"", 0, call())
+        tiny.webhook({}, b"", 0)
 
 
 def test_names() -> None:

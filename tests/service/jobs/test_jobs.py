@@ -90,7 +90,12 @@ def test_refused(tmp_path: Path) -> None:
         blocked = await client.post("/v1/jobs", json={"prompt": "a nude 15 year old", "content_mode": "nsfw"})
         assert blocked.status_code == 403
         assert (await client.get("/v1/jobs")).json()["data"] == []
-        assert (await client.post("/v1/jobs/webhooks/fal/no-job", json={})).status_code == 404
+        job = (await client.post("/v1/jobs", json={"prompt": "a barn", "width": 64, "height": 64})).json()["id"]
+        for backend in ("fal", "replicate", "tiny-seed-picture", "nobody"):
+            unsigned = [await client.post(f"/v1/jobs/webhooks/{backend}/{one}", json={}) for one in (job, "no-job")]
+            assert [one.status_code for one in unsigned] == [401, 401]
+            facts = [one.json()["error"] for one in unsigned]
+            assert facts[0] == facts[1], "whoever cannot sign learns nothing of which jobs there are"
 
     served(tmp_path, ask)
 

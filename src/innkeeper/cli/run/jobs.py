@@ -28,6 +28,15 @@ _NAMES: Final = {
 }
 
 
+_allow_host = click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="HOST",
+    help="A host off the open internet from which results and pictures may be fetched; kept with the job; repeatable.",
+)
+
+
 def _media_options(command: Any) -> Any:
     for option in reversed(
         (
@@ -45,6 +54,7 @@ def _media_options(command: Any) -> Any:
             click.option("--out", type=click.Path(path_type=Path), help="Output file (default: in this folder)."),
             click.option("--no-wait", is_flag=True, help="Only queue the job; a service or `job work` runs it."),
             click.option("--max-cost", type=click.FloatRange(0), help="Maximum cost in US dollars."),
+            _allow_host,
         )
     ):
         command = option(command)
@@ -78,11 +88,13 @@ def video(prompt: str, url: str | None, *, as_json: bool, **options: Any) -> int
 
 
 @contextmanager
-def _jobs(url: str | None) -> Iterator[MediaJobs]:
+def _jobs(url: str | None, allow_hosts: tuple[str, ...] = ()) -> Iterator[MediaJobs]:
+    from innkeeper.inference.client.egress import Egress
+    from innkeeper.jobs.backends.wire import MediaWire
     from innkeeper.jobs.media_jobs import MediaJobs
 
     with opened(url) as library:
-        jobs = MediaJobs(library)
+        jobs = MediaJobs(library, wire=MediaWire(Egress(allow_hosts)))
         try:
             yield jobs
         finally:
@@ -96,10 +108,10 @@ def _made(prompt: str, kind: str, url: str | None, as_json: bool, options: dict[
     from innkeeper.jobs.media_jobs import Terms
     from innkeeper.jobs.runner import Runner
 
-    out, no_wait, max_cost = (options.pop(name) for name in ("out", "no_wait", "max_cost"))
+    out, no_wait, max_cost, hosts = (options.pop(name) for name in ("out", "no_wait", "max_cost", "allow_hosts"))
     fields = {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
     mode = Mode(f"{'i' if options.get('picture') else 't'}2{kind}")
-    with _jobs(url) as jobs:
+    with _jobs(url, hosts) as jobs:
         if "image" in fields:
             fields["image"] = _picture(jobs, fields["image"])
         job = jobs.submit(MediaRequest(prompt=prompt, mode=mode, **fields), Terms(owner="", max_cost=max_cost))
@@ -210,11 +222,13 @@ def cancel(job_id: str, url: str | None, *, as_json: bool) -> None:
 
 @job.command()
 @click.argument("job_id")
+@click.option("--anew", is_flag=True, help="Ask again for what the provider still has; it is paid again.")
+@_allow_host
 @database_options
-def retry(job_id: str, url: str | None, *, as_json: bool) -> None:
-    """Retry a job that failed, expired or was cancelled. `job work` or a service runs it."""
-    with _jobs(url) as jobs:
-        record = jobs.retry(job_id)
+def retry(job_id: str, url: str | None, *, anew: bool, allow_hosts: tuple[str, ...], as_json: bool) -> None:
+    """Go on with a job that failed, expired or was cancelled, at the step that failed. `job work` or a service runs it."""
+    with _jobs(url, allow_hosts) as jobs:
+        record = jobs.retry(job_id, anew=anew)
     print_json(record.to_dict()) if as_json else _say(record, [])
 
 

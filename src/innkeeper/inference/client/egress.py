@@ -28,6 +28,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 _METADATA: Final = frozenset({ip_address("168.63.129.16")})
 """A public address behind which a cloud's machines find their own secrets."""
 
+_LOCAL: Final = ip_address("127.0.0.1")
 _NAT64: Final = ip_network("64:ff9b::/96")
 _Address = IPv4Address | IPv6Address
 
@@ -75,7 +76,7 @@ class Egress:
             host, port = "", 0
         if not host or not url.isprintable() or parts.scheme not in _SCHEMES:
             raise AddressRefusedError("the address is none of http or https")
-        literal = _literal(host)
+        literal = _LOCAL if _is_local(host) else _literal(host)
         if literal is not None:
             self.choose(host, port, [str(literal)])
 
@@ -103,6 +104,22 @@ class Egress:
             shown = f"the address of {self.name!r:.80}" if self.name else f"{host!r:.200}"
             raise AddressRefusedError(f"{shown} is not on the open internet, and not among the hosts that are allowed")
         return distinct
+
+
+def host_of(url: str) -> tuple[str, ...]:
+    """The host and port of an address, as `Egress.allowed` names them; none of what is no address."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return ()
+    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}",) if host else ()
+
+
+def _is_local(host: str) -> bool:
+    """Whether a name means this machine wherever it is looked up (RFC 6761)."""
+    name = host.lower().rstrip(".")
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def _split(text: str) -> tuple[str, int | None]:

@@ -64,7 +64,7 @@ class ComfyUI(WaitingBackend):
 
     def fetch(self, call: BackendCall, output: Output) -> bytes:
         """A result from the server itself."""
-        return self._wire.fetch(output.url, guarded=False)
+        return self._wire.fetch(output.url, None)
 
 
 def filled(call: BackendCall) -> dict[str, Any]:

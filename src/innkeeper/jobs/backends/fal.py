@@ -101,9 +101,9 @@ class Fal:
 
     def fetch(self, call: BackendCall, output: Output) -> bytes:
         """A result, which lies on fal's own network of files."""
-        return self._wire.fetch(output.url)
+        return self._wire.fetch(output.url, call.egress)
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float) -> Webhook:
         """A webhook that one of fal's keys signed; keys are fetched anew where none of those known did."""
         try:
             request = check_ed25519(headers, body, self._known_keys(fresh=False), now)

@@ -73,9 +73,9 @@ class Replicate:
 
     def fetch(self, call: BackendCall, output: Output) -> bytes:
         """A result, which lies where everybody who knows the address may read it."""
-        return self._wire.fetch(output.url)
+        return self._wire.fetch(output.url, call.egress)
 
-    def webhook(self, headers: Mapping[str, str], body: bytes, now: float, call: BackendCall) -> Webhook:
+    def webhook(self, headers: Mapping[str, str], body: bytes, now: float) -> Webhook:
         """A webhook that is signed with the secret of the account."""
         secret = self._secret()
         if not secret:

@@ -32,7 +32,10 @@ _SUCCESS: Final = range(200, 300)
 
 
 class MediaWire:
-    """Connections for all backends of one process; threads share it. ``transport`` is an ``httpx`` transport, for tests."""
+    """Connections for all backends of one process; threads share it.
+
+    ``egress`` is what this process allows, for the jobs that it accepts; ``transport`` is an ``httpx`` transport, for tests.
+    """
 
     def __init__(self, egress: Egress | None = None, transport: Any = None, seconds: float = _SECONDS) -> None:
         self.egress = egress or Egress()
@@ -56,13 +59,13 @@ class MediaWire:
 
         ``hosts`` is where one whose address is its own word may be beside the open internet (`AddressRefusedError`).
         """
-        endpoint = _endpoint(url, key)
-        if hosts is not None:
-            self._egress_of(hosts).check(url)
+        endpoint, egress = _endpoint(url, key), None if hosts is None else Egress(hosts)
+        if egress is not None:
+            egress.check(url)
         content = None if json is None else encoded(json)
         sent = {"accept": "application/json", **({} if content is None else {"content-type": "application/json"})}
         try:
-            response = self._client(None if hosts is None else self._egress_of(hosts)).request(
+            response = self._client(egress).request(
                 method, url, content=content, headers={**sent, **(headers or {})}, timeout=seconds or self._seconds
             )
         except transport_errors() as error:
@@ -75,26 +78,27 @@ class MediaWire:
         except InputError as error:
             raise DecodeError("the provider's answer is no JSON", sample=sample(response.content, endpoint)) from error
 
-    def fetch(self, url: str, *, guarded: bool = True, key: Secret | None = None) -> bytes:
-        """A result. Raises `ProviderError`, `AddressRefusedError`, `LimitError`."""
-        endpoint = _endpoint(url, key)
-        if guarded:
-            self.egress.check(url)
+    def fetch(self, url: str, egress: Egress | None) -> bytes:
+        """A result, from where ``egress`` lets it come; None: from wherever.
+
+        Raises `ProviderError`, `AddressRefusedError`, `LimitError`.
+        """
+        endpoint = _endpoint(url, None)
+        if egress is not None:
+            egress.check(url)
         try:
-            with self._client(self.egress if guarded else None).stream("GET", url) as response:
+            with self._client(egress).stream("GET", url) as response:
                 if response.status_code not in _SUCCESS:
                     raise_for_status(response.status_code, dict(response.headers), response.read()[:4096], endpoint)
                 return joined(response.iter_bytes())
         except transport_errors() as error:
             raise _broken(error, endpoint) from error
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float = 10.0) -> int:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], egress: Egress, seconds: float = 10.0) -> int:
         """A message to an address that somebody else has said; its status. Raises `ProviderError`, `AddressRefusedError`."""
-        self.egress.check(url)
+        egress.check(url)
         try:
-            return int(
-                self._client(self.egress).post(url, content=body, headers=dict(headers), timeout=seconds).status_code
-            )
+            return int(self._client(egress).post(url, content=body, headers=dict(headers), timeout=seconds).status_code)
         except transport_errors() as error:
             raise _broken(error, _endpoint(url, None)) from error
 
@@ -104,9 +108,6 @@ class MediaWire:
             for client in self._clients.values():
                 client.close()
             self._clients.clear()
-
-    def _egress_of(self, hosts: tuple[str, ...]) -> Egress:
-        return Egress((*hosts, *self.egress.allowed))
 
     def _client(self, egress: Egress | None) -> httpx.Client:
         """The client whose connections go where ``egress`` lets them; None: wherever the operator says."""

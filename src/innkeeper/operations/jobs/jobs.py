@@ -44,6 +44,12 @@ class JobNumber(msgspec.Struct, frozen=True, kw_only=True):
     job_id: str
 
 
+class RetryJob(JobNumber, frozen=True, kw_only=True):
+    """A job that is asked for again. ``anew``: also where its provider still has it; then it is paid again."""
+
+    anew: bool = False
+
+
 class ListJobs(msgspec.Struct, frozen=True, kw_only=True):
     """Which jobs to list: so many at most, or those in one state."""
 
@@ -126,8 +132,8 @@ async def submit_media(
     )
 
     async def submitted() -> Job:
-        job = await asyncio.to_thread(jobs.submit, media, job_terms)
-        scope.charge("job", model=job.model_key, provider=job.backend, cost=job.cost_estimate)
+        job, new = await asyncio.to_thread(jobs.accept, media, job_terms)
+        scope.charge("job", model=job.model_key, provider=job.backend, cost=job.cost_estimate if new else None)
         return job
 
     # A client that goes away meanwhile does not keep the job from being charged.
@@ -165,10 +171,11 @@ async def cancel(request: JobNumber, scope: Scope) -> JobFacts:
     return _facts(await asyncio.to_thread(jobs.cancel, request.job_id, owner=scope.owner.user))
 
 
-async def retry(request: JobNumber, scope: Scope) -> JobFacts:
-    """Ask for a job again."""
+async def retry(request: RetryJob, scope: Scope) -> JobFacts:
+    """Go on with a job that has failed, or ask for it again."""
     jobs = await scope.jobs()
-    return _facts(await asyncio.to_thread(jobs.retry, request.job_id, owner=scope.owner.user))
+    job = await asyncio.to_thread(jobs.retry, request.job_id, owner=scope.owner.user, anew=request.anew)
+    return _facts(job)
 
 
 async def result(request: JobResult, scope: Scope) -> Blob:
