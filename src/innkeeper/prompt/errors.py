@@ -11,8 +11,8 @@
     │   ├── UnsupportedError            well-formed, but a version or feature we do not read
     │   └── LimitError                  larger or deeper than a named limit allows (65, 413);
     │                                   `AllowanceError` where a whole build is (innkeeper.prompt.allowance)
-    ├── StrictModeError                 a warning, raised because ``strict`` is on (65, 422)
     ├── PipelineError                   a step failed; ``step`` names it, ``__cause__`` is the reason (70, 500)
+    │   ├── StrictModeError             a warning, raised because ``strict`` is on (65, 422)
     │   └── MaxTokensExceededError      the prompt does not fit the window (65, 422)
     ├── ReplayError                     a replay bundle did not give the bytes it recorded (65, 409)
     ├── UnavailableError                something outside is missing: a file, model, server, library (69, 503)
@@ -215,19 +215,12 @@ class LimitError(InputError):
         self.found = found
 
 
-class StrictModeError(InnkeeperError):
-    """A warning raised as an error because the build runs with ``strict=True``."""
-
-    exit_code = 65
-    http_status = 422
-
-
 class PipelineError(InnkeeperError):
     """A step failed. ``step`` is its name; ``__cause__`` the error it failed with."""
 
     exit_code = 70
 
-    def __init__(self, message: str, *, step: str | None, **kwargs: Any) -> None:
+    def __init__(self, message: str, *, step: str | None = None, **kwargs: Any) -> None:
         super().__init__(f"{message} (step: {step})" if step else message, **kwargs)
         self.step = step
         if step:
@@ -237,6 +230,13 @@ class PipelineError(InnkeeperError):
         """Render the cause: users need no names of steps and classes."""
         cause = self.__cause__
         return cause.render() if isinstance(cause, InnkeeperError) else super().render()
+
+
+class StrictModeError(PipelineError):
+    """A warning raised as an error because the build runs with ``strict=True``. Outside of a build it has no step."""
+
+    exit_code = 65
+    http_status = 422
 
 
 class MaxTokensExceededError(PipelineError):

@@ -401,3 +401,12 @@ def test_broken_json_is_shown_at_its_place(capsys: pytest.CaptureFixture[str], t
 def test_a_recording_that_is_not_there() -> None:
     """A file that cannot be opened is unavailable, as everywhere."""
     assert main(["replay", "no-such-file"]) == 69
+
+
+def test_strict(capsys: pytest.CaptureFixture[str]) -> None:
+    """With ``--strict`` a warning of the build is an error that names it."""
+    words = ["build", "--message", "Hello.", "--set", 'character="Mara"']
+    words += ["--set", 'authors_note="{{nobody_knows}}"']
+    out(capsys, words)
+    assert main([*words, "--strict"]) == 65
+    assert "there is no macro {{nobody_knows}}" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from innkeeper.prompt import (
     NoConfig,
     NoteKind,
     Pipeline,
-    PipelineError,
+    StrictModeError,
     Plan,
     State,
     Step,
@@ -213,7 +213,7 @@ def test_strict() -> None:
     context = {"language_policy": {"enabled": True, "target_lang": "not a language"}}
     config = RunnerConfig.build("openai", "m", context)
     assert runner().build_request(config, CHAT).plan.warnings
-    with pytest.raises(PipelineError, match="StrictModeError"):
+    with pytest.raises(StrictModeError, match="language policy"):
         runner().build_request(config, CHAT, strict=True)
     assert runner().build_request(CONFIG, CHAT, message_transforms=["nobody"]).messages == CHAT
     with pytest.raises(UnknownNameError, match="nobody"):

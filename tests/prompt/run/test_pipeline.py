@@ -312,10 +312,13 @@ def test_a_pipeline_error_passes_unchanged() -> None:
 
 
 def test_strict_mode_fails_the_step_that_warned() -> None:
-    """Callers see a pipeline error whose cause is the strict mode error (tavernkit §2.5)."""
+    """Callers see a pipeline error of the strict mode, which keeps the step and its cause (tavernkit §2.5)."""
     with pytest.raises(PipelineError) as caught:
         Pipeline(step("a", lambda state: state.warn("odd"))).run(_state(strict=True))
-    assert isinstance(caught.value.__cause__, StrictModeError)
+    error = caught.value
+    assert isinstance(error, StrictModeError)
+    assert isinstance(error.__cause__, StrictModeError)
+    assert (error.kind, error.step, error.http_status, error.exit_code) == ("strict_mode", "a", 422, 65)
 
 
 def test_a_failing_finish_names_its_step() -> None:

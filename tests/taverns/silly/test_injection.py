@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from innkeeper.prompt import InMemoryInjections, NoteKind, PipelineError, Ports
+from innkeeper.prompt import InMemoryInjections, NoteKind, Ports, StrictModeError
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.text.story import STORY_KEY
 from tests.lore.books import entry
@@ -129,7 +129,7 @@ def test_a_saved_injection_that_cannot_be_read() -> None:
     (warning,) = plan.warnings
     assert warning.where is not None
     assert warning.where.path == "b"
-    with pytest.raises(PipelineError, match="StrictModeError: a saved injection"):
+    with pytest.raises(StrictModeError, match="a saved injection"):
         build(ports, message="hi", strict=True)
 
 

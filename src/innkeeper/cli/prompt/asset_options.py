@@ -112,6 +112,7 @@ _OPTIONS: Final = (
         multiple=True,
         help="A limit of the build: seconds, steps or output (characters), such as seconds=5; repeatable.",
     ),
+    click.option("--strict", is_flag=True, help="Treat each warning of the build as an error."),
     click.option(
         "--set",
         "settings",

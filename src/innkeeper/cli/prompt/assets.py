@@ -219,6 +219,7 @@ def request_fields(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
     facts = {
         "reserved_tokens": options["reserve"],
         "limits": BuildLimits.read(options["limits"]) if options["limits"] else None,
+        "strict": options["strict"] or None,
     }
     return {name: options[name] for name in names} | facts
 

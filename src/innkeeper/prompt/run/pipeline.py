@@ -13,7 +13,15 @@ import msgspec
 
 from innkeeper.prompt.allowance import AllowanceError, current_allowance
 from innkeeper.prompt.data import EMPTY, FrozenDict, deep_merge, freeze, thaw
-from innkeeper.prompt.errors import ConfigError, InnkeeperError, PipelineError, UnknownNameError, UsageError, Where
+from innkeeper.prompt.errors import (
+    ConfigError,
+    InnkeeperError,
+    PipelineError,
+    StrictModeError,
+    UnknownNameError,
+    UsageError,
+    Where,
+)
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import convert
 from innkeeper.prompt.run.context import step_key
@@ -240,16 +248,20 @@ def _run(step: Step[Any], work: Any, state: State, configs: dict[str, StepConfig
     state.instrument("step_start", name=name)
     try:
         work(state, configs[name])
-    except (PipelineError, AllowanceError) as error:
-        state.instrument("step_error", name=name, error=error)
-        raise
     except Exception as error:
         state.instrument("step_error", name=name, error=error)
+        if isinstance(error, (PipelineError, AllowanceError)) and not _is_bare(error):
+            raise
         raise _wrapped(error, name) from error
     else:
         state.instrument("step_finish", name=name)
     finally:
         state.step = outer
+
+
+def _is_bare(error: Exception) -> bool:
+    """Whether it is a warning that ``strict`` raised, and does not name its step yet."""
+    return isinstance(error, StrictModeError) and error.step is None
 
 
 def _read_assets(state: State, read: Callable[[State], Any]) -> None:
@@ -268,8 +280,8 @@ def _read_assets(state: State, read: Callable[[State], Any]) -> None:
 def _wrapped(error: Exception, step: str) -> PipelineError:
     if not isinstance(error, InnkeeperError):
         return PipelineError(f"{type(error).__name__}: {error}", step=step)
-    message = f"{type(error).__name__}: {error.message}"
+    kind = StrictModeError if isinstance(error, StrictModeError) else PipelineError
     details = {key: value for key, value in error.details.items() if key not in ("message", "step", "where", "hint")}
-    failure = PipelineError(message, step=step, where=error.where, hint=error.hint, **details)
+    failure = kind(error.message, step=step, where=error.where, hint=error.hint, **details)
     failure.exit_code, failure.http_status = error.exit_code, error.http_status
     return failure
