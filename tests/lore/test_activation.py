@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from innkeeper.lore import LoreSettings, Reason, ScanSources
 from innkeeper.macros.engine.ranges import MacroRange
 from innkeeper.prompt.allowance import allowed
+from innkeeper.prompt.block import Origin
 from tests.lore.books import entry, fired, run, verdict
 
 DEEP = LoreSettings(depth=10)
@@ -233,7 +234,7 @@ def test_what_fired_says_where_its_text_came_from(content: str) -> None:
     """The pieces of an entry's text are the text; each names the book and the entry, and the macro where one made it."""
     values = {"{{who}}": "Ann", "{{what}}": "a bell"}
 
-    def expand(text: str) -> tuple[str, list[MacroRange]]:
+    def expand(text: str, _origin: Origin) -> tuple[str, list[MacroRange]]:
         ranges: list[MacroRange] = []
         result = ""
         for part in re.split(r"(\{\{\w+\}\})", text):
@@ -244,7 +245,7 @@ def test_what_fired_says_where_its_text_came_from(content: str) -> None:
         return result, ranges
 
     (item,) = run([entry(1, constant=True, content=content)], "hello", expand=expand).activated
-    assert "".join(piece.text for piece in item.pieces) == item.content == expand(content)[0]
+    assert "".join(piece.text for piece in item.pieces) == item.content == expand(content, item.origin)[0]
     assert {(piece.origin.asset, piece.origin.name, piece.origin.entry) for piece in item.pieces} == {
         ("lorebook", "B", "1")
     }

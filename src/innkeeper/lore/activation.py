@@ -49,7 +49,7 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     count_part: Callable[[str], int] | None = None
     count_overhead: int = 0
     substitute: Callable[[str], str]
-    expand: Callable[[str], tuple[str, Sequence[MacroRange]]] | None = None
+    expand: Callable[[str, Origin], tuple[str, Sequence[MacroRange]]] | None = None
     report: Callable[[str, str], None]
     generation: str = "normal"
     character: str = ""
@@ -379,8 +379,10 @@ class _Scan:
         if entry.plain and not (self.query.each_text and entry.content):
             return Activated(entry, entry.content)
         if entry.index not in self.contents:
-            expand = self.query.expand
-            text, ranges = (self.query.substitute(entry.content), ()) if expand is None else expand(entry.content)
+            expand, origin = self.query.expand, Activated(entry, "").origin
+            text, ranges = (
+                (self.query.substitute(entry.content), ()) if expand is None else expand(entry.content, origin)
+            )
             self.contents[entry.index] = Activated(entry, text, tuple(ranges))
         return self.contents[entry.index]
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.budget.report import EvictionReason, TrimReport
-from innkeeper.macros.engine.errors import MacroSyntaxError
-from innkeeper.prompt import InnkeeperError, MaxTokensExceededError, NoteKind, Plan
+from innkeeper.prompt import MaxTokensExceededError, NoteKind, Plan, StrictModeError
 from innkeeper.taverns import silly
 from innkeeper.taverns.silly.text.chat import stop_strings
 from tests.taverns.silly.builds import build, card, turns
@@ -110,14 +109,25 @@ def test_story_that_does_not_fit() -> None:
     assert "Sam" not in prompt(plan)
 
 
-def test_template_error_says_where() -> None:
-    """A story string that cannot be read names the template, its line and its column."""
-    with pytest.raises(InnkeeperError) as caught:
-        text_build("Hi.", text={"context": {"story_string": "a\n{{#if char}}"}})
-    cause = caught.value.__cause__ or caught.value
-    assert isinstance(cause, MacroSyntaxError)
-    assert cause.where is not None
-    assert (cause.where.asset, cause.where.line, cause.where.column) == ("context template", 2, 1)
+@pytest.mark.parametrize(
+    ("template", "line", "text"),
+    [
+        ("{{char}} is\n{{#if description}}{{description}}", 2, "Mira is\nA quiet keeper."),
+        ("A {{description", 1, "A {{description"),
+    ],
+    ids=["open block", "open tag"],
+)
+def test_faulty_story_string(template: str, line: int, text: str) -> None:
+    """It is a warning with the template, line and column, and its fields are filled; in a strict build an error."""
+    request = {"text": {"context": {"story_string": template}}, "character": card(description="A quiet keeper.")}
+    plan = text_build("Hi.", **request)
+    (warning,) = plan.warnings
+    assert warning.where is not None
+    assert (warning.where.asset, warning.where.path, warning.where.line) == ("context template", "story_string", line)
+    assert text in prompt(plan)
+    with pytest.raises(StrictModeError) as caught:
+        text_build("Hi.", **request, strict=True)
+    assert caught.value.where == warning.where
 
 
 def test_card_is_no_template() -> None:

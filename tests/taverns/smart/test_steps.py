@@ -104,15 +104,15 @@ def test_assets_of_its_own() -> None:
     ]
     assert [str(block.origin) for block in plan.blocks] == [
         "preset.prompts[main]",
-        "lorebook[town]",
+        "lorebook(book 0).content[town]",
         "character.description",
         "persona.description",
-        "lorebook[own]",
+        "lorebook(Ayla's Lorebook).content[own]",
         "history[0]",
         "history[1]",
         "preset.prompts[hint]",
         "message",
-        "lorebook[Ayla]",
+        "lorebook(book 0).content[Ayla]",
     ]
     assert [block.group for block in plan.blocks[3:6]] == ["system", "lore", "history"]
     assert (plan.tavern, plan.profile) == ("smart", "fixed")

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from innkeeper.macros.engine.errors import where_in
 from innkeeper.macros.engine.spending import Spent
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.determinism import EPOCH, Clock, Mulberry32, RandomStream
+from innkeeper.prompt.errors import Where
 from innkeeper.prompt.note import Note
 from innkeeper.prompt.run.variables import InMemoryVariables, StagedVariables, VariablesStore
 
@@ -66,8 +68,8 @@ class MacroEnvironment:
     ``group`` is all members' names (empty outside of groups), ``group_active`` those who are not muted. ``chat`` gives the
     messages, oldest first, and is called only by chat macros. ``instruct``, ``context``, ``sysprompt`` and ``reasoning`` are
     the settings of those names as SillyTavern spells them. ``chat_id`` (``None``: there is no chat; or its hash, when one is
-    kept) and ``pick_seed`` drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, ``ban``
-    each ``{{banned}}`` word.
+    kept) and ``pick_seed`` drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, once
+    for each place that ``place`` names of a text and a position in it; ``ban`` gets each ``{{banned}}`` word.
     """
 
     user: str = ""
@@ -107,4 +109,5 @@ class MacroEnvironment:
     pick_seed: int | str | None = None
     spent: Spent = field(default_factory=Spent)
     warn: Callable[[Note], None] | None = None
+    place: Callable[[str, int], Where] = where_in
     ban: Callable[[str], None] | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_OUTPUT, MAX_REPORTS, MacroLimitError, where_in
+from innkeeper.macros.engine.errors import MAX_EXPANSIONS, MAX_OUTPUT, MAX_REPORTS, MacroLimitError
 from innkeeper.prompt.allowance import charge
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.errors import InnkeeperError, LimitError
+from innkeeper.prompt.errors import InnkeeperError, LimitError, Where
 from innkeeper.prompt.note import Note, NoteKind
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Spent:
     """What the macros of one build have used up: expansions, characters, dice, reports.
 
     ``stopped``: a limit was reached and reported. ``charged`` are the characters that the build's allowance was charged for,
-    ``next_check`` is the number of expansions at which the limits are compared next.
+    ``next_check`` is the number of expansions at which the limits are compared next. ``listed`` has the place and the sentence
+    of each report about a text of an asset: such a text is evaluated several times.
     """
 
     expansions: int = 0
@@ -36,12 +37,17 @@ class Spent:
     stopped: bool = False
     charged: int = field(default=0, compare=False)
     next_check: int = field(default=0, compare=False)
+    listed: set[tuple[Where, str]] = field(default_factory=set, compare=False)
 
 
 def report(env: MacroEnvironment, error: InnkeeperError, text: str, position: int) -> None:
     """Pass an error on to ``env.warn`` as a note that says where in ``text`` it is."""
     if env.warn is None or env.spent.reports > MAX_REPORTS:
         return
+    where = env.place(text, position)
+    if where.asset is not None and (where, error.message) in env.spent.listed:
+        return
+    env.spent.listed.add((where, error.message))
     env.spent.reports += 1
     if env.spent.reports > MAX_REPORTS:
         env.warn(
@@ -49,7 +55,7 @@ def report(env: MacroEnvironment, error: InnkeeperError, text: str, position: in
         )
         return
     kind = NoteKind.LIMIT if isinstance(error, LimitError) else NoteKind.MACRO
-    env.warn(Note(kind, error.message, where=where_in(text, position), hint=error.hint, data=FrozenDict(error.details)))
+    env.warn(Note(kind, error.message, where=where, hint=error.hint, data=FrozenDict(error.details)))
 
 
 def within_limits(env: MacroEnvironment, text: str, position: int) -> bool:

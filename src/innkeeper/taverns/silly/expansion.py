@@ -16,6 +16,7 @@ from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.macros.silly.card import has_effects
 from innkeeper.prompt.block import Origin, OriginAsset, Piece, strip_pieces
+from innkeeper.taverns.places import Places
 from innkeeper.text.javascript.values import WHITE_SPACE
 
 Pieces = tuple[Piece, ...]
@@ -107,10 +108,10 @@ class Expander:
             return text
         return self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
 
-    def ranged(self, text: str) -> tuple[str, list[MacroRange]]:
+    def ranged(self, text: str, origin: Origin | None = None) -> tuple[str, list[MacroRange]]:
         """Replace the macros of a text, and return the range of each of their outputs."""
         ranges: list[MacroRange] = []
-        return text if self.is_settled(text) else self._expanded(text, self.env, ranges=ranges), ranges
+        return text if self.is_settled(text) else self._expanded(text, self.env, origin, ranges=ranges), ranges
 
     def written(self, text: str, origin: Origin, *, original: str | None = None) -> Pieces:
         """Replace the macros of a text of one origin: their outputs name them."""
@@ -129,15 +130,18 @@ class Expander:
             return source
         env = self.env if char is None else replace(self.env, char=char)
         ranges: list[MacroRange] = []
-        expanded = self._expanded(text, env, original=original, replace_character_card=not bare, ranges=ranges)
+        origin = source[0].origin
+        expanded = self._expanded(text, env, origin, original=original, replace_character_card=not bare, ranges=ranges)
         if expanded == text:
             return source
-        made = made_pieces(expanded, ranges, source[0].origin)
+        made = made_pieces(expanded, ranges, origin)
         return made if len(source) == 1 else tuple(_carried(source, text, made))
 
-    def _expanded(self, text: str, env: MacroEnvironment, **options: Any) -> str:
+    def _expanded(self, text: str, env: MacroEnvironment, origin: Origin | None = None, **options: Any) -> str:
         if self.report is not None:
             self.report(text)
+        if isinstance(env.place, Places):
+            env.place.near = origin
         return substitute(text, env, pack=self.pack, **options)
 
 

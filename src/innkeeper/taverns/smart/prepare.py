@@ -278,7 +278,11 @@ def _own_book_name(character: Any, card: Character | None) -> str:
     """The name of the character's own book."""
     if card is not None and card.book is not None:
         return card.book.name or f"{card.name}'s Lorebook"
-    return _name(character.get("world_book")) if isinstance(character, Mapping) else ""
+    return (
+        (_name(character.get("world_book")) or f"{_name(character)}'s Lorebook")
+        if isinstance(character, Mapping)
+        else ""
+    )
 
 
 _WIDE: Final = Compat(wide_books=True)
@@ -293,6 +297,16 @@ def _distinct(entries: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]
         is_named = entry.get("id") is not None and isinstance(content, str)
         distinct.setdefault((text_of(entry["id"], "id"), content) if is_named else index, entry)
     return list(distinct.values()), len(entries) - len(distinct)
+
+
+BOOK_NAME: Final = "book_name"
+"""The key of an entry for the name of its book."""
+
+
+def with_books(inputs: SmartInputs) -> list[Any]:
+    """The entries with the names of their books, for the sources of the messages that are made of them."""
+    pairs = zip(inputs.entries, inputs.books, strict=True)
+    return [{**entry, BOOK_NAME: name} if isinstance(entry, dict) else entry for entry, name in pairs]
 
 
 def _unforged(item: Any, keys: tuple[str, ...]) -> Any:

@@ -18,22 +18,33 @@ import msgspec
 from innkeeper.budget import TrimmingConfig, trim_state
 from innkeeper.content.json.values import text_of
 from innkeeper.lore.verdict import Verdict
+from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.prompt import Pipeline
-from innkeeper.prompt.block import Block, BudgetGroup, Origin
+from innkeeper.prompt.block import Block, BudgetGroup, Origin, Piece
 from innkeeper.prompt.data import FrozenDict
-from innkeeper.prompt.errors import InnkeeperError, Where
+from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.prompt.text import scalar_text
+from innkeeper.taverns.places import Places
 from innkeeper.taverns.smart.compat import PROFILES
 from innkeeper.taverns.smart.conditions import ConditionRule, KeywordSearch, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained
 from innkeeper.taverns.smart.framing import LORE_POSITIONS, assemble, in_chat_prompts, relative_prompts, screen_framed
 from innkeeper.taverns.smart.messages import shown_number, whole_number
-from innkeeper.taverns.smart.prepare import INPUTS, PREPARE, RESULT_ROLES, SmartInputs, inputs_of, window_of
+from innkeeper.taverns.smart.prepare import (
+    BOOK_NAME,
+    INPUTS,
+    PREPARE,
+    RESULT_ROLES,
+    SmartInputs,
+    inputs_of,
+    window_of,
+    with_books,
+)
 from innkeeper.taverns.smart.regex_rules import apply_messages
 from innkeeper.taverns.tavern import Tavern
 
@@ -57,7 +68,7 @@ def _run_in_chat(state: State, _config: NoConfig) -> None:
     made = construct_explained(
         inputs.history,
         in_chat_prompts(inputs.preset),
-        inputs.entries,
+        with_books(inputs),
         inputs.table,
         options=inputs.options,
         names=inputs.books,
@@ -75,7 +86,9 @@ def _run_framing(state: State, _config: NoConfig) -> None:
     """Assemble, and finish the verdicts of the entries around the character."""
     inputs = inputs_of(state)
     chat = state.scratch[IN_CHAT]
-    made = assemble(chat, inputs.entries, None, inputs.preset, inputs.character, inputs.persona, options=inputs.options)
+    made = assemble(
+        chat, with_books(inputs), None, inputs.preset, inputs.character, inputs.persona, options=inputs.options
+    )
     state.scratch[FRAMED] = made["messages"]
     lore: SmartLore = state.result.lore
     state.result.lore = SmartLore(tuple(_finished(lore.verdicts, inputs, chat)))
@@ -151,30 +164,42 @@ def _run_macros(state: State, _config: NoConfig) -> None:
     if not inputs.options.compat.chat_python:
         chat_env = dataclasses.replace(env, options=msgspec.structs.replace(env.options, python=False))
     before = SmartEnvironment.of(inputs.table, None, inputs.options.macros).table
-    expanded = []
-    for index, message in enumerate(state.scratch[SCREENED]):
+    expanded, places = [], Places(state)
+    for message in state.scratch[SCREENED]:
+        origin = places.near = _origin_of(message["source"], len(state.request.history))
         own = chat_env if message["source"]["type"].startswith("history.") else env
-        expanded.append({**message, "content": _expanded(message["content"], own, state, index)})
+        ranges: list[MacroRange] = []
+        text = _expanded(message["content"], own, state, places, ranges)
+        expanded.append({**message, "content": text, _MADE: made_pieces(text, ranges, origin) if ranges else ()})
     if state.result.greeting:
-        state.result.greeting = _expanded(state.result.greeting, env, state, None)
+        places.near = None
+        state.result.greeting = _expanded(state.result.greeting, env, state, places, [])
     state.scratch[EXPANDED] = expanded
-    for note in env.notes:
-        state.warn(note.message, kind=NoteKind.MACRO, where=note.where, hint=note.hint)
     _stage(state, before, env.table)
 
 
-def _expanded(text: str, env: SmartEnvironment, state: State, index: int | None) -> str:
+_MADE: Final = "pieces"
+"""The key of a message for its pieces after macros."""
+
+
+def _expanded(text: str, env: SmartEnvironment, state: State, places: Places, ranges: list[MacroRange]) -> str:
     """The text with its macros replaced, or as it is, with a warning, where they fail."""
     if "{{" not in text and "<<" not in text:
         return text
     from innkeeper.macros.smart import expand
 
+    reported = len(env.notes)
+    env.spent.unknown.clear()  # a name that another text has as well is told of this one, too
     try:
-        return expand(text, env)
+        value = expand(text, env, ranges=ranges)
     except InnkeeperError as error:
-        where = Where(asset="prompt", path="greeting" if index is None else f"messages[{index}]")
-        state.warn(f"macros are left as they are: {error.message}", kind=NoteKind.MACRO, where=where, hint=error.hint)
-        return text
+        sentence = f"macros are left as they are: {error.message}"
+        state.warn(sentence, kind=NoteKind.MACRO, where=places(text, 0), hint=error.hint)
+        value = text
+    for note in env.notes[reported:]:
+        where = None if note.where is None else places.whole(text, note.where)
+        state.warn(note.message, kind=NoteKind.MACRO, where=where, hint=note.hint)
+    return value
 
 
 def _stage(state: State, before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -228,9 +253,10 @@ def _chat_block(message: dict[str, Any], inputs: SmartInputs, length: int) -> Bl
     own: Message = inputs.messages[index]
     is_new = index >= length
     is_result = own.role in RESULT_ROLES
+    content = own.content if is_result else scalar_text(message["content"])
     return Block(
         role=own.role if is_result else message["role"],
-        content=own.content if is_result else scalar_text(message["content"]),
+        content=content,
         id="message" if is_new else f"history-{index}",
         name=own.name,
         attachments=own.attachments,
@@ -238,7 +264,8 @@ def _chat_block(message: dict[str, Any], inputs: SmartInputs, length: int) -> Bl
         slot="message" if is_new else "history",
         group=BudgetGroup.HISTORY,
         metadata=FrozenDict({"source": message["source"]["type"]}),
-        origin=Origin("message") if is_new else Origin("history", entry=str(index)),
+        origin=_origin_of(message["source"], length),
+        pieces=_pieces(message, content),
     )
 
 
@@ -251,27 +278,41 @@ def _block(message: dict[str, Any], number: int) -> Block:
     if field == "in-chat":
         depth, order = whole_number(source.get("depth"), 0), whole_number(source.get("order"), 100)
         facts |= {"depth": shown_number(depth), "order": shown_number(order)}
+    content = scalar_text(message["content"])
     return Block(
         role=message["role"],
-        content=scalar_text(message["content"]),
+        content=content,
         id=f"{number}:{scalar_text(str(facts['id']))}",
         slot=kind,
         group=BudgetGroup.LORE if asset == "world_book" else BudgetGroup.SYSTEM,
         metadata=FrozenDict(facts),
-        origin=_origin(asset, source),
+        origin=_origin_of(source, 0),
+        pieces=_pieces(message, content),
     )
+
+
+def _pieces(message: dict[str, Any], content: str) -> tuple[Piece, ...]:
+    """The pieces of a message, where no rule has changed its text after the macros."""
+    pieces: tuple[Piece, ...] = message.get(_MADE, ())
+    return pieces if pieces and "".join(piece.text for piece in pieces) == content else ()
 
 
 _ASSETS: Final = {"char": "character", "persona": "persona"}
 """The names of the sources of descriptions in origins."""
 
 
-def _origin(asset: str, source: dict[str, Any]) -> Origin:
+def _origin_of(source: dict[str, Any], length: int) -> Origin:
+    """The origin of a message with this source, after a history of this length."""
+    asset = source["type"].partition(".")[0]
+    if asset == "history":
+        index = source["index"]
+        return Origin("message") if index >= length else Origin("history", entry=str(index))
     if asset in _ASSETS:
         return Origin(_ASSETS[asset], "description")
     named = source.get("name") or source.get("identifier") or source["id"]
     if asset == "world_book":
-        return Origin("lorebook", entry=text_of(named, "source"))
+        name = text_of(source.get(BOOK_NAME), "source") or None
+        return Origin("lorebook", "content", text_of(named, "source"), name=name)
     return Origin("preset", "prompts", text_of(source.get("identifier") or named, "source"))
 
 

@@ -1,8 +1,8 @@
 """Steps ``entries``, ``pinned_groups`` and ``compilation`` of text prompts: the texts before the history.
 
-``entries`` reads the context template, which stands in the place of a prompt order, and stops the build at one that
-cannot be read; ``pinned_groups`` collects the template's fields; ``compilation`` writes the examples (as blocks under
-the separator, or line by line between instruct sequences), the story string and the chat's start, and leaves
+``entries`` reads the context template, which stands in the place of a prompt order; ``pinned_groups`` collects the
+template's fields; ``compilation`` writes the examples (as blocks under the separator, or line by line between instruct
+sequences), the story string and the chat's start, and leaves
 `TextCompiled`. `InstructMode` has the sequences of an instruct template (`sillytavern.md` 62, 63, 66, 68).
 """
 
@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from innkeeper.content.templates import InstructNames, InstructTemplate, StoryPosition
+from innkeeper.macros.engine.errors import MacroError
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
-from innkeeper.prompt.errors import InnkeeperError, UsageError
+from innkeeper.prompt.errors import LimitError, UsageError
+from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.silly.card_texts import cleaned, separator_of
@@ -105,10 +108,10 @@ def _cleaned(scene: Scene, text: str, field: str) -> str:
     return text_of(cleaned(scene.inputs, scene.expand, pieces_of(text, origin)))
 
 
-def story_string(scene: Scene, values: dict[str, str]) -> str:
+def story_string(state: State, scene: Scene, values: dict[str, str]) -> str:
     """The template filled, its macros resolved, without blank lines in front; a line break at the end unless a suffix follows.
 
-    Raises `MacroError` when the template cannot be read or rendered, and says where.
+    Of a template that cannot be read or rendered a warning says where, and its fields alone are filled, as with no conditions.
     """
     from innkeeper.macros.handlebars.render import render_handlebars
 
@@ -117,10 +120,18 @@ def story_string(scene: Scene, values: dict[str, str]) -> str:
         filled = render_handlebars(
             template, values, lambda name: "{{trim}}" if name == "trim" else scene.expand(f"{{{{{name}}}}}")
         )
-    except InnkeeperError as error:
-        raise error.at(asset="context template", path="story_string") from error
+    except MacroError as error:
+        where = error.at(asset=_TEMPLATE, path="story_string").where
+        message = f"{error.message}; the fields are filled without conditions"
+        state.warn(message, kind=NoteKind.MACRO, where=where, hint=error.hint)
+        filled = _FIELD.sub(lambda tag: values.get(tag[1], tag[0]), _BLOCK.sub("", template))
     story = scene.expand(filled).lstrip("\n")
     return story if not story or story.endswith("\n") or not _breaks(scene) else story + "\n"
+
+
+_TEMPLATE: Final = "context template"
+_BLOCK: Final = re.compile(r"\{\{~?\s*(?:[#/^]|else\b)[^{}]*\}\}")
+_FIELD: Final = re.compile(r"\{\{~?\s*(\w+)\s*~?\}\}")
 
 
 def _breaks(scene: Scene) -> bool:
@@ -132,15 +143,16 @@ def _breaks(scene: Scene) -> bool:
 
 
 def _run_entries(state: State, _config: NoConfig) -> None:
-    """Read the story string. Raises `MacroSyntaxError` with its line and column."""
+    """Read the story string; `story_string` warns of one that cannot be read."""
     from innkeeper.macros.handlebars.syntax import parse
 
-    template = settings_of(scene_of(state)).context.story_string
+    template, size = settings_of(scene_of(state)).context.story_string, 0
     try:
-        tree = parse(template)
-    except InnkeeperError as error:
-        raise error.at(asset="context template", path="story_string") from error
-    state.stat("prompt_entries", len(tree.body))
+        with suppress(MacroError):
+            size = len(parse(template).body)
+    except LimitError as error:
+        raise error.at(asset=_TEMPLATE, path="story_string") from error
+    state.stat("prompt_entries", size)
 
 
 TEXT_ENTRIES: Final = Step("entries", _run_entries, NoConfig)
@@ -213,7 +225,7 @@ def _run_compilation(state: State, _config: NoConfig) -> None:
             stories.append(instruct.around_story(stories[-1]))
 
     scene.order.follow(
-        {"story": lambda: stories.append(story_string(scene, _values(texts, injections))), "story_frame": frame}
+        {"story": lambda: stories.append(story_string(state, scene, _values(texts, injections))), "story_frame": frame}
     )
     story = "" if in_chat else stories[-1]
     state.scratch[TEXT_COMPILED] = TextCompiled(
