@@ -104,15 +104,15 @@ def test_assets_of_its_own() -> None:
     ]
     assert [str(block.origin) for block in plan.blocks] == [
         "preset.prompts[main]",
-        "lorebook(book 0).content[town]",
+        "lorebook(book 0).content[1]",
         "character.description",
         "persona.description",
-        "lorebook(Ayla's Lorebook).content[own]",
+        "lorebook(Ayla's Lorebook).content[9]",
         "history[0]",
         "history[1]",
         "preset.prompts[hint]",
         "message",
-        "lorebook(book 0).content[Ayla]",
+        "lorebook(book 0).content[2]",
     ]
     assert [block.group for block in plan.blocks[3:6]] == ["system", "lore", "history"]
     assert (plan.tavern, plan.profile) == ("smart", "fixed")

@@ -312,7 +312,8 @@ def _origin_of(source: dict[str, Any], length: int) -> Origin:
     named = source.get("name") or source.get("identifier") or source["id"]
     if asset == "world_book":
         name = text_of(source.get(BOOK_NAME), "source") or None
-        return Origin("lorebook", "content", text_of(named, "source"), name=name)
+        own = source.get("wb_id")
+        return Origin("lorebook", "content", text_of(named if own is None else own, "source"), name=name)
     return Origin("preset", "prompts", text_of(source.get("identifier") or named, "source"))
 
 
