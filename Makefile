@@ -55,8 +55,10 @@ help: ## list the targets
 demo: $(RUN) ## show a whole turn, from card to answer, on this machine
 	@$(BIN)/innkeeper demo
 
-test: $(READY) ## everything a change must pass: checks and tests, side by side
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target check tests
+test: $(READY) ## everything a change must pass: tests, as they go, and beside them checks, whose words come last
+	@log=$$(mktemp); $(MAKE) --no-print-directory --keep-going check >$$log 2>&1 & checks=$$!; \
+	$(MAKE) --no-print-directory tests && failed=0 || failed=1; \
+	wait $$checks || failed=1; cat $$log; rm -f $$log; exit $$failed
 
 # Pythons to test with: those of them that are here, as pythonX.Y or kept by pyenv.
 PYTHONS ?= 3.11 3.12 3.13 3.14
