@@ -218,9 +218,7 @@ def create_app(
     from innkeeper.service.processes.pool import Pool
     from innkeeper.service.prompts.stored_profiles import stored_folders
     from innkeeper.service.prompts.surface import PromptSurface
-    from innkeeper.service.telemetry.logs import log_call
-    from innkeeper.service.telemetry.metrics import ServiceMetrics
-    from innkeeper.service.telemetry.spans import spans
+    from innkeeper.service.telemetry import ServiceMetrics, log_call, spans
 
     checked, folders = stored_folders(checked)
     module, _, name = operations.partition(":")

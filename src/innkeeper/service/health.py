@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from innkeeper.service.errors import RETRY_SECONDS
 from innkeeper.service.openapi.document import SERVICE, named, operation, schemas_of, text_reply
 from innkeeper.service.pages import Page, PageTable
-from innkeeper.service.telemetry.metrics import CONTENT_TYPE, ServiceMetrics
+from innkeeper.service.telemetry import CONTENT_TYPE, ServiceMetrics
 
 
 class Readiness:

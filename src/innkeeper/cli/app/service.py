@@ -152,7 +152,7 @@ def serve(
     from innkeeper.service import Settings
     from innkeeper.service import serve as run
     from innkeeper.service.guard.grants import read_keys
-    from innkeeper.service.telemetry.logs import log_to_stderr
+    from innkeeper.service.telemetry import log_to_stderr
     from innkeeper.taverns.profiles import Profiles
 
     log_to_stderr(log_format)
