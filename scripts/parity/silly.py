@@ -20,14 +20,11 @@ from scripts.parity.case import Case
 _NOW: Final = "2026-01-15T12:34:56Z"
 _TEXTS: Final = {"prompt_placeholder": "(begin)", "tool_call_text": "I'm going to call a tool for that: "}
 """What the original puts in where nobody speaks, as the cases were recorded: its settings, not ours."""
-_SOURCE: Final = {"chat_completion_source": "custom"}
-"""The source of cases that name none."""
 _COUNTED: Final = (
     "messages", "prompt", "stop", "banned_strings", "texts", "variables_local", "variables_global", "token_usage",
     "systemPrompt", "contents", "system_instruction", "chatHistory", "message", "named", "plain", "metadata", "timed",
 )  # fmt: skip
 _COUNTED_LORE: Final = ("activated", "overflowed", "budget")
-_REASONING: Final = {"add_to_prompts": False, "prefix": "<think>", "suffix": "</think>", "separator": "\n"}
 _SETTINGS: Final = (
     "character_filename", "character_tags", "chat_id", "chat_metadata", "wi_settings", "power_user", "text",
     "character_note", "cfg", "regex", "import_character_book", "character_allowed_regex", "preset_allowed_regex",
@@ -45,7 +42,6 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
     settings = {key: given[key] for key in _SETTINGS if key in given}
     if (given.get("group") or {}).get("speaker"):
         settings.pop("character_note", None)  # it is the first member's
-    settings["power_user"] = {"reasoning": _REASONING, **(settings.get("power_user") or {})}
     return BuildRequest.of(
         {
             "tavern": "silly",
@@ -56,7 +52,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "history": Chat.of(given.get("chat") or []).to_messages(hidden=True),
             "message": step.pop("user_input", ""),
             "generation": step.pop("type", None) or "normal",
-            "preset": given.get("preset") if api == "text" else {**_SOURCE, **(given.get("preset") or {})},
+            "preset": given.get("preset"),
             "lorebooks": given.get("world_info") or [],
             "injections": [_injection(item) for item in _by_key(given.get("injections") or ())],
             "authors_note": given.get("authors_note"),

@@ -67,9 +67,10 @@ class MacroEnvironment:
 
     ``group`` is all members' names (empty outside of groups), ``group_active`` those who are not muted. ``chat`` gives the
     messages, oldest first, and is called only by chat macros. ``instruct``, ``context``, ``sysprompt`` and ``reasoning`` are
-    the settings of those names as SillyTavern spells them. ``chat_id`` (``None``: there is no chat; or its hash, when one is
-    kept) and ``pick_seed`` drive stable picks. ``warn`` gets a `Note` for every macro that could not be evaluated, once
-    for each place that ``place`` names of a text and a position in it; ``ban`` gets each ``{{banned}}`` word.
+    the settings of those names as SillyTavern spells them. ``stock`` has the values of macros that extensions which are on
+    register. ``chat_id`` (``None``: there is no chat; or its hash, when one is kept) and ``pick_seed`` drive stable picks.
+    ``warn`` gets a `Note` for every macro that could not be evaluated, once for each place that ``place`` names of a text and
+    a position in it; ``ban`` gets each ``{{banned}}`` word.
     """
 
     user: str = ""
@@ -101,6 +102,7 @@ class MacroEnvironment:
     default_authors_note: str = ""
     outlets: Mapping[str, str] = EMPTY
     dynamic: Mapping[str, Any] = EMPTY
+    stock: Mapping[str, Callable[[], str]] = EMPTY
     variables: VariablesStore = field(default_factory=lambda: StagedVariables(InMemoryVariables()))
     clock: Clock = field(default_factory=lambda: Clock(EPOCH))
     random: RandomStream = field(default_factory=lambda: Mulberry32(0))

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from innkeeper.macros.engine.environment import Field, MacroEnvironment
-from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError, UnknownMacroError
+from innkeeper.macros.engine.errors import MAX_NESTING, MAX_REPORTS, MacroError
 from innkeeper.macros.engine.evaluate import Trace
 from innkeeper.macros.engine.ranges import MacroRange, RangeEdit, edited
 from innkeeper.macros.engine.spending import limit_error, report, stop, within_limits
@@ -389,9 +389,15 @@ def _pick(world: _World, hit: TagMatch, text: str) -> str:
     return picked(_items(hit.groups[0]), f"{string_hash(seed)}\0")
 
 
+def _extended(name: str, world: _World, hit: TagMatch, text: str) -> str:
+    value = world.env.stock.get(name)
+    return text[hit.start : hit.end] if value is None else value()
+
+
 _LAST: Final = (
     _read_env("isMobile", lambda env: "true" if env.mobile else "false"),
     _read_env("lastGenerationType", lambda env: env.generation),
+    *(_Pass(name, exactly("{{" + name + "}}"), partial(_extended, name)) for name in settings.EXTENSION_OF),
     _read_env("authorsNote", lambda env: env.authors_note),
     _read_env("charAuthorsNote", lambda env: env.char_authors_note),
     _read_env("defaultAuthorsNote", lambda env: env.default_authors_note),
@@ -453,7 +459,7 @@ def _report_unknown(text: str, world: _World) -> None:
         if world.env.spent.reports > MAX_REPORTS:
             return
         name = _NAME_END.split(strip(match[1]))[0]
-        report(world.env, UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name), text, match.start())
+        report(world.env, settings.unknown_macro(name), text, match.start())
 
 
 NAMES: Final = frozenset(one.name.lower() for one in (*_FIRST, *_WITH_CARD, *_LAST)) | {"original"}

@@ -28,6 +28,7 @@ TABLE: Final = table_of(
         *variables.MACROS,
         *settings.INSTRUCT_MACROS,
         *settings.STATE_MACROS,
+        *settings.STOCK_MACROS,
     )
 )
 """Every macro of the engine by lower-case name."""

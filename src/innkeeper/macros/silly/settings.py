@@ -7,8 +7,10 @@ sizes, the generation type, the input, outlets and banned words.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from innkeeper.macros.engine.environment import MacroEnvironment
+from innkeeper.macros.engine.errors import UnknownMacroError
 from innkeeper.macros.engine.macro import Call, Macro
 
 SEQUENCES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -97,6 +99,40 @@ def _banned(call: Call) -> str:
     if call.env.ban is not None and word:
         call.env.ban(word)
     return ""
+
+
+EXTENSION_OF: Final = {
+    "summary": ("memory", "memory"),
+    "charPrefix": ("stable-diffusion", "sd"),
+    "charNegativePrefix": ("stable-diffusion", "sd"),
+    "lastExpression": ("expressions", "expressions"),
+    "defaultExpression": ("expressions", "expressions"),
+    "availableExpressions": ("expressions", "expressions"),
+}
+"""The macros that SillyTavern's own extensions register: each with its extension, and the extension's settings."""
+
+_STOCK: Final = {name.lower(): name for name in EXTENSION_OF}
+
+
+def unknown_macro(name: str) -> UnknownMacroError:
+    """The error for a macro that there is not, or that belongs to an extension which is off."""
+    extension = EXTENSION_OF.get(_STOCK.get(name.lower(), ""))
+    if extension is None:
+        return UnknownMacroError(f"there is no macro {{{{{name}}}}}", macro=name)
+    what = f"there is no {{{{{name}}}}}: SillyTavern's extension {extension[0]} makes it, which is off"
+    hint = f"give settings.{extension[1]}, which turns it on"
+    return UnknownMacroError(what, macro=name, hint=hint, extension=extension[0])
+
+
+def _stock(call: Call) -> str:
+    value = call.env.stock.get(_STOCK[call.tag.name.lower()])
+    if value is None:
+        raise unknown_macro(call.tag.name)
+    return value()
+
+
+STOCK_MACROS = tuple(Macro(name, _stock) for name in EXTENSION_OF)
+"""``summary``, ``charPrefix`` …"""
 
 
 STATE_MACROS = (

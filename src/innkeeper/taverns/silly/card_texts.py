@@ -58,7 +58,9 @@ def card_texts(inputs: SillyInputs, expand: Expander, order: Sequence[str]) -> C
         text, origin = texts[name]
         parts = joined.get(name)
         if parts is None:
-            pieces[name] = cleaned(inputs, expand, pieces_of(strip(text), origin))
+            # what overrides the preset's prompts is expanded again where it does, and only there has it an original
+            reporting = expand.unreported() if name in ("system", "jailbreak") and "{{" in text else expand
+            pieces[name] = cleaned(inputs, reporting, pieces_of(strip(text), origin))
         else:
             pieces[name] = in_lines(*(_of_voice(inputs, expand, voice, origin) for voice in parts))
     return CardTexts(version=card.character_version, pieces=pieces, **{name: text_of(pieces[name]) for name in texts})

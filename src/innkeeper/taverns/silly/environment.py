@@ -11,23 +11,31 @@ from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, Mac
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.places import Places
+from innkeeper.taverns.silly.extensions.stock_macros import stock_macros
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.typed import as_typed
+from innkeeper.taverns.silly.settings import MAIN_PROMPT
 from innkeeper.text.javascript.values import strip
 
-INSTRUCT: Final[Mapping[str, Any]] = {"enabled": True, "wrap": True, "macro": True, "names_behavior": "force"}
+INSTRUCT: Final[Mapping[str, Any]] = {"wrap": True, "macro": True, "names_behavior": "force"}
 CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "***"}
-SYSPROMPT: Final[Mapping[str, Any]] = {"enabled": True, "content": ""}
+SYSPROMPT: Final[Mapping[str, Any]] = {"enabled": True, "content": MAIN_PROMPT}
 SENT: Final = ("normal", "continue")
 """Generations that put what was typed into the chat first; the others leave it in the input."""
 APPEND_ALL: Final = 2
 """The group mode that appends the cards of muted members too."""
 
 
-def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> MacroEnvironment:
-    """The environment for a build with these inputs and this chat. Its warnings go to ``state.warn``."""
+def environment_of(
+    state: State, inputs: SillyInputs, lines: Sequence[Line], *, is_sent: bool = False
+) -> MacroEnvironment:
+    """The environment for a build with these inputs and this chat. Its warnings go to ``state.warn``.
+
+    With ``is_sent`` a line that is not among ``lines`` yet is the chat's last.
+    """
     group, metadata, rule = inputs.group, inputs.metadata, inputs.power.reasoning
+    earlier = None if inputs.memory is None else lines if is_sent else lines[:-1]
     first_included = metadata.get("lastInContextMessageId")
     return MacroEnvironment(
         user=inputs.user,
@@ -50,12 +58,14 @@ def environment_of(state: State, inputs: SillyInputs, lines: Sequence[Line]) -> 
         max_context=inputs.max_context,
         max_response=inputs.max_response,
         extensions=frozenset(map(str, state.request.settings.get("extensions") or ())),
-        instruct=_settings(inputs, "instruct", INSTRUCT),
-        context={**CONTEXT, **_settings(inputs, "context", {})},
-        sysprompt=_settings(inputs, "sysprompt", SYSPROMPT),
+        instruct=_template(inputs, "instruct", INSTRUCT),
+        context=_template(inputs, "context", CONTEXT),
+        sysprompt=_template(inputs, "sysprompt", SYSPROMPT),
         reasoning={name: getattr(rule, name) for name in ("prefix", "suffix", "separator")},
         authors_note=inputs.note.text,
         outlets=state.result.outlets,
+        default_authors_note=inputs.default_note,
+        stock=stock_macros(state.request.settings, inputs.filename, earlier),
         char_authors_note=inputs.character_note.text if inputs.character_note else "",
         dynamic=inputs.macro_vars,
         variables=state.variables,
@@ -162,7 +172,10 @@ def chat_of(lines: Sequence[Line]) -> Callable[[], list[ChatLine]]:
     return chat
 
 
-def _settings(inputs: SillyInputs, name: str, defaults: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One of the templates of text completion as it was given, over its defaults; empty outside of text completion."""
-    overrides = inputs.text.raw.get(name) if inputs.text is not None else None
-    return {**defaults, **overrides} if isinstance(overrides, Mapping) else {}
+def _template(inputs: SillyInputs, name: str, defaults: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A chosen template over its defaults: in text completion that of ``settings.text``, which turns instruct mode on."""
+    if inputs.text is None:
+        return {**defaults, **getattr(inputs.power, name)}
+    template = inputs.text.raw.get(name)
+    is_on = {"enabled": True} if name == "instruct" else {}
+    return {**defaults, **is_on, **template} if isinstance(template, Mapping) else defaults

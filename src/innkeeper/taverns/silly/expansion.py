@@ -108,6 +108,10 @@ class Expander:
             return text
         return self._expanded(text, replace(self.env, warn=None), replace_character_card=not bare)
 
+    def unreported(self) -> Expander:
+        """The same, without notes: for texts that are expanded once more before they are sent."""
+        return replace(self, env=replace(self.env, warn=None))
+
     def ranged(self, text: str, origin: Origin | None = None) -> tuple[str, list[MacroRange]]:
         """Replace the macros of a text, and return the range of each of their outputs."""
         ranges: list[MacroRange] = []

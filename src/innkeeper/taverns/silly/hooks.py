@@ -72,7 +72,8 @@ class OpeningStages:
         self.guidance_tokens = 0
         self.recall = NOTHING
         self.search: Search | None = None
-        env = environment_of(state, inputs, self.lines[:-1] if self.is_sent else self.lines)
+        earlier = self.lines[:-1] if self.is_sent else self.lines
+        env = environment_of(state, inputs, earlier, is_sent=self.is_sent)
         report = self.order.report if state.inputs.ports.instrumenter is not None else None
         pack: Literal["new", "legacy"] = "new" if inputs.power.experimental_macro_engine else "legacy"
         self.expand = Expander(env, pack, card_has_effects(env), report)

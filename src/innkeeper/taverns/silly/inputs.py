@@ -50,7 +50,7 @@ _KNOWN: Final = frozenset({
     "character_tags", "character_note", "import_character_book", "regex", "extensions", "on_overflow", "random",
     "prompt_placeholder", "tokenizer", "tool_call_text", "character_allowed_regex", "preset_allowed_regex",
     "disabled_extensions", "cfg", "memory", "vectors", "note", "attachments", "character_attachments", "disabled_attachments",
-    "server", "model_list", "bias_presets",
+    "server", "model_list", "bias_presets", "sd", "expressions",
 })  # fmt: skip
 
 
@@ -112,6 +112,8 @@ class SillyInputs(msgspec.Struct, frozen=True, kw_only=True):
     memory: MemorySettings | None = None
     vectors: VectorSettings | None = None
     bank: tuple[BankFile, ...] = ()
+    default_note: str = ""
+    """The author's note of chats without one of their own, for the macro."""
 
     @property
     def user(self) -> str:
@@ -211,6 +213,7 @@ def read_inputs(state: State) -> SillyInputs:
         memory=_extension(state, MemorySettings, "memory"),
         vectors=_extension(state, VectorSettings, "vectors"),
         bank=_bank(state, assets, filename),
+        default_note=str((settings.get("note") or EMPTY).get("default") or ""),
     )
 
 

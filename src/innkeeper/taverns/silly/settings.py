@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+MAIN_PROMPT: Final = "Write the next message of {{char}} in this story with {{user}}."
+"""The main and the system prompt of an install that has none: our own, of the same meaning as SillyTavern's."""
+
 ROLES: Final = {0: "system", 1: "user", 2: "assistant"}
 """SillyTavern's numbers for roles."""
 
@@ -38,14 +41,18 @@ class ReasoningSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How stored reasoning goes into prompts: the newest ``max_additions`` of it, between ``prefix`` and ``suffix``."""
 
     add_to_prompts: bool = False
-    prefix: str = "<think>\n"
-    suffix: str = "\n</think>"
-    separator: str = "\n\n"
+    prefix: str = "<think>"
+    suffix: str = "</think>"
+    separator: str = "\n"
     max_additions: int = 1
 
 
 class PowerUser(msgspec.Struct, frozen=True, kw_only=True):
-    """User settings that change prompts (SillyTavern's *power user* settings)."""
+    """User settings that change prompts (SillyTavern's *power user* settings).
+
+    ``context``, ``instruct`` and ``sysprompt`` are the chosen templates, which macros read in chats too; text completion is
+    built by those of ``settings.text``.
+    """
 
     experimental_macro_engine: bool = True
     prefer_character_prompt: bool = True
@@ -65,6 +72,9 @@ class PowerUser(msgspec.Struct, frozen=True, kw_only=True):
     request_token_probabilities: bool = False
     media_display: str = "list"
     reasoning: ReasoningSettings = ReasoningSettings()
+    context: dict[str, Any] = {}
+    instruct: dict[str, Any] = {}
+    sysprompt: dict[str, Any] = {}
 
 
 class Generation(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +127,8 @@ def read_settings(kind: type[T], raw: Any, name: str) -> tuple[T, tuple[str, ...
 
 _OBJECTS: Final = (
     "power_user",
+    "sd",
+    "expressions",
     "wi_settings",
     "world_info",
     "chat_metadata",

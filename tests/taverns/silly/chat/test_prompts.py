@@ -40,3 +40,29 @@ def test_a_main_prompt_for_other_generations() -> None:
     sent = contents(build(character=card(system_prompt="Card. {{original}}"), preset=preset, message="hi"))
     assert sent[0] == "Card. "
     assert "MAIN" not in " ".join(contents(build(preset=preset, message="hi")))
+
+
+def test_an_original_is_no_fault_where_it_is_resolved() -> None:
+    """The card's prompts stand for the preset's; only what is left unresolved is said, and in which text."""
+    prompts = [{"identifier": "main", "content": "MAIN"}, {"identifier": "jailbreak", "content": "TAIL"}]
+    preset = {"prompts": prompts, "prompt_order": order("main", "chatHistory", "jailbreak")}
+    own = card(system_prompt="Card. {{original}}", post_history_instructions="{{original}} End.")
+    plan = build(character=own, preset=preset, message="hi")
+    assert contents(plan)[0] == "Card. MAIN"
+    assert contents(plan)[-1] == "TAIL End."
+    assert plan.warnings == ()
+    wrong = build(character=card(description="{{original}}"), preset=preset, message="hi")
+    (warning,) = wrong.warnings
+    assert (warning.where.asset, warning.where.path) == ("Mira", "description")
+
+
+@pytest.mark.parametrize(
+    ("position", "sent", "count"), [(0, ["own 1"], "2"), (1, ["own 1\nown 2"], "2")], ids=["in its turn", "in the chat"]
+)
+def test_a_prompt_that_the_order_names_twice(position: int, sent: list[str], count: str) -> None:
+    """It is expanded each time; in its turn it is sent once, in the chat each time (measured on SillyTavern 1.19)."""
+    item = {"identifier": "own", "content": "own {{incvar::n}}", "system_prompt": False, "injection_position": position}
+    preset = {"prompts": [item], "prompt_order": order("own", "own", "chatHistory")}
+    plan = build(preset=preset, message="hi")
+    assert [text for text in contents(plan) if "own" in text] == sent
+    assert str(plan.variables["local"]["n"]) == count

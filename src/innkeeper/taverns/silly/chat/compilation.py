@@ -50,7 +50,7 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
 def run(state: State, _config: NoConfig) -> None:
     """Turn prompts, injections beside the main prompt, and examples into blocks."""
     scene, prompts = scene_of(state), prompts_of(state)
-    turns = state.scratch[TURNS]
+    turns = [turn for turn in state.scratch[TURNS] if not turn.again]
     items = {turn.item.identifier: turn.item for turn in turns}
     unsent = _unsent(state, prompts, items)
     rest = [fixed for fixed in _rest(prompts, items) if fixed.block.slot not in unsent]

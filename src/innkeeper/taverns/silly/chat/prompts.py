@@ -49,10 +49,14 @@ _FORCED_RELATIVE: Final = frozenset({"chatHistory", "dialogueExamples"})
 
 
 class PromptTurn(msgspec.Struct, frozen=True):
-    """A prompt in its turn. ``on`` is false for one that is disabled or not for this type: its place remains."""
+    """A prompt in its turn. ``on`` is false for one that is disabled or not for this type: its place remains.
+
+    ``again`` is a prompt that the order has named before: its text is expanded once more, and sent once more in the chat alone.
+    """
 
     item: PromptItem
     on: bool = True
+    again: bool = False
 
 
 def _run_entries(state: State, _config: NoConfig) -> None:
@@ -71,6 +75,7 @@ def _run_entries(state: State, _config: NoConfig) -> None:
     )
     items = {item.identifier: item for item in reversed(preset.prompts)}
     turns: dict[str, PromptTurn] = {}
+    listed: list[PromptTurn] = []
     for identifier, enabled in named:
         item = items.get(identifier)
         if item is None and identifier in DEFAULT_ORDER:  # a marker that a preset need not list to order it
@@ -81,10 +86,18 @@ def _run_entries(state: State, _config: NoConfig) -> None:
         if item.identifier in _FORCED_RELATIVE and item.position is not PromptPosition.RELATIVE:
             item = msgspec.structs.replace(item, position=PromptPosition.RELATIVE)
         if not enabled or not item.triggers or type_ in item.triggers:
-            turns.setdefault(identifier, PromptTurn(item, enabled))
+            turn = PromptTurn(item, enabled)
         elif identifier not in _MARKED:
-            turns.setdefault(identifier, PromptTurn(msgspec.structs.replace(item, content=""), identifier == "main"))
-    state.scratch[TURNS] = tuple(turns.values())
+            turn = PromptTurn(msgspec.structs.replace(item, content=""), identifier == "main")
+        else:
+            continue
+        first = turns.get(identifier)
+        if first is None or (turn.on and not first.on and item.position is PromptPosition.IN_CHAT):
+            turns[identifier] = turn
+            listed.append(turn)
+        elif turn.on:
+            listed.append(msgspec.structs.replace(turn, again=True))
+    state.scratch[TURNS] = tuple(turn for turn in listed if turn.again or turns[turn.item.identifier] is turn)
     state.stat("prompt_entries", len(turns))
 
 
@@ -157,7 +170,8 @@ class _Making:
 
     def __init__(self, state: State) -> None:
         self.scene = scene_of(state)
-        self.turns = state.scratch[TURNS]
+        self.listed = state.scratch[TURNS]
+        self.turns = [turn for turn in self.listed if not turn.again]
         self.lore = state.scratch[LORE_TEXTS]
         self.placed = placed_texts(state)
         self.anchors: dict[InjectionPosition, str] = {}
@@ -250,11 +264,20 @@ class _Making:
             self.notes[name] = self.scene.expand.written(text, Origin(OriginAsset.PRESET, name))
 
     def _prompts(self) -> None:
-        for turn in self.turns:
+        for turn in self.listed:
             item = turn.item
-            if turn.on and item.identifier not in self.marked:
-                origin = Origin(OriginAsset.PRESET, "prompts", item.identifier)
-                self.own[item.identifier] = self.scene.expand.written(item.content, origin)
+            if not turn.on:
+                continue
+            if item.identifier in self.marked or (turn.again and item.position is not PromptPosition.IN_CHAT):
+                self._again(item.content)
+                continue
+            origin = Origin(OriginAsset.PRESET, "prompts", item.identifier)
+            pieces = self.scene.expand.written(item.content, origin)
+            if turn.again:
+                first = self.own.get(item.identifier, ())
+                self.own[item.identifier] = in_lines(first, pieces)
+            else:
+                self.own[item.identifier] = pieces
 
     def _markers(self) -> None:
         """The markers' texts, then the nudges, the quiet prompt and the bias, each a second time."""

@@ -260,7 +260,7 @@ def _base_request(
         "user": persona.fields,
         "dialect": "text" if selected.is_text else "openai",
         "authors_note": note_fields(mapping_of(selected.extensions, "note"), opened.metadata),
-        "preset": None if selected.is_text else selected.chat_settings,
+        "preset": None if selected.is_text else selected.preset(folder),
         "model": None if selected.is_text else selected.model,
         "variables": selected.variables(opened.metadata),
     }

@@ -19,12 +19,17 @@ from innkeeper.taverns.silly.extensions.note import character_note
 from innkeeper.taverns.silly.extensions.vectors import VectorSettings
 from innkeeper.taverns.silly.install.files import SETTINGS, UserFolder, list_of, mapping_of, text_of
 from innkeeper.taverns.silly.install.names import NamedCard
-from innkeeper.taverns.silly.settings import PowerUser
+from innkeeper.taverns.silly.settings import MAIN_PROMPT, PowerUser
 from innkeeper.tokens import SILLYTAVERN_TOKENIZERS
 
 _JSON: Final = ".json"
 _CHAT: Final = ("OpenAI Settings", "reasoning")
 _TEXT: Final = ("TextGen Settings", "instruct", "context", "sysprompt", "reasoning")
+_PROMPTS: Final[Mapping[str, str]] = {
+    "main": MAIN_PROMPT,
+    "enhanceDefinitions": "What you know of {{char}} beyond these definitions may be used too.",
+}
+"""The prompts with a text that SillyTavern adds to settings without them. The words are ours."""
 _LENGTHS: Final[Mapping[str, str]] = {"genamt": "amount_gen", "max_length": "max_context"}
 
 
@@ -73,6 +78,17 @@ STOCK_EXTENSIONS: Final = (
 """The extensions of SillyTavern 1.19, by the names that macros ask for."""
 
 _LORE_PREFIX: Final = "world_info_"
+_TEMPLATES: Final = ("context", "instruct", "sysprompt")
+"""The templates that text completion has in a setting of its own."""
+
+_OF_MACROS: Final = (
+    ("stable-diffusion", "sd", ("character_prompts", "character_negative_prompts")),
+    ("expressions", "expressions", ("fallback_expression", "custom")),
+)
+"""Extensions that only macros ask for here: their names, the names of their settings, and the fields that count."""
+
+_ON: Final = ("memory", "sd", "expressions")
+"""Extensions that need no settings to be on."""
 
 
 class Selected:
@@ -110,6 +126,22 @@ class Selected:
         own = self.text_settings.get("preset") if self.is_text else self.chat_settings.get("preset_settings_openai")
         return text_of(own)
 
+    def preset(self, folder: UserFolder) -> Mapping[str, Any]:
+        """The settings of chat completion, with the prompts that SillyTavern adds where there are none."""
+        prompts = list_of(self.chat_settings.get("prompts"))
+        listed = {text_of(mapping_of(prompt).get("identifier")) for prompt in prompts}
+        added = [
+            {"identifier": name, "name": name, "system_prompt": True, "role": "system", "content": text}
+            for name, text in _PROMPTS.items()
+            if name not in listed
+        ]
+        if not added or "main_prompt" in self.chat_settings:
+            return self.chat_settings
+        if "main" not in listed:
+            message = "the settings have no main prompt: our own stands in the place of SillyTavern's"
+            folder.note(message, kind=NoteKind.FALLBACK, at=SETTINGS)
+        return {**self.chat_settings, "prompts": [*prompts, *added]}
+
     @property
     def model(self) -> str | None:
         """The model of the source of chat completion that is on."""
@@ -139,7 +171,12 @@ class Selected:
 
     def settings(self) -> dict[str, Any]:
         """The tavern's settings: what it has no use for is left out here, and would be in any build."""
-        power = {name: self.power[name] for name in PowerUser.__struct_fields__ if name in self.power}
+        templates = _TEMPLATES if self.is_text else ()
+        power = {
+            name: self.power[name]
+            for name in PowerUser.__struct_fields__
+            if name in self.power and name not in templates
+        }
         lore = mapping_of(self.raw, "world_info_settings")
         known = (name for name in lore if name.removeprefix(_LORE_PREFIX) in LoreSettings.__struct_fields__)
         settings: dict[str, Any] = {"power_user": power, "wi_settings": {name: lore[name] for name in known}}
@@ -158,7 +195,13 @@ class Selected:
             if name not in self.disabled:
                 stored = mapping_of(self.extensions, name)
                 settings[name] = {field: stored[field] for field in kind.__struct_fields__ if field in stored}
-        return {name: fields for name, fields in settings.items() if fields or name == "memory"}
+        for extension, name, fields in _OF_MACROS:
+            if extension not in self.disabled:
+                stored = mapping_of(self.extensions, name)
+                settings[name] = {field: stored[field] for field in fields if field in stored}
+        if default := text_of(mapping_of(self.extensions, "note").get("default")):
+            settings["note"] = {"default": default}
+        return {name: fields for name, fields in settings.items() if fields or name in _ON}
 
     def text(self) -> dict[str, Any]:
         """The templates and lengths of text completion."""
