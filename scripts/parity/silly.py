@@ -181,7 +181,17 @@ def _converted(given: Mapping[str, Any]) -> Any:
     from innkeeper.dialects.sillytavern.conversion import Texts
     from innkeeper.dialects.sillytavern.dialect import convert
 
+    if given.get("fn") == "claude_cache_depth":
+        return {"messages": _marked(given)}
     return convert(given, Texts(placeholder=_TEXTS["prompt_placeholder"], tool_call=_TEXTS["tool_call_text"]))
+
+
+def _marked(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Messages as Claude's source has them, with the marks of its cache at a depth."""
+    from innkeeper.dialects.sillytavern.caching import mark_depths
+
+    mark = {"type": "ephemeral", "ttl": given.get("ttl") or "5m"}
+    return mark_depths(list(given["messages"]), given["depth"], mark)
 
 
 def _requested(given: Mapping[str, Any]) -> Any:
@@ -272,13 +282,19 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
         }
     else:
         facts |= {"messages": _sent(_page_messages(plan)), "token_usage": plan.trim_report.final_tokens}
-    if given.get("record_timed") and plan.stored is not None:
-        facts["timed"] = thaw(plan.stored.get("chat_metadata", EMPTY).get("timedWorldInfo"))
+    if given.get("record_timed"):
+        facts["timed"] = _timed(plan)
     if given.get("capture_server"):
         from innkeeper.taverns import silly
 
         facts["server_request"] = {"body": silly.to_provider(plan).body}
     return facts
+
+
+def _timed(plan: Plan) -> Any:
+    """The table of timed effects that the chat has after a generation. A dry run stores nothing: it is what was carried."""
+    metadata = (plan.stored or EMPTY).get("chat_metadata", EMPTY)
+    return thaw(metadata["timedWorldInfo"] if "timedWorldInfo" in metadata else plan.carry["timed"])
 
 
 def _page_messages(plan: Plan) -> list[dict[str, Any]]:

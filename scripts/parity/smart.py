@@ -15,6 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
@@ -62,7 +63,7 @@ class SmartCases:
         call = _function(case.area)
         arguments = {_RENAMED.get(key, key): value for key, value in case.input.items()}
         try:
-            return call(**arguments, **_options(case.area, case.raw))
+            return call(**arguments, **_taken(call, _options(case.area, case.raw)))
         except UnavailableError:
             raise
         except InnkeeperError as error:
@@ -102,6 +103,13 @@ def _function(area: str) -> Any:
     if function is None:
         raise UnsupportedError(f"there is no call {area}", hint="the areas are named in docs/compatibility/smarttavern")
     return function
+
+
+def _taken(call: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a call takes: extracting the parts of an asset depends on none."""
+    parameters = signature(call).parameters
+    takes_all = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    return {name: value for name, value in options.items() if takes_all or name in parameters}
 
 
 def _options(area: str, raw: Mapping[str, Any]) -> dict[str, Any]:
