@@ -294,7 +294,12 @@ def _facts(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
 def _timed(plan: Plan) -> Any:
     """The table of timed effects that the chat has after a generation. A dry run stores nothing: it is what was carried."""
     metadata = (plan.stored or EMPTY).get("chat_metadata", EMPTY)
-    return thaw(metadata["timedWorldInfo"] if "timedWorldInfo" in metadata else plan.carry["timed"])
+    if "timedWorldInfo" in metadata:
+        return thaw(metadata["timedWorldInfo"])
+    return {
+        kind: {key: {"protected": False, **effect} for key, effect in effects.items()}
+        for kind, effects in thaw(plan.carry["timed"]).items()
+    }
 
 
 def _page_messages(plan: Plan) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from innkeeper.lore.compiled import CompiledEntry, CompiledLore
 from innkeeper.lore.decorators import ACTIVATE, SUPPRESS
 from innkeeper.lore.keys import KeySearch
 from innkeeper.lore.matcher import ScanSources, ScanText
+from innkeeper.lore.near_misses import NearMisses
 from innkeeper.lore.selection import GroupRules, LoreBudget, choose
 from innkeeper.lore.settings import MAX_LOOPS, MAX_SCAN_DEPTH, LoreSettings
 from innkeeper.lore.timed import TimedEffects
@@ -58,6 +59,8 @@ class LoreInput(msgspec.Struct, frozen=True, kw_only=True):
     searched: frozenset[str] = frozenset()
     state: Any = None
     live: bool = True
+    whole_chat: Callable[[], Sequence[str]] | None = None
+    """All messages as they are searched, newest first, for near misses; without it those of ``messages``."""
     each_text: bool = False
     """Whether keys and contents without macros are expanded too, since expanding any text has effects."""
     double_removal: bool = True
@@ -101,11 +104,13 @@ class LoreResult:
     loops: int = 0
     state: Mapping[str, Any] = field(default_factory=dict)
     _scan: _Scan | None = None
+    unplaced: Callable[[Activated], str] | None = None
+    """Why an entry that fired is not in the prompt, in words; empty for one that is."""
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """One verdict per entry, in scan order."""
-        return () if self._scan is None else self._scan.verdicts()
+        return () if self._scan is None else self._scan.verdicts(self.unplaced)
 
     @property
     def entries(self) -> Iterable[CompiledEntry]:
@@ -392,17 +397,24 @@ class _Scan:
 
     # --------------------------------------------------------------------------------------------------- verdicts
 
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self, unplaced: Callable[[Activated], str] | None = None) -> tuple[Verdict, ...]:
         """One verdict per entry. Entries no pass looked at have keys that match nowhere, or a rule before them."""
-        return tuple(self._verdict(entry) for entry in self.lore.entries)
+        near = NearMisses(self.lore, self.query.whole_chat or (lambda: self.text.messages))
+        return tuple(self._verdict(entry, near, unplaced) for entry in self.lore.entries)
 
-    def _verdict(self, entry: CompiledEntry) -> Verdict:
+    def _verdict(self, entry: CompiledEntry, near: NearMisses, unplaced: Callable[[Activated], str] | None) -> Verdict:
         charge("lore", _STEPS_A_VERDICT + _STEPS_A_KEY * (len(entry.primary) + len(entry.secondary)))
         reason = self.reasons.get(entry.index)
         if reason is None:
             reason = self._stopped(entry) or self._silent(entry)
         if reason is Reason.NO_MATCH:
-            return self._unmatched(entry, self.facts[entry.index]["depth"])
+            depth = self.facts[entry.index]["depth"]
+            verdict, remark = self._unmatched(entry, depth), near.of(entry, depth)
+            return msgspec.structs.replace(verdict, remark=remark) if remark else verdict
+        fired = self.fired.get(entry.index)
+        why = unplaced(fired) if unplaced is not None and fired is not None else ""
+        if why:
+            return Verdict(entry.book, entry.uid, entry.entry.title, Reason.UNPLACED, {"why": why})
         facts = self._for_people(entry, self.facts.get(entry.index, _NOTHING))
         return Verdict(entry.book, entry.uid, entry.entry.title, reason, facts)
 

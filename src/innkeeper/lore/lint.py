@@ -10,6 +10,7 @@ from innkeeper.content.finding import Finding, Level, show_path
 from innkeeper.content.lorebook import Lorebook
 from innkeeper.lore.decorators import ACTIVATE, SUPPRESS, split_decorators
 from innkeeper.lore.matcher import RegexKey, parse_key
+from innkeeper.lore.near_misses import looks_like_pattern
 from innkeeper.lore.settings import LoreSettings
 from innkeeper.text.javascript.values import strip
 from innkeeper.text.jsregex import RegexRunner
@@ -95,7 +96,7 @@ def _keys(entry: LorebookEntry, trial: _PatternTrial, rules: LoreSettings) -> It
         key = parse_key(text)
         if key.regex is not None:
             yield from _regex(entry, key.regex, index, trial)
-        elif strip(text).startswith("/") and strip(text).count("/") > 1:
+        elif looks_like_pattern(text):
             yield _finding(
                 entry, "plain-regex", f"{text!r} is no regular expression: it is searched as text", "key", index
             )

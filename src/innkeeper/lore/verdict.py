@@ -64,6 +64,7 @@ class Reason(BaseReason):
     GROUP_QUIRK = "group_quirk", "removed with the second removal of a loser of two groups (SillyTavern quirk)"
     PROBABILITY = "probability", "rolled {roll:.2f} against {probability} %"
     BUDGET = "budget", "over the lore budget: {tokens} of {budget} tokens"
+    UNPLACED = "unplaced", "fired, but {why}"
     VECTORIZED = "vectorized", "vectorised: needs a vector search, which no source supplied"
 
 
@@ -75,6 +76,8 @@ class Verdict(msgspec.Struct, frozen=True):
     title: str
     reason: BaseReason
     facts: Mapping[str, Any] = {}
+    remark: str = ""
+    """What would have let it fire, or is wrong with its keys."""
 
     @property
     def fired(self) -> bool:
@@ -83,7 +86,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """The decision as a sentence."""
-        return self.reason.sentence(self.facts)
+        sentence = self.reason.sentence(self.facts)
+        return f"{sentence}; {self.remark}" if self.remark else sentence
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready facts with the sentence under ``text``."""

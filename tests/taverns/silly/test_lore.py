@@ -97,3 +97,33 @@ def test_the_last_type_is_carried() -> None:
     assert contents(dry)[0] == "[normal]"
     assert dry.carry["generation"] == "normal"
     assert contents(build(**fields, lore_state=dry.carry))[0] == "[swipe]"
+
+
+@pytest.mark.parametrize(
+    ("fields", "fired", "text"),
+    [
+        ({"position": 7, "outletName": "cellar"}, False, "fired, but nothing places outlet 'cellar'"),
+        ({"position": 7, "outletName": "attic"}, True, "fired by 'bell'"),
+        ({"position": 7}, False, "fired, but its outlet has no name"),
+        ({"content": " {{trim}}\n"}, False, "fired, but it has no text"),
+        ({"position": 2}, False, "fired, but the author's note that it stands at is not in this turn"),
+        ({"position": 0}, True, "fired by 'bell'"),
+    ],
+)
+def test_what_fired_and_is_nowhere(fields: dict[str, Any], fired: bool, text: str) -> None:
+    """The verdict is about the prompt: an entry whose text nothing places is not in it, and the reason says so."""
+    prompts = [{"identifier": "main", "content": "Up: {{outlet::attic}}"}]
+    preset = {"prompts": prompts, "prompt_order": order("main", "worldInfoBefore", "chatHistory")}
+    note = {"text": "Note.", "interval": 0}
+    plan = build(message="the bell", preset=preset, authors_note=note, lorebooks=[book(entry(1, "bell", **fields))])
+    (decision,) = plan.lore.verdicts
+    assert (decision.fired, str(decision).startswith(text)) == (fired, True), str(decision)
+
+
+def test_outlets_that_a_dry_run_leaves() -> None:
+    """Macros of the next generation find them until its own scan; those of a generation that was sent are gone."""
+    lore = [book(entry(1, "bell", position=7, outletName="o"), entry(2, "lamp", content="[{{outlet::o}}]"))]
+    for dry_run in (True, False):
+        settings = {"generation": {"dry_run": dry_run}}
+        carry = json.loads(json.dumps(build(message="the bell", lorebooks=lore, settings=settings).carry))
+        assert ("[E1]" in contents(build(message="the lamp", lorebooks=lore, lore_state=carry))) is dry_run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from innkeeper.content.character import Character
@@ -17,6 +17,26 @@ from innkeeper.taverns.silly.lines.line import Line
 from innkeeper.taverns.silly.lines.typed import as_typed
 from innkeeper.taverns.silly.settings import MAIN_PROMPT
 from innkeeper.text.javascript.values import strip
+
+
+class Outlets(Mapping[str, str]):
+    """The outlets of lore, which remembers those whose text a macro has placed (``placed``)."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self.placed: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        text = self._texts[name]
+        self.placed.add(name)
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
 
 INSTRUCT: Final[Mapping[str, Any]] = {"wrap": True, "macro": True, "names_behavior": "force"}
 CONTEXT: Final[Mapping[str, Any]] = {"chat_start": "***", "example_separator": "***"}
@@ -63,7 +83,7 @@ def environment_of(
         sysprompt=_template(inputs, "sysprompt", SYSPROMPT),
         reasoning={name: getattr(rule, name) for name in ("prefix", "suffix", "separator")},
         authors_note=inputs.note.text,
-        outlets=state.result.outlets,
+        outlets=Outlets(state.result.outlets),
         default_authors_note=inputs.default_note,
         stock=stock_macros(state.request.settings, inputs.filename, earlier),
         char_authors_note=inputs.character_note.text if inputs.character_note else "",

@@ -20,6 +20,7 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.extensions import HookContext, settled
 from innkeeper.prompt.run.pipeline import Step, StepConfig
 from innkeeper.prompt.run.state import State
+from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.card_texts import CardTexts, card_texts, member_depth_prompts, separator_of
 from innkeeper.taverns.silly.chat.room import Counting, tokens_of
 from innkeeper.taverns.silly.environment import chat_of, environment_of
@@ -29,6 +30,7 @@ from innkeeper.taverns.silly.inputs import SillyInputs, inputs_with, read_inputs
 from innkeeper.taverns.silly.lines.line import Line, spoken_lines
 from innkeeper.taverns.silly.lines.media import MediaRoom
 from innkeeper.taverns.silly.lines.typed import bias_text, chat_lines, expanded, shown_lines, untagged
+from innkeeper.taverns.silly.lore import read_carry
 from innkeeper.taverns.silly.order import CHAT_ORDER, TEXT_ORDER, Order
 from innkeeper.taverns.silly.scene import ReasoningFrame, Scene, reasoning_frames, scene_of
 from innkeeper.taverns.silly.scratch import SCENE
@@ -50,6 +52,7 @@ def run(state: State, _config: HooksConfig) -> None:
     inputs = _hooked(state, read_inputs(state))
     state.result.offers_tools = inputs.offers_tools
     note_unused(state, inputs)
+    state.result.outlets.update(read_carry(assets_of(state).lore_state).outlets)
     opening = OpeningStages(state, inputs)
     opening.order.follow(opening.stages())
     state.scratch[SCENE] = opening.scene()

@@ -9,6 +9,8 @@ the texts that SillyTavern injects only after its scan, so that they are visible
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -26,6 +28,7 @@ from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
 from innkeeper.taverns.silly.card_texts import separator_of
 from innkeeper.taverns.silly.chat.room import Counting
+from innkeeper.taverns.silly.environment import Outlets
 from innkeeper.taverns.silly.expansion import Pieces, text_of
 from innkeeper.taverns.silly.extensions.recall import searched_lore
 from innkeeper.taverns.silly.lines.line import Line, spoken_lines
@@ -70,6 +73,7 @@ _FIELDS = {
     LorePosition.AN_BOTTOM: "an_bottom",
 }
 
+_AT_NOTE = frozenset({LorePosition.AN_TOP, LorePosition.AN_BOTTOM})
 _EXAMPLES = frozenset({LorePosition.EM_TOP, LorePosition.EM_BOTTOM})
 
 
@@ -134,16 +138,19 @@ def note_text(scene: Scene) -> str:
 class Carry(msgspec.Struct, frozen=True):
     """``timed`` is the timed effects' state; ``scans`` are texts by key for the next lore scan.
 
-    ``generation`` is the type of the last generation that was not a dry run.
+    ``generation`` is the type of the last generation that was not a dry run. ``outlets`` are those that a dry run has left:
+    macros find them until the next scan.
     """
 
     timed: Any = None
     scans: Mapping[str, str] = EMPTY
     generation: str = ""
+    outlets: Mapping[str, str] = EMPTY
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for ``plan.carry``."""
-        return {"timed": self.timed, "scans": dict(self.scans), "generation": self.generation}
+        left = {"outlets": dict(self.outlets)} if self.outlets else {}
+        return {"timed": self.timed, "scans": dict(self.scans), "generation": self.generation, **left}
 
 
 def read_carry(raw: Any) -> Carry:
@@ -152,9 +159,17 @@ def read_carry(raw: Any) -> Carry:
         return Carry()
     if "timed" not in raw and "scans" not in raw:
         return Carry(raw)
-    scans, generation = raw.get("scans"), raw.get("generation")
-    texts = {str(key): str(text) for key, text in scans.items()} if isinstance(scans, Mapping) else EMPTY
-    return Carry(raw.get("timed"), texts, generation if isinstance(generation, str) else "")
+    generation = raw.get("generation")
+    return Carry(
+        raw.get("timed"),
+        _texts(raw.get("scans")),
+        generation if isinstance(generation, str) else "",
+        _texts(raw.get("outlets")),
+    )
+
+
+def _texts(raw: Any) -> Mapping[str, str]:
+    return {str(key): str(text) for key, text in raw.items()} if isinstance(raw, Mapping) else EMPTY
 
 
 SCAN_LIMIT: Final = 1000
@@ -180,7 +195,7 @@ def run(state: State, _config: NoConfig) -> None:
         }
     )
     result, texts = results[0], made[0]
-    state.result.lore = result
+    state.result.lore = replace(result, unplaced=partial(_unplaced, scene))
     state.result.outlets.clear()
     state.result.outlets.update({} if scene.inputs.generation.skip_wian else texts.outlets)
     state.scratch[LORE_TEXTS] = texts
@@ -189,6 +204,24 @@ def run(state: State, _config: NoConfig) -> None:
         state.note(
             NoteKind.LIMIT, f"the lore budget of {result.budget} tokens is used up", data={"budget": result.budget}
         )
+
+
+def _unplaced(scene: Scene, item: Activated) -> str:
+    """Why the text of an entry that fired is nowhere in the prompt; empty where it is."""
+    entry, inputs = item.compiled.entry, scene.inputs
+    if not strip(item.content):
+        return "it has no text"
+    if entry.position is LorePosition.OUTLET:
+        if not entry.outlet_name:
+            return "its outlet has no name"
+        outlets = scene.expand.env.outlets
+        is_placed = not isinstance(outlets, Outlets) or entry.outlet_name in outlets.placed
+        return "" if is_placed else f"nothing places outlet {entry.outlet_name!r}"
+    if entry.position in _AT_NOTE and inputs.compat.note_lore_vanishes and not note_due(scene):
+        return "the author's note that it stands at is not in this turn"
+    if entry.position is LorePosition.AT_DEPTH and inputs.generation.skip_wian:
+        return "this generation leaves out lore in the chat"
+    return ""
 
 
 def _with_separators(scene: Scene, texts: LoreTexts) -> LoreTexts:
@@ -237,6 +270,7 @@ def _input(state: State, scene: Scene, lore: CompiledLore, injections: tuple[str
         searched=searched_lore(scene.recall, lore.entries),
         state=read_carry(assets_of(state).lore_state).timed,
         live=not inputs.generation.dry_run,
+        whole_chat=lambda: _searched(scene, SCAN_LIMIT),
         each_text=scene.expand.counts_plain,
         double_removal=inputs.compat.double_removal,
     )
@@ -250,7 +284,12 @@ def _messages(scene: Scene, lore: CompiledLore) -> list[str]:
     """
     settings = scene.inputs.lore
     limit = SCAN_LIMIT if settings.min_activations else min(max(settings.depth, lore.deepest), SCAN_LIMIT)
-    newest = islice(_sent(scene), limit)
+    return _searched(scene, limit)
+
+
+def _searched(scene: Scene, limit: int) -> list[str]:
+    """So many of the newest messages as they are searched."""
+    settings, newest = scene.inputs.lore, islice(_sent(scene), limit)
     texts = ((line.name, line.shown if line.tool_calls and not line.text else reasoned(scene, line)) for line in newest)
     return [strip(f"{name}: {text}" if settings.include_names else text) for name, text in texts]
 

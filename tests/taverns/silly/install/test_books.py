@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from innkeeper.prompt.note import NoteKind
+from innkeeper.taverns.silly.install import Install
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.install import lorebooks
 from innkeeper.taverns.silly.install.names import find_card
@@ -51,3 +53,13 @@ def test_damaged_books(tmp_path: Path) -> None:
     user = UserFolder(root)
     assert lorebooks(user, Selected(user), {"world_info": "Odd"}, None, "") == []
     assert "worlds/Odd.json" in str(user.notes[0])
+
+
+def test_books_that_nobody_selected_are_named(tmp_path: Path) -> None:
+    """The notes say which books of the folder take no part, and why; those that are selected are not among them."""
+    root = folder(tmp_path, world_info_settings={"world_info": {"globalSelect": ["Town"]}})
+    for name in ("Town", "Barrels", "Attic"):
+        book(root, name, f"of {name}")
+    (note,) = [item for item in Install.open(root).prepare("Mira", message="hi").notes if item.kind is NoteKind.LORE]
+    assert note.data["books"] == ("Attic", "Barrels")
+    assert str(note).startswith("worlds: not active: Attic, Barrels; selected neither")

@@ -11,7 +11,7 @@ from innkeeper.prompt import UnknownNameError
 from innkeeper.taverns.silly.install import Install
 from innkeeper.taverns.silly.install.files import UserFolder
 from innkeeper.taverns.silly.install.selected import selecting
-from tests.taverns.silly.install.folders import RECORDED, folder
+from tests.taverns.silly.install.folders import RECORDED, card, folder
 
 
 def test_a_chat_preset() -> None:
@@ -44,3 +44,30 @@ def test_names_that_are_not_there(name: str) -> None:
     """The error says where was looked."""
     with pytest.raises(UnknownNameError, match="OpenAI Settings"):
         Install.open(RECORDED).prepare("Mira", presets=(name,))
+
+
+def test_macros_of_settings_in_chats(tmp_path: Path) -> None:
+    """Templates, the note's default and the chat's summary are there in chat completion too."""
+    text = "{{systemPrompt}}|{{chatStart}}|{{exampleSeparator}}|{{defaultAuthorsNote}}|{{summary}}|{{charPrefix}}"
+    root = folder(
+        tmp_path,
+        oai_settings={"prompts": [{"identifier": "main", "content": text, "system_prompt": True}]},
+        power_user={
+            "sysprompt": {"enabled": True, "content": "SYSP"},
+            "context": {"chat_start": "CST", "example_separator": "EXS"},
+        },
+        extension_settings={"note": {"default": "NOTE"}, "sd": {"character_prompts": {"Mira": "blue"}}},
+    )
+    lines = [{"chat_metadata": {}}, {"name": "Mira", "mes": "Hi.", "extra": {"memory": "rain"}}]
+    (root / "chats" / "Mira").mkdir()
+    (root / "chats" / "Mira" / "now.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    card(root, "Mira", chat="now")
+    plan = Install.open(root).prepare("Mira", message="hm").build()
+    assert plan.messages[0].content == "SYSP|CST|EXS|NOTE|rain|blue"
+
+
+def test_a_folder_without_a_preset_has_a_main_prompt(tmp_path: Path) -> None:
+    """SillyTavern adds the prompts that are missing: ours, of the same meaning, and a note says so."""
+    prepared = Install.open(folder(tmp_path)).prepare("Mira", message="hm")
+    assert prepared.build().messages[0].content == "Write the next message of Mira in this story with Ilse."
+    assert any("no main prompt" in note.message for note in prepared.notes)

@@ -11,7 +11,7 @@ import msgspec
 
 from innkeeper.content.regex_script import ScriptPlacement
 from innkeeper.prompt.block import Block
-from innkeeper.prompt.data import thaw
+from innkeeper.prompt.data import EMPTY, thaw
 from innkeeper.prompt.note import NoteKind
 from innkeeper.prompt.once import decode
 from innkeeper.prompt.plan import Plan
@@ -48,7 +48,8 @@ def set_plan(state: State, blocks: Iterable[Block]) -> Plan:
     """Set the plan, and what it leaves to the next build."""
     scene, lore = scene_of(state), state.result.lore
     generation, carried = scene.expand.env.generation, state.scratch[INJECTIONS].carried
-    state.result.carry = Carry(lore.state if lore is not None else None, carried, generation).to_dict()
+    outlets = dict(state.result.outlets) if scene.inputs.generation.dry_run else EMPTY
+    state.result.carry = Carry(lore.state if lore is not None else None, carried, generation, outlets).to_dict()
     state.result.plan = plan = Plan(blocks=tuple(blocks))
     state.result.stored = stored_by(state, scene, plan)
     state.stat("plan_blocks", len(plan.blocks))

@@ -8,6 +8,7 @@ the chat, the persona, the group's members. Lorebooks, and the files that extens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import msgspec
 
 from innkeeper.content.errors import LIMITS, Limits
-from innkeeper.prompt.data import EMPTY, deep_merge
+from innkeeper.prompt.data import EMPTY, FrozenDict, deep_merge
 from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import InnkeeperError, InputError, UsageError, Where
 from innkeeper.prompt.note import Note, NoteKind
@@ -230,6 +231,7 @@ def _prepared(
             opened, request = resolve_greeting(opened, request.with_(history=()))
     injections, notes = script_injections(opened.metadata)
     books = lorebooks(folder, selected, opened.metadata, card, persona.lorebook)
+    _note_unselected(folder, {name for _, name in _named(selected, opened.metadata, card, persona.lorebook)})
     request = request.with_(
         lorebooks=(*books, *request.lorebooks),
         injections=(*injections, *request.injections),
@@ -303,6 +305,7 @@ def data_bank(
 
 
 WORLDS: Final = "worlds"
+_JSON: Final = ".json"
 
 
 def lorebooks(
@@ -334,6 +337,21 @@ def _named(
             if record.get("name") == speaker.stem:
                 extra = map(text_of, list_of(record.get("extraBooks")))
                 yield from (("character_extra", name) for name in extra if name)
+
+
+def _note_unselected(folder: UserFolder, selected: AbstractSet[str]) -> None:
+    """Name the books that are in the folder and take no part: the commonest reason why an entry does not fire."""
+    names = [file.removesuffix(_JSON) for file in folder.names(WORLDS, suffix=_JSON)]
+    others = [name for name in names if name not in selected]
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        message = (
+            f"not active: {', '.join(others[:_SHOWN])}{more}; selected neither for all chats nor by this chat, the persona "
+            "or the character"
+        )
+        hint = "select a book in SillyTavern, or give it as a lorebook of the request"
+        where = Where(asset=WORLDS)
+        folder.notes.append(Note(NoteKind.LORE, message, where=where, hint=hint, data=FrozenDict(books=tuple(others))))
 
 
 def _book(folder: UserFolder, name: str) -> Any:
