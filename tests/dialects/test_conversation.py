@@ -97,10 +97,10 @@ def test_one_note_for_many_messages() -> None:
 
 
 def test_joined_messages_keep_what_they_had() -> None:
-    """Messages that are joined for the sake of roles keep media, marks and other metadata."""
+    """Messages that are joined for the sake of roles keep media where they stand, marks and other metadata."""
     image = {"kind": "image", "url": "https://x"}
     talk = [message("user", "a", attachments=[image], refusal="r"), message("user", "b", attachments=[image])]
     payload = OPENAI.messages(talk, {"repair": True, "message_keys": ["cache_control"]})
     part = {"type": "image_url", "image_url": {"url": "https://x"}}
-    content = [{"type": "text", "text": "a\n\nb"}, part, part]
+    content = [{"type": "text", "text": "a"}, part, {"type": "text", "text": "b"}, part]
     assert payload.body == [{"role": "user", "content": content, "refusal": "r"}]

@@ -67,7 +67,8 @@ READ = [
     Case(
         "content-parts",
         {"role": "user", "content": [{"type": "text", "text": "look"}, "here", {"type": "image_url", "image_url": {"url": "u"}}]},
-        Message("user", "look\nhere", attachments=(Attachment("image", url="u"),)),
+        Message("user", "look\nhere", attachments=(Attachment("image", url="u"),), metadata=FrozenDict({"parts": (
+            FrozenDict(type="text", text="look"), FrozenDict(type="text", text="here"), FrozenDict(type="attachment"))})),
     ),
     Case("an-object", SimpleNamespace(role="user", content="x", name=None), Message("user", "x")),
     Case("a-moment", {"role": "user", "content": "x", "send_date": datetime(2026, 1, 2, tzinfo=UTC)},

@@ -7,13 +7,13 @@ A dialect of your own need not derive from it: anything with a ``name``, ``messa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, TurnSequence, converse
 from innkeeper.dialects.options import Table, apply, neutral, report_unknown
-from innkeeper.dialects.report import Report
-from innkeeper.dialects.tools import definition
+from innkeeper.dialects.report import Report, jsonable
+from innkeeper.dialects.tools import definition, own_tools
 from innkeeper.prompt.dialect import Payload, Tool
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
@@ -63,9 +63,16 @@ class BaseDialect(ABC):
         talk = self._conversation(messages, options, report)
         body = self._body(scalar_text(model) if model else None, talk, options, report)
         if tools:
-            self._add_tools(body, tools, report)
+            self._add_tools(body, own_tools(tools, self._sends(talk), report), report)
+        for position, tool in options.get("hosted_tools") or ():
+            body.setdefault("tools", []).insert(position, jsonable(tool))
         body = apply(body, options, self.table, report, others=(*STYLE_OPTIONS, *self.own_options))
         return Payload(self._finished(body, report), report.notes())
+
+    def _sends(self, talk: TurnSequence) -> Callable[[str], bool]:
+        """Whether tools may have a field of this name of their own."""
+        own = self.rules.parts | ({"cache_control"} if self.rules.cache else frozenset())
+        return lambda name: name in own or talk.style.own
 
     def _conversation(self, messages: Sequence[Message], options: Mapping[str, Any], report: Report) -> TurnSequence:
         return converse(messages, options, self.rules, report)

@@ -8,7 +8,9 @@ Each provider states its facts in a `Rules` value. What a caller may choose is a
   without a call), and report it;
 - ``names``: ``field`` where there is one, ``prefix`` (``Name: `` in front of the text), or ``drop``;
 - ``filler``: what the user says where a provider wants the user to say something and nobody did;
-- ``separator``: what stands between texts that are joined.
+- ``separator``: what stands between texts that are joined;
+- ``own_fields``: fields that no rule knows, of messages, their parts and tools, are this provider's own and are sent;
+- ``hosted_tools``: tools that the provider runs himself, as he has them, each with its place among the tools.
 
 System text never becomes more trusted than it was, and no other text becomes system text.
 """
@@ -20,14 +22,25 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.media import unsupported
+from innkeeper.dialects.media import OF_MEDIA, unsupported
+from innkeeper.dialects.pieces import listed, texts_of
 from innkeeper.dialects.report import Report, option_error
 from innkeeper.dialects.tools import paired
 from innkeeper.dialects.turn import ASSISTANT, RESULTS, SYSTEM, TOOL, USER, Turn, read_turn, replace
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.message import Message
 from innkeeper.prompt.text import scalar_text
 
-STYLE_OPTIONS: Final = ("system", "repair", "names", "filler", "separator", "message_keys")
+STYLE_OPTIONS: Final = (
+    "system",
+    "repair",
+    "names",
+    "filler",
+    "separator",
+    "message_keys",
+    "own_fields",
+    "hosted_tools",
+)
 SYSTEM_MODES: Final = ("keep", "hoist", "leading", "inline_user")
 NAME_MODES: Final = ("field", "prefix", "drop")
 
@@ -67,6 +80,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Further metadata keys that belong into a message of this provider."""
     media: frozenset[str] = frozenset({USER})
     """Roles whose messages may have attachments."""
+    lists: bool = False
+    """A message may have several texts, in order with its media."""
+    parts: frozenset[str] = frozenset()
+    """Fields that parts of its messages, and its tools, may have of their own."""
+    shape: str = ""
+    """The shape of the blocks that it alone reads (`innkeeper.prompt.parts`)."""
 
 
 class Style(msgspec.Struct, frozen=True):
@@ -78,6 +97,7 @@ class Style(msgspec.Struct, frozen=True):
     filler: str
     separator: str
     keys: frozenset[str]
+    own: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any], rules: Rules, dialect: str) -> Style:
@@ -89,7 +109,12 @@ class Style(msgspec.Struct, frozen=True):
             filler=scalar_text(str(options.get("filler") or "Begin.")),
             separator=scalar_text(str(options.get("separator", "\n\n"))),
             keys=rules.keys | frozenset(options.get("message_keys") or ()),
+            own=_one_of(dialect, options, "own_fields", (True, False), default=False),
         )
+
+    def sends(self, key: str) -> bool:
+        """Whether a message may have a field of this name that no rule reads."""
+        return self.own or key in self.keys
 
 
 class TurnSequence(msgspec.Struct, frozen=True):
@@ -118,6 +143,7 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
         turns = _sorted_out(turns, rules, style, report)
     system, turns = _split(turns, style, report)
     if rich and any(message.attachments for message in messages):
+        turns = [_with_media_fields(turn, rules, style, report) for turn in turns]
         turns = [_with_legal_media(turn, rules.media, report) for turn in turns]
         system = tuple(_with_legal_media(turn, frozenset(), report) for turn in system)
     if style.repair and not rules.blank:
@@ -129,6 +155,7 @@ def converse(messages: Sequence[Message], options: Mapping[str, Any], rules: Rul
 
 def _sorted_out(turns: list[Turn], rules: Rules, style: Style, report: Report) -> list[Turn]:
     turns = [_annotated(turn, rules, style, report) if turn.annotated else turn for turn in turns]
+    turns = [turn for turn in turns if turn.role != _NOBODY]
     if not rules.calls:
         turns = _without_calls(turns, report)
     elif any(turn.calls or turn.role in RESULTS for turn in turns):
@@ -138,19 +165,15 @@ def _sorted_out(turns: list[Turn], rules: Rules, style: Style, report: Report) -
 
 def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
     """The turn with such metadata as its role can have; what is not sent is reported."""
-    if turn.role != ASSISTANT and (turn.calls or turn.reasoning):
-        report.loss("tool calls and thoughts are not sent, but those of the assistant", turn.index)
-        turn = replace(turn, calls=(), reasoning=())
-    if turn.call_id is not None and turn.role not in RESULTS:
-        report.loss("the id of a tool call is not sent, but that of a result", turn.index)
-        turn = replace(turn, call_id=None)
+    turn = _with_own_metadata(turn, report)
     if rules.reasoning and not turn.reasoning:
         turn = _with_bare_thoughts(turn, style)
-    for key in turn.rest:
-        if key not in style.keys:
-            report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
-    if turn.cache and not rules.cache and "cache_control" not in style.keys:
-        report.loss("the cache mark is not sent", turn.index)
+    for key in [key for key in turn.rest if not style.sends(key)]:
+        report.loss(f"metadata {scalar_text(str(key))[:60]!r} is not sent", turn.index)
+    if turn.parts or turn.cache:
+        turn = _with_legal_parts(turn, rules, style, report)
+    if turn.item.get("id") and rules.shape != "responses":
+        report.loss("the id of an item is not sent", turn.index)
     if turn.reasoning:
         turn = _with_legible_thoughts(turn, rules, report)
     if turn.signature and not rules.signature:
@@ -158,6 +181,62 @@ def _annotated(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
     if turn.failed and not rules.errors:
         report.loss("that a tool failed is not sent", turn.index)
     return turn
+
+
+def _with_own_metadata(turn: Turn, report: Report) -> Turn:
+    if turn.role != ASSISTANT and (turn.calls or turn.reasoning):
+        report.loss("tool calls and thoughts are not sent, but those of the assistant", turn.index)
+        turn = replace(turn, calls=(), reasoning=())
+    if turn.call_id is not None and turn.role not in RESULTS:
+        report.loss("the id of a tool call is not sent, but that of a result", turn.index)
+        turn = replace(turn, call_id=None)
+    return turn
+
+
+def _with_legal_parts(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
+    """The turn with the blocks and the fields of parts that its provider has; what is not sent is reported."""
+    allowed = _OF_PARTS | rules.parts | ({"cache_control"} if rules.cache else frozenset())
+    parts = []
+    if turn.cache and not rules.cache and not style.sends("cache_control"):
+        report.loss("the cache mark is not sent", turn.index)
+        turn = replace(turn, cache=None)
+    for part in turn.parts:
+        if part.get("type") == "other" and part.get("shape") != rules.shape:
+            block = part.get("block")
+            kind = scalar_text(str(block.get("type") if isinstance(block, Mapping) else block))
+            report.loss(f"a block of type {kind[:60]!r} is not sent", turn.index)
+            continue
+        lost = [name for name in part if not (name in allowed or style.sends(name))]
+        for name in lost:
+            mark = name == "cache_control"
+            sentence = "the cache mark is not sent" if mark else f"{scalar_text(name)[:60]!r} of a part is not sent"
+            report.loss(sentence, turn.index)
+        parts.append({name: value for name, value in part.items() if name not in lost})
+    if not rules.lists and texts_of(turn) > 1:
+        report.repair("the texts of a message were joined", turn.index)
+    remains = parts or turn.text or turn.attachments or turn.calls or turn.reasoning
+    return replace(turn, parts=tuple(parts), role=turn.role if remains or not turn.parts else _NOBODY)
+
+
+_NOBODY: Final = ""
+"""The role of a turn of which nothing is left."""
+
+
+_OF_PARTS: Final = frozenset({"type", "text", "shape", "block"})
+
+
+def _with_media_fields(turn: Turn, rules: Rules, style: Style, report: Report) -> Turn:
+    """The turn whose attachments have such further fields as its provider takes."""
+    if not any(item.extra for item in turn.attachments):
+        return turn
+    items = []
+    for item in turn.attachments:
+        lost = [name for name in item.extra if name not in OF_MEDIA | rules.parts and not style.sends(name)]
+        for name in lost:
+            report.loss(f"{scalar_text(name)[:60]!r} of an attachment is not sent", turn.index)
+        extra = FrozenDict({name: value for name, value in item.extra.items() if name not in lost})
+        items.append(replace(item, extra=extra))
+    return replace(turn, attachments=tuple(items))
 
 
 _BARE_THOUGHTS: Final = "reasoning_content"
@@ -232,7 +311,7 @@ def _as_user(turn: Turn, report: Report) -> Turn:
 def _without_blank(turns: list[Turn], report: Report) -> list[Turn]:
     remaining = []
     for turn in turns:
-        if turn.text.strip() or turn.role in RESULTS or turn.attachments or turn.calls or turn.reasoning:
+        if turn.text.strip() or turn.role in RESULTS or turn.attachments or turn.calls or turn.reasoning or turn.parts:
             remaining.append(turn)
         else:
             report.repair("a message without text was left out", turn.index)
@@ -320,4 +399,12 @@ def _together(group: list[Turn], style: Style) -> Turn:
         cache=next((turn.cache for turn in reversed(group) if turn.cache), None),
         rest={key: value for turn in group for key, value in turn.rest.items()},
         rich=True,
+        parts=_parts_together(group),
     )
+
+
+def _parts_together(group: list[Turn]) -> tuple[Mapping[str, Any], ...]:
+    """The parts of several turns as those of one; none where their order is the usual one."""
+    if not any(turn.parts or turn.attachments for turn in group):
+        return ()
+    return tuple([part for turn in group for part in turn.parts or listed(turn)])

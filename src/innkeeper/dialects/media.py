@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from innkeeper.dialects.report import Report
+from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.turn import Turn
 from innkeeper.prompt.data import EMPTY
 from innkeeper.prompt.message import Attachment
@@ -59,21 +59,28 @@ class Media(msgspec.Struct, frozen=True):
         return None if file_id is None else scalar_text(str(file_id))
 
 
+OF_MEDIA: Final = frozenset({"file_id", "size"})
+"""What of an attachment's ``extra`` is no field of a part."""
+
 Render = Callable[[Media], dict[str, Any] | str]
 """A provider's part for a media, or, as text, why it has none."""
 
 
+def media_part(item: Attachment, index: int, render: Render, report: Report) -> dict[str, Any] | None:
+    """The part of one attachment, with the fields of its own; none where the provider has no place for it, which is reported."""
+    media = _media(item, index, report)
+    part = render(media) if media.url or media.data or media.file_id else "it has neither address nor data"
+    if isinstance(part, str):
+        _lost(media.kind, index, part, report)
+        return None
+    own = {name: jsonable(value) for name, value in item.extra.items() if name not in OF_MEDIA}
+    return {**part, **own} if own else part
+
+
 def media_parts(turn: Turn, render: Render, report: Report) -> list[dict[str, Any]]:
     """The parts of a turn's attachments; those without a part are reported with their kind."""
-    parts = []
-    for attachment in turn.attachments:
-        media = _media(attachment, turn.index, report)
-        part = render(media) if media.url or media.data or media.file_id else "it has neither address nor data"
-        if isinstance(part, str):
-            _lost(media.kind, turn.index, part, report)
-        else:
-            parts.append(part)
-    return parts
+    parts = [media_part(item, turn.index, render, report) for item in turn.attachments]
+    return [part for part in parts if part is not None]
 
 
 def unsupported(turn: Turn, why: str, report: Report) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -159,8 +159,10 @@ def function_choice(choice: Any) -> str | dict[str, Any]:
 
 
 def definition(tool: Tool) -> dict[str, Any]:
-    """``{type: function, function: {name, description?, parameters, strict?}}``."""
-    return {"type": "function", "function": tool_fields(tool)}
+    """``{type: function, function: {name, description?, parameters, strict?}}``, and what is the tool's own."""
+    own: dict[str, Any] = jsonable(tool.extra)
+    inner = own.pop("function", {})
+    return {"type": "function", "function": {**tool_fields(tool), **inner}, **own}
 
 
 def tool_fields(tool: Tool, parameters: str = "parameters", *, strict: bool = True) -> dict[str, Any]:
@@ -169,3 +171,15 @@ def tool_fields(tool: Tool, parameters: str = "parameters", *, strict: bool = Tr
     schema = jsonable(tool.parameters) or {"type": "object", "properties": {}}
     strictness = {"strict": tool.strict} if strict and tool.strict is not None else {}
     return {"name": scalar_text(tool.name), **described, parameters: schema, **strictness}
+
+
+def own_tools(tools: Sequence[Tool], sends: Callable[[str], bool], report: Report) -> list[Tool]:
+    """Tools with such fields of their own as their provider takes; what is not sent is reported."""
+    own = []
+    for tool in tools:
+        lost = [name for name in tool.extra if not sends(name)]
+        for name in lost:
+            report.loss(f"{scalar_text(name)[:60]!r} of the tool {scalar_text(tool.name)[:60]!r} is not sent")
+        extra = {name: value for name, value in tool.extra.items() if name not in lost}
+        own.append(replace(tool, extra=extra) if lost else tool)
+    return own

@@ -6,7 +6,9 @@ Metadata keys that are read (2-wave4-contracts, *Standard metadata keys*, and th
 - ``tool_call_id``: on a tool message, the call it answers; ``is_error`` says that it failed;
 - ``signature``: a provider's proof of where thoughts or tool calls came from;
 - ``reasoning``: the thoughts behind an answer: text, or a list of ``{text, signature, id, encrypted_content, data}``;
-- ``cache_control``: a mark that the prompt may be cached up to here: ``True``, a lifetime (``"1h"``), or the provider's object.
+- ``cache_control``: a mark that the prompt may be cached up to here: ``True``, a lifetime (``"1h"``), or the provider's object;
+- ``parts``: the order in which its parts stand, and what is each one's own (`innkeeper.prompt.parts`);
+- ``item``: what an item of Responses says of itself: ``id``, ``status``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ RESULTS: Final = frozenset({TOOL, FUNCTION})
 
 _TALK: Final = frozenset({SYSTEM, USER, ASSISTANT})
 _SAME: Final = {"developer": SYSTEM, "model": ASSISTANT, "thinking": ASSISTANT}
-_READ: Final = frozenset({"tool_calls", "tool_call_id", "is_error", "signature", "reasoning", "cache_control"})
+_READ: Final = frozenset(
+    {"tool_calls", "tool_call_id", "is_error", "signature", "reasoning", "cache_control", "parts", "item"}
+)
 
 replace = msgspec.structs.replace
 
@@ -85,6 +89,8 @@ class Turn(msgspec.Struct, frozen=True, gc=False):
     """Whether there may be more to it than role and text: plain turns take the short ways."""
     annotated: bool = False
     """Whether its message had metadata."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    item: Mapping[str, Any] = EMPTY
 
     @property
     def thoughts(self) -> str:
@@ -146,7 +152,13 @@ def _rich(index: int, message: Message, text: str, report: Report) -> Turn:
         rest,
         True,  # noqa: FBT003 - rich
         True,  # noqa: FBT003 - annotated
+        tuple(filter(_is_mapping, data["parts"])) if "parts" in data else (),
+        data["item"] if "item" in data and _is_mapping(data["item"]) else EMPTY,
     )
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, (dict, Mapping))
 
 
 def _text(value: Any) -> str | None:

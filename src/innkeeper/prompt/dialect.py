@@ -14,12 +14,13 @@ from innkeeper.prompt.note import Note, NoteKind
 
 
 class Tool(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A function the model may call: ``parameters`` is its JSON Schema."""
+    """A function the model may call: ``parameters`` is its JSON Schema, ``extra`` what only some providers have of tools."""
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = {}
     strict: bool | None = None
+    extra: Mapping[str, Any] = {}
 
 
 class Payload(msgspec.Struct, frozen=True):

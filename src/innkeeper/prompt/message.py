@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import marshal
 import math
 import re
@@ -15,7 +13,10 @@ import msgspec
 from innkeeper.prompt.bounded_cache import BoundedCache
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, plain_data
 from innkeeper.prompt.errors import FormatError, InnkeeperError, UsageError, Where
+from innkeeper.prompt.parts import Attachment, Content, optional_int, read_content, without_results
 from innkeeper.prompt.text import scalar_text
+
+__all__ = ["Attachment", "Message", "messages_of"]
 
 ROLES: Final = ("system", "user", "assistant", "tool", "function")
 """Roles every dialect knows. Others are allowed; a dialect reports what it does with them."""
@@ -31,117 +32,15 @@ _CAMEL: Final = {
     "toolCalls": "tool_calls",
     "toolCallId": "tool_call_id",
 }
-_KINDS: Final = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file"}
-_PART_FIELDS: Final = frozenset(
-    {
-        "kind",
-        "type",
-        "url",
-        "data",
-        "file_data",
-        "media_type",
-        "name",
-        "filename",
-        "detail",
-        "format",
-        "tokens",
-        "extra",
-    }
-)
-_DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,(?P<data>.*)", re.DOTALL)
-
-
-class Attachment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Media beside a message's text: an image, audio, video or file, by URL or as base64 ``data``.
-
-    ``media_type`` is a MIME type (``image/png``); ``detail`` is a provider's fidelity hint (``low``, ``high``, ``auto``);
-    ``tokens`` is what it costs, where whoever made it knows.
-    """
-
-    kind: str
-    url: str | None = None
-    data: str | None = None
-    media_type: str | None = None
-    name: str | None = None
-    detail: str | None = None
-    tokens: int | None = None
-    extra: FrozenDict = EMPTY
-
-    @classmethod
-    def of(cls, value: Any, *, where: Where | None = None) -> Attachment:
-        """An attachment from itself or a mapping: ours, or an OpenAI content part, whose other fields go to ``extra``.
-
-        Raises `FormatError`.
-        """
-        if isinstance(value, cls):
-            return value
-        if not isinstance(value, Mapping):
-            raise FormatError(f"an attachment must be a mapping, not {type(value).__name__}", where=where)
-        kind = _field(value, ("kind", "type"), where) or "file"
-        inside = "image_url" if kind == "input_image" else kind
-        body = None if inside in cls.__struct_fields__ else value.get(inside)
-        part = {**value, **body} if isinstance(body, Mapping) else value
-        url = _field(part, ("url",), where) or (body if isinstance(body, str) else None)
-        data = _field(part, ("data", "file_data"), where)
-        embedded = _DATA_URL.fullmatch(url or data or "")
-        return cls(
-            kind=_KINDS.get(kind, kind),
-            url=None if embedded else url,
-            data=embedded["data"] if embedded else data,
-            media_type=(embedded["type"] if embedded else None)
-            or _field(part, ("media_type",), where)
-            or _media_type(part),
-            name=_field(part, ("name", "filename"), where),
-            detail=_field(part, ("detail",), where),
-            tokens=_optional_int(part, "tokens", where),
-            extra=_extra(part, {*_PART_FIELDS, inside}),
-        )
-
-    @property
-    def data_url(self) -> str | None:
-        """``url``, or the data as a ``data:`` URL."""
-        return (
-            self.url
-            if self.data is None
-            else f"data:{self.media_type or 'application/octet-stream'};base64,{self.data}"
-        )
-
-    def decode(self) -> bytes:
-        """The bytes of ``data``. Raises `FormatError` when there are none or they are not base64."""
-        try:
-            return base64.b64decode(self.data or "", validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise FormatError("attachment data is not base64") from error
-
-
-def _field(part: Mapping[str, Any], names: tuple[str, ...], where: Where | None) -> str | None:
-    """The text under the first of ``names`` that has some."""
-    for name in names:
-        value = part.get(name)
-        if isinstance(value, str) and value:
-            return scalar_text(value)
-        if value is not None and not isinstance(value, str):
-            raise FormatError(f"an attachment's {name} must be text, not {type(value).__name__}", where=where)
-    return None
-
-
-def _extra(part: Mapping[str, Any], known: set[str]) -> FrozenDict:
-    own = part.get("extra")
-    rest = {key: item for key, item in part.items() if key not in known and item is not None}
-    extra = {**rest, **own} if isinstance(own, Mapping) else rest
-    return freeze(extra) if extra else EMPTY
-
-
-def _media_type(part: Mapping[str, Any]) -> str | None:
-    form = part.get("format")
-    return f"audio/{form}" if isinstance(form, str) else None
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One turn. ``content`` is always text; media are ``attachments``; tool calls live in ``metadata``.
 
-    Standard metadata keys are `STANDARD_METADATA`; others pass through to the dialects that know them. ``swipes`` are the
-    alternatives of an assistant message and ``swipe_id`` the one shown (from 0); ``send_date`` is as it was written.
+    Where the order of its parts is another, or one of them has a mark of its own, ``metadata["parts"]`` says so
+    (`innkeeper.prompt.parts`). Standard metadata keys are `STANDARD_METADATA`; others pass through to the dialects that know
+    them. ``swipes`` are the alternatives of an assistant message and ``swipe_id`` the one shown (from 0); ``send_date`` is as it
+    was written.
     """
 
     role: str
@@ -157,8 +56,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def of(cls, value: Any, *, where: Where | None = None) -> Message:
         """A message from itself, a mapping or an object with ``role`` and ``content``.
 
-        Mappings may be ours, camelCase, or the OpenAI shape (content parts, top-level ``tool_calls``). Roles are
-        lower-cased, lone surrogates become U+FFFD. Raises `FormatError` naming the field and ``where``.
+        Mappings may be ours, camelCase, OpenAI's shape (content parts, top-level ``tool_calls``), or Anthropic's blocks. Roles
+        are lower-cased, lone surrogates become U+FFFD. Raises `FormatError` naming the field and ``where``.
         """
         if isinstance(value, cls):
             return value
@@ -175,16 +74,17 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @classmethod
     def _of_fields(cls, fields: Mapping[str, Any], where: Where | None) -> Message:
-        text, parts = _content(fields, where)
+        role = _role(fields, where)
+        content = _content(fields, role, where)
         media = tuple(Attachment.of(item, where=where) for item in _list(fields, "attachments", where))
         return cls(
-            role=_role(fields, where),
-            content=text,
+            role=role,
+            content=content.text,
             name=_optional_text(fields, "name", where),
-            attachments=parts + media,
-            metadata=_metadata(fields, where),
+            attachments=content.attachments + media,
+            metadata=_metadata({**content.metadata, **fields} if content.metadata else fields, where),
             swipes=tuple(_swipe(swipe, where) for swipe in _list(fields, "swipes", where)),
-            swipe_id=_optional_int(fields, "swipe_id", where),
+            swipe_id=optional_int(fields, "swipe_id", where),
             send_date=_date(fields.get("send_date"), where),
         )
 
@@ -270,32 +170,18 @@ def _role(fields: Mapping[str, Any], where: Where | None) -> str:
     return scalar_text(str(role)).strip().lower()
 
 
-def _content(fields: Mapping[str, Any], where: Where | None) -> tuple[str, tuple[Attachment, ...]]:
+def _content(fields: Mapping[str, Any], role: str, where: Where | None) -> Content:
     if "content" not in fields:
         hint = 'use "content": "" for a message without text'
         raise FormatError("a message needs content", where=where, hint=hint)
     value = fields["content"]
     if isinstance(value, str):
-        return scalar_text(value), ()
+        return Content(scalar_text(value))
     if value is None:
-        return "", ()
+        return Content("")
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return _parts(value, where)
+        return read_content(value, where, mark=role != "tool")
     raise FormatError(f"content must be text or a list of parts, not {type(value).__name__}", where=where)
-
-
-def _parts(parts: Sequence[Any], where: Where | None) -> tuple[str, tuple[Attachment, ...]]:
-    texts, media = [], []
-    for part in parts:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, Mapping) and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-        elif isinstance(part, (Mapping, Attachment)):
-            media.append(Attachment.of(part, where=where))
-        else:
-            raise FormatError(f"a content part must be a mapping or text, not {type(part).__name__}", where=where)
-    return scalar_text("\n".join(texts)), tuple(media)
 
 
 def _metadata(fields: Mapping[str, Any], where: Where | None) -> FrozenDict:
@@ -330,13 +216,6 @@ def _optional_text(fields: Mapping[str, Any], key: str, where: Where | None) -> 
     raise FormatError(f"{key} must be text, not {type(value).__name__}", where=where)
 
 
-def _optional_int(fields: Mapping[str, Any], key: str, where: Where | None) -> int | None:
-    value = fields.get(key)
-    if value is None or type(value) is int:
-        return value
-    raise FormatError(f"{key} must be a whole number, not {type(value).__name__}", where=where)
-
-
 def _date(value: Any, where: Where | None) -> str | int | float | None:
     if isinstance(value, float) and not math.isfinite(value):
         raise FormatError("send_date must be a finite number", where=where)
@@ -352,23 +231,32 @@ def _date(value: Any, where: Where | None) -> str | int | float | None:
 def messages_of(values: Any, *, asset: str = "history") -> tuple[Message, ...]:
     """Any iterable of messages (oldest first) as a tuple; ``None`` is empty.
 
-    An object with a ``messages`` attribute or a ``to_messages()`` method is asked for them. Raises `UsageError` for
-    what is not iterable and `FormatError` for a bad element, with its index.
+    An object with a ``messages`` attribute or a ``to_messages()`` method is asked for them, a mapping for its ``messages``, with
+    its ``system`` before them. A message of Anthropic's with results of tools becomes one for each, and one of the rest. Raises
+    `UsageError` for what is not iterable and `FormatError` for a bad element, with its index.
     """
     if values is None:
         return ()
     if type(values) is tuple and all(type(item) is Message for item in values):
         return values
     source = values.to_messages() if hasattr(values, "to_messages") else getattr(values, "messages", values)
+    if isinstance(source, Mapping) and isinstance(source.get("messages"), (list, tuple)):
+        source = [*_top(source.get("system")), *source["messages"]]
     if isinstance(source, (str, bytes, Mapping)) or not hasattr(source, "__iter__"):
         raise UsageError(f"{asset} must be a list of messages, not {type(values).__name__}")
-    return tuple(
-        [item if type(item) is Message else _numbered(item, index, asset) for index, item in enumerate(source)]
-    )
+    return tuple([message for index, item in enumerate(source) for message in _numbered(item, index, asset)])
 
 
-def _numbered(item: Any, index: int, asset: str) -> Message:
+def _top(system: Any) -> list[Mapping[str, Any]]:
+    """The messages that Anthropic's ``system`` is."""
+    blocks = system if isinstance(system, (list, tuple)) else [system] if system else []
+    return [{"role": "system", "content": [block] if isinstance(block, Mapping) else block} for block in blocks]
+
+
+def _numbered(item: Any, index: int, asset: str) -> tuple[Message, ...]:
+    if type(item) is Message:
+        return (item,)
     try:
-        return Message.of(item)
+        return tuple([Message.of(message) for message in without_results(item)])
     except InnkeeperError as error:
         raise error.at(asset=asset, path=f"[{index}]") from error.__cause__

@@ -15,11 +15,12 @@ import msgspec
 
 from innkeeper.prompt.block import Origin, OriginAsset, Piece
 from innkeeper.prompt.data import FrozenDict
+from innkeeper.prompt.parts import aligned
 from innkeeper.prompt.text import scalar_text
 
 if TYPE_CHECKING:
     from innkeeper.prompt.block import Block
-    from innkeeper.prompt.message import Attachment
+    from innkeeper.prompt.parts import Attachment
 
 
 _DIGITS: Final = "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
@@ -83,22 +84,40 @@ class Sentinels:
         return [*literals, text[end:]], sources
 
     def _replaced(self, index: int, block: Block) -> Block:
+        content, parts = self._parts(index, block)
         return block.with_(
-            content=self._content(index, block),
+            content=content,
             pieces=(),
             name=self._value(index, block.name, "name") if block.name else block.name,
             attachments=tuple(self._attachment(index, item) for item in block.attachments),
-            message_metadata=self._data(index, block.message_metadata, "metadata"),
+            message_metadata=FrozenDict({**self._data(index, block.message_metadata, "metadata"), **parts}),
         )
 
-    def _content(self, index: int, block: Block) -> str:
-        if not block.content:
+    def _parts(self, index: int, block: Block) -> tuple[str, Mapping[str, Any]]:
+        """The content, and the parts of its message, each text of them by itself, as `aligned` finds it."""
+        listed = block.message_metadata.get("parts") or ()
+        texts = [text_of_part for part in listed if (text_of_part := part.get("text")) is not None]
+        if not texts or not block.content:
+            return self._content(index, block), {}
+        tokens, end = [], 0
+        for text in aligned(texts, block.content):
+            at = block.content.find(text, end)
+            tokens.append(self._content(index, block, (at, at + len(text))) if text else "")
+            end = at + len(text)
+        spelt = iter(tokens)
+        parts = [FrozenDict({**part, "text": next(spelt)}) if part.get("text") is not None else part for part in listed]
+        return "\n".join(tokens), {"parts": tuple(parts)}
+
+    def _content(self, index: int, block: Block, span: tuple[int, int] | None = None) -> str:
+        content = block.content if span is None else block.content[slice(*span)]
+        if not content:
             return ""
-        blank = block.content.isspace()
+        blank = content.isspace()
         if blank and not self._spaces:
-            return block.content
-        text = scalar_text(block.content)
-        self._sources.append(SentinelSource(text, frozenset((index,)), _pieces(block, text)))
+            return content
+        text = scalar_text(content)
+        pieces = _pieces(block, scalar_text(block.content))
+        self._sources.append(SentinelSource(text, frozenset((index,)), pieces if span is None else _cut(pieces, *span)))
         return self._spelt(len(self._sources) - 1, blank=blank)
 
     def _spelt(self, number: int, *, blank: bool) -> str:
@@ -140,6 +159,17 @@ def _number(match: re.Match[str]) -> int:
     if match[1] is not None:
         return int(match[1])
     return int("".join(str(_DIGITS.index(digit)) for digit in match[2]))
+
+
+def _cut(pieces: tuple[Piece, ...], start: int, end: int) -> tuple[Piece, ...]:
+    """The pieces of a range of the text that they make."""
+    cut, at = [], 0
+    for piece in pieces:
+        text = piece.text[max(0, start - at) : max(0, end - at)]
+        at += len(piece.text)
+        if text:
+            cut.append(Piece(text, piece.origin))
+    return tuple(cut)
 
 
 def _pieces(block: Block, text: str) -> tuple[Piece, ...]:

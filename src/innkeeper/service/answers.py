@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
@@ -24,6 +25,7 @@ from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.response.response import ModelResponse
 from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View
 from innkeeper.inference.routing.models import ModelAnswer, ModelCard, ModelNotFoundError, Models, answered
+from innkeeper.prompt.data import FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
 from innkeeper.prompt.machine import fresh_id, utc_now
 from innkeeper.prompt.note import Note
@@ -52,7 +54,7 @@ _MAX_NOTES: Final = 2_000
 class Surface(NamedTuple):
     """How one surface reads requests and writes answers and errors. ``protocol`` is the adapter that speaks it.
 
-    ``number``: the header that tells a call's number, too.
+    ``number``: the header that tells a call's number, too. ``forwarded`` are headers that go on to who speaks the protocol.
     """
 
     protocol: str
@@ -60,7 +62,11 @@ class Surface(NamedTuple):
     view: View
     envelope: Callable[[ErrorFacts], dict[str, Any]]
     number: str = "x-request-id"
+    forwarded: tuple[str, ...] = ()
 
+
+Prepared = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""What makes a body ready to be read."""
 
 OnFinished = Callable[[GenerationRequest, ModelResponse], Awaitable[None]]
 """What is called with an answer that is whole."""
@@ -147,6 +153,7 @@ class CompletionHandler:
         web: WebRequest,
         surface: Surface,
         *,
+        prepared: Prepared | None = None,
         changed: Callable[[GenerationRequest], Awaitable[GenerationRequest]] | None = None,
         finished: OnFinished | None = None,
     ) -> Response:
@@ -155,11 +162,12 @@ class CompletionHandler:
         Args:
             web: the request as it came.
             surface: how it is read and answered.
+            prepared: what becomes of its body before it is read.
             changed: what becomes of it before a model is asked.
             finished: called with the answer when it is whole.
         """
         try:
-            request = await _read(web, surface)
+            request = await _read(web, surface, prepared)
             request = request if changed is None else await changed(request)
             stop = Stop()
             if request.stream:
@@ -244,13 +252,20 @@ def _is_for(card: ModelCard, ticket: Ticket) -> bool:
     return card.tenant in ("", ticket.grant.tenant) and card.only in ("", ticket.owner)
 
 
-async def _read(web: WebRequest, surface: Surface) -> GenerationRequest:
-    """What a call asks for, in the mode that it names. Raises `UsageError`, `InputError`."""
+async def _read(web: WebRequest, surface: Surface, prepared: Prepared | None) -> GenerationRequest:
+    """What a call asks for, in the mode that it names, and the headers that go on. Raises `UsageError`, `InputError`."""
+    request = await _read_body(web, surface, prepared)
+    headers = {name: ",".join(values) for name in surface.forwarded if (values := web.headers.getlist(name))}
+    return msgspec.structs.replace(request, headers=FrozenDict(headers)) if headers else request
+
+
+async def _read_body(web: WebRequest, surface: Surface, prepared: Prepared | None) -> GenerationRequest:
     mode = web.headers.get(MODE, CANONICAL)
     if mode not in (CANONICAL, RAW):
         raise UsageError(f"there is no mode {mode!r:.60}", where=Where(path=MODE), hint=f"modes: {CANONICAL}, {RAW}")
     if mode == CANONICAL:
-        return surface.read(await json_body(web))
+        body = await json_body(web)
+        return surface.read(body if prepared is None else await prepared(body))
     content, route = await web.body(), web.headers.get(ROUTE, "")
     if len(content) > LARGE:
         return await asyncio.to_thread(read_raw, content, surface.protocol, route)

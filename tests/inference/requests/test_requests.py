@@ -174,10 +174,10 @@ def test_what_a_provider_cannot_be_told_is_named() -> None:
 
 
 def test_hosted_tools_reach_their_own_protocol() -> None:
-    """A tool that the provider runs itself stands beside the functions where the route speaks the request's protocol."""
+    """A tool that the provider runs itself stands in its place among the functions at a route of the request's protocol."""
     tools = [{"type": "web_search"}, {"type": "function", "name": "look"}]
     made = body(read_responses({"model": "m", "input": "Hi", "tools": tools}), "openai-responses", "responses")
-    assert [tool["type"] for tool in made["tools"]] == ["function", "web_search"]
+    assert [tool["type"] for tool in made["tools"]] == ["web_search", "function"]
 
 
 def test_requests_win_over_routes_and_routes_over_nothing() -> None:
@@ -268,7 +268,9 @@ def test_a_mistake_names_its_field(
 
 
 def test_items_that_no_message_can_be_are_named() -> None:
-    """An item or a block of an unknown kind is a note, and the rest is read."""
+    """An item of an unknown kind is a note at a provider of another protocol, and the rest is sent."""
     asked = read_responses({"model": "m", "input": [{"type": "computer_call"}, {"role": "user", "content": "Hi"}]})
-    assert [note.message for note in asked.notes] == ["input[0]: an item of type 'computer_call' is not carried"]
-    assert [message.content for message in asked.messages] == ["Hi"]
+    route = Route(name="r", model="m", dialect="openai")
+    made = provider_request(asked, route, ADAPTERS["openai-chat"])
+    assert [note.message for note in made.notes] == ["openai: a block of type 'computer_call' is not sent (message 0)"]
+    assert made.body["messages"] == [{"role": "user", "content": "Hi"}]

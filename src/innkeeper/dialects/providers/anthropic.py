@@ -14,13 +14,15 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence, alternating, filler, system_text
-from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.media import Media, media_part
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
+from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn, replace
 from innkeeper.prompt.dialect import Tool
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.parts import ANTHROPIC
 from innkeeper.prompt.text import scalar_text
 
 DEFAULT_MAX_TOKENS: Final = 4096
@@ -106,6 +108,9 @@ class Anthropic(BaseDialect):
         cache=True,
         errors=True,
         media=frozenset({USER, TOOL}),
+        lists=True,
+        parts=frozenset({"citations", "context", "caller", "defer_loading", "input_examples", "allowed_callers"}),
+        shape=ANTHROPIC,
     )
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "top_k", "max_tokens"),
@@ -132,7 +137,7 @@ class Anthropic(BaseDialect):
 
     def _messages(self, talk: TurnSequence, options: Mapping[str, Any], report: Report) -> dict[str, Any]:
         talk = _limited_marks(talk, report)
-        return {"system": _system(talk), "messages": _messages(talk, report)}
+        return {"system": _system(talk, report), "messages": _messages(talk, report)}
 
     def _body(
         self, model: str | None, talk: TurnSequence, options: Mapping[str, Any], report: Report
@@ -142,9 +147,11 @@ class Anthropic(BaseDialect):
         return {**({"model": model} if model else {}), **system, "messages": made["messages"]}
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [tool_fields(tool, "input_schema") for tool in tools]
+        body["tools"] = [{**tool_fields(tool, "input_schema"), **jsonable(tool.extra)} for tool in tools]
 
     def _finished(self, body: dict[str, Any], report: Report) -> dict[str, Any]:
+        if body.get("tools"):
+            _limit_tool_marks(body, report)
         if "max_tokens" not in body:
             body["max_tokens"] = DEFAULT_MAX_TOKENS
             report.repair(f"max_tokens must be given: {DEFAULT_MAX_TOKENS} was put in")
@@ -153,25 +160,51 @@ class Anthropic(BaseDialect):
 
 def _limited_marks(talk: TurnSequence, report: Report) -> TurnSequence:
     """Without cache marks beyond the number that is allowed: the last ones reach furthest and stay."""
-    marked = [turn for turn in (*talk.system, *talk.turns) if turn.cache]
-    surplus = {id(turn) for turn in marked[:-MAX_CACHE_MARKS]}
-    if not surplus:
+    surplus = sum(_marks(turn) for turn in (*talk.system, *talk.turns)) - MAX_CACHE_MARKS
+    if surplus <= 0:
         return talk
-    for turn in marked[:-MAX_CACHE_MARKS]:
-        report.loss(f"the cache mark is not sent: there may be {MAX_CACHE_MARKS}", turn.index)
 
-    def unmarked(turn: Turn) -> Turn:
-        return replace(turn, cache=None) if id(turn) in surplus else turn
+    def limited(turn: Turn) -> Turn:
+        nonlocal surplus
+        parts = []
+        for part in turn.parts:
+            unmarked = surplus > 0 and "cache_control" in part
+            surplus -= unmarked
+            parts.append({name: part[name] for name in part if name != "cache_control"} if unmarked else part)
+        cache = None if surplus > 0 else turn.cache
+        surplus -= turn.cache is not None and cache is None
+        limited_turn = replace(turn, parts=tuple(parts), cache=cache)
+        if limited_turn != turn:
+            report.loss(f"the cache mark is not sent: there may be {MAX_CACHE_MARKS}", turn.index)
+        return limited_turn
 
-    return TurnSequence(tuple(map(unmarked, talk.system)), [unmarked(turn) for turn in talk.turns], talk.style)
+    return TurnSequence(tuple(map(limited, talk.system)), [limited(turn) for turn in talk.turns], talk.style)
 
 
-def _system(talk: TurnSequence) -> str | list[dict[str, Any]]:
-    text = system_text(talk)
-    if not any(turn.cache for turn in talk.system):
-        return text
-    system_turns = [turn for turn in talk.system if turn.text.strip()]
-    return [_marked([_text(turn.text)], turn)[0] for turn in system_turns]
+def _marks(turn: Turn) -> int:
+    return (turn.cache is not None) + sum("cache_control" in part for part in turn.parts)
+
+
+def _limit_tool_marks(body: Mapping[str, Any], report: Report) -> None:
+    """Take out the marks of tools, which reach least, where messages have too many beside them."""
+    tools = body["tools"] if isinstance(body["tools"], list) else ()
+    marked = [tool for tool in tools if isinstance(tool, dict) and "cache_control" in tool]
+    surplus = len(marked) + _written_marks([body.get("system"), body.get("messages")]) - MAX_CACHE_MARKS
+    for tool in marked[: max(0, surplus)]:
+        del tool["cache_control"]
+        report.loss(f"the cache mark of the tool {tool.get('name')!r:.80} is not sent: there may be {MAX_CACHE_MARKS}")
+
+
+def _written_marks(value: Any) -> int:
+    if isinstance(value, list):
+        return sum(map(_written_marks, value))
+    return ("cache_control" in value) + _written_marks(value.get("content")) if isinstance(value, dict) else 0
+
+
+def _system(talk: TurnSequence, report: Report) -> str | list[dict[str, Any]]:
+    if not any(turn.cache or turn.parts for turn in talk.system):
+        return system_text(talk)
+    return [block for turn in talk.system for block in _written(turn, report)]
 
 
 def _messages(talk: TurnSequence, report: Report) -> list[dict[str, Any]]:
@@ -199,20 +232,30 @@ def _without_trailing_space(turn: Turn, report: Report) -> Turn:
 
 def _blocks(turn: Turn, report: Report) -> list[dict[str, Any]]:
     if turn.role == TOOL:
-        return _marked([_result(turn, report)], turn)
-    thoughts = [block for part in turn.reasoning if (block := _thought(part, turn, report))]
+        result = _result(turn, report)
+        return [{**result, "cache_control": dict(turn.cache)} if turn.cache else result]
     if turn.signature and not turn.reasoning:
         report.loss("a signature without thoughts is not sent", turn.index)
-    media = media_parts(turn, part, report) if turn.attachments else []
-    calls = [_call(call, turn, report) for call in turn.calls]
-    text_blocks = [_text(turn.text)] if turn.text.strip() else []
-    return _marked([*thoughts, *text_blocks, *media, *calls], turn)
+    return _written(turn, report)
 
 
-def _marked(blocks: list[dict[str, Any]], turn: Turn) -> list[dict[str, Any]]:
-    if turn.cache and blocks and blocks[-1]["type"] not in ("thinking", "redacted_thinking"):
-        blocks[-1]["cache_control"] = dict(turn.cache)
-    return blocks
+def _written(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    blocks = [(piece, _block(piece, turn, report)) for piece in pieces_of(turn)]
+    return [{**block, **piece.fields()} for piece, block in blocks if block is not None]
+
+
+def _block(piece: Piece, turn: Turn, report: Report) -> dict[str, Any] | None:
+    match piece.kind:
+        case "text":
+            return _text(piece.value) if piece.value.strip() else None
+        case "attachment":
+            return media_part(piece.value, turn.index, part, report)
+        case "reasoning":
+            return _thought(piece.value, turn, report)
+        case "call":
+            return _call(piece.value, turn, report)
+    block: dict[str, Any] = jsonable(piece.value)
+    return block
 
 
 def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
@@ -241,13 +284,7 @@ def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
 
 
 def _result(turn: Turn, report: Report) -> dict[str, Any]:
-    media = media_parts(turn, part, report)
-    text_blocks = [_text(turn.text)] if turn.text.strip() else []
+    blocks = _written(replace(turn, cache=None), report) if turn.attachments or turn.parts else []
     failed = {"is_error": True} if turn.failed else {}
     call_id = _legal_id(turn.call_id, turn, report)
-    return {
-        "type": "tool_result",
-        "tool_use_id": call_id,
-        "content": [*text_blocks, *media] if media else turn.text,
-        **failed,
-    }
+    return {"type": "tool_result", "tool_use_id": call_id, "content": blocks or turn.text, **failed}

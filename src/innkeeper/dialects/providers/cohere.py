@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from innkeeper.dialects.conversation import Rules, Style
 from innkeeper.dialects.media import Media
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
-from innkeeper.dialects.providers.openai import OpenAI, image_part
+from innkeeper.dialects.providers.openai import OpenAI, image_part, text_parts
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import chosen
 from innkeeper.dialects.turn import Turn
@@ -44,7 +44,7 @@ class Cohere(OpenAI):
     """The request of Cohere's chat."""
 
     provider: ClassVar[str] = "cohere"
-    rules: ClassVar[Rules] = Rules(merge=True, reasoning=True, keys=frozenset({"tool_plan", "citations"}))
+    rules: ClassVar[Rules] = Rules(merge=True, reasoning=True, keys=frozenset({"tool_plan", "citations"}), lists=True)
     table: ClassVar[Table] = {
         "temperature": put("temperature"),
         "top_p": put("p"),
@@ -67,8 +67,7 @@ class Cohere(OpenAI):
         message = super()._rich(turn, style, report)
         thoughts = message.pop("reasoning_content", None)
         if thoughts:
-            text_blocks = [{"type": "text", "text": turn.text}] if turn.text else []
-            message["content"] = [{"type": "thinking", "thinking": thoughts}, *text_blocks]
+            message["content"] = [{"type": "thinking", "thinking": thoughts}, *text_parts(message["content"])]
         elif turn.calls and not message["content"]:
             del message["content"]
         return message

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence, alternating, filler
-from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.media import Media, media_part, media_parts
 from innkeeper.dialects.options import ResponseFormat, Table, in_address, put, renamed, stops
+from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable, object_of
 from innkeeper.dialects.tools import chosen, tool_fields
 from innkeeper.dialects.turn import ASSISTANT, TOOL, USER, ToolCall, Turn
@@ -75,6 +76,7 @@ class GeminiDialect(BaseDialect):
         signature=True,
         errors=True,
         media=frozenset({USER, ASSISTANT, TOOL}),
+        lists=True,
     )
     table: ClassVar[Table] = {
         **renamed(_CONFIG, temperature="temperature", top_p="topP", top_k="topK", max_tokens="maxOutputTokens"),
@@ -122,14 +124,28 @@ def _begun(contents: list[dict[str, Any]], talk: TurnSequence, report: Report) -
 
 
 def _parts(turn: Turn, report: Report) -> list[dict[str, Any]]:
-    media = media_parts(turn, part, report)
     if turn.role == TOOL:
-        return [_result(turn, report), *media]
-    thoughts = [_thought(part) for part in turn.reasoning]
-    calls = [_call(call, turn, report) for call in turn.calls]
-    parts: list[dict[str, Any]] = [{"text": turn.text}] if turn.text.strip() else []
-    _signed(calls or parts or media, turn.signature)
-    return [*thoughts, *parts, *media, *calls]
+        return [_result(turn, report), *media_parts(turn, part, report)]
+    written = [(piece.kind, _part(piece, turn, report)) for piece in pieces_of(turn)]
+    parts = [(kind, part) for kind, part in written if part is not None]
+    for kind in ("call", "text", "attachment"):
+        if same := [part for each, part in parts if each == kind]:
+            _signed(same, turn.signature)
+            break
+    return [part for _, part in parts]
+
+
+def _part(piece: Piece, turn: Turn, report: Report) -> dict[str, Any] | None:
+    match piece.kind:
+        case "text":
+            return {"text": piece.value} if piece.value.strip() else None
+        case "attachment":
+            return media_part(piece.value, turn.index, part, report)
+        case "reasoning":
+            return _thought(piece.value)
+        case "call":
+            return _call(piece.value, turn, report)
+    return None
 
 
 def _signed(parts: list[dict[str, Any]], signature: str | None) -> None:

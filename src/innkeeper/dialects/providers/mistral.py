@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from innkeeper.dialects.conversation import Rules, Style, TurnSequence
 from innkeeper.dialects.media import Media
 from innkeeper.dialects.options import Table, as_is, put, stops
-from innkeeper.dialects.providers.openai import OpenAI, audio_part, image_part, response_format
+from innkeeper.dialects.providers.openai import OpenAI, audio_part, image_part, response_format, text_parts
 from innkeeper.dialects.report import Report
 from innkeeper.dialects.tools import function_choice
 from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, Turn, replace
@@ -45,7 +45,7 @@ class Mistral(OpenAI):
     """The request of Mistral's chat."""
 
     provider: ClassVar[str] = "mistral"
-    rules: ClassVar[Rules] = Rules(repair=True, blank=False, prefill=True, reasoning=True)
+    rules: ClassVar[Rules] = Rules(repair=True, blank=False, prefill=True, reasoning=True, lists=True)
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "max_tokens"),
         "stop": stops("stop"),
@@ -70,7 +70,7 @@ class Mistral(OpenAI):
     def _rich(self, turn: Turn, style: Style, report: Report) -> dict[str, Any]:
         message = super()._rich(turn, style, report)
         if message.pop("reasoning_content", None) is not None:
-            message["content"] = [*_thoughts(turn), *([{"type": "text", "text": turn.text}] if turn.text else [])]
+            message["content"] = [*_thoughts(turn), *text_parts(message["content"])]
         for call in message.get("tool_calls", ()):
             call["id"] = _legal_id(call["id"], turn, report)
         if "tool_call_id" in message:

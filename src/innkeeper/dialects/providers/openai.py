@@ -13,15 +13,17 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, Style, TurnSequence, merged, with_system
-from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.media import Media, media_part
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
+from innkeeper.dialects.pieces import pieces_of
 from innkeeper.dialects.report import Report, jsonable, option_error
 from innkeeper.dialects.sillytavern.messages import speakers_of
 from innkeeper.dialects.tools import function_choice
-from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn
+from innkeeper.dialects.turn import FUNCTION, ToolCall, Turn, replace
 
 _NAME: Final = re.compile(r"[\s<|\\/>]+")
 _NAME_CHARS: Final = 64
+_SPELLED: Final = frozenset({"name", "arguments", "args", "input", "item", "item_id"})
 _CALL_KEYS: Final = frozenset({"id", "type", "function"})
 _AUDIO_FORMATS: Final = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
 
@@ -56,6 +58,13 @@ def part(media: Media) -> dict[str, Any] | str:
     if media.kind == "audio":
         return audio_part(media)
     return file_part(media) if media.kind == "file" else "there is no place for its kind"
+
+
+def text_parts(content: Any) -> list[dict[str, Any]]:
+    """A message's content as a list of parts."""
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
 
 
 def tool_choice(body: dict[str, Any], value: Any, _report: Report) -> None:
@@ -124,7 +133,12 @@ class OpenAI(BaseDialect):
     own_options: ClassVar[tuple[str, ...]] = ("post_processing", "speakers", "message_transforms")
 
     rules: ClassVar[Rules] = Rules(
-        names=True, merge=True, functions=True, signature=True, keys=frozenset({"refusal", "audio", "function_call"})
+        names=True,
+        merge=True,
+        functions=True,
+        signature=True,
+        keys=frozenset({"refusal", "audio", "function_call"}),
+        lists=True,
     )
     table: ClassVar[Table] = {
         **_SAMPLING,
@@ -146,11 +160,8 @@ class OpenAI(BaseDialect):
         return _transformed(_processed(messages, talk.style, options, report), options, report)
 
     def _rich(self, turn: Turn, style: Style, report: Report) -> dict[str, Any]:
-        plain = turn.cache is None and not turn.attachments
-        message: dict[str, Any] = {
-            "role": turn.role,
-            "content": turn.text if plain else self._content(turn, style, report),
-        }
+        plain = turn.cache is None and not turn.attachments and not turn.parts
+        message: dict[str, Any] = {"role": turn.role, "content": turn.text if plain else self._content(turn, report)}
         if turn.name:
             message["name"] = _legal_name(turn, report)
         if turn.calls:
@@ -162,21 +173,23 @@ class OpenAI(BaseDialect):
         if turn.reasoning and self.rules.reasoning:
             message["reasoning_content"] = turn.thoughts
         if turn.rest:
-            message.update((key, jsonable(value)) for key, value in turn.rest.items() if key in style.keys)
+            message.update((key, jsonable(value)) for key, value in turn.rest.items() if style.sends(key))
         return message
 
-    def _content(self, turn: Turn, style: Style, report: Report) -> Any:
-        marked = turn.cache is not None and (self.rules.cache or "cache_control" in style.keys)
-        if not (turn.attachments or marked):
-            return turn.text
-        media = media_parts(turn, self._part, report)
-        if not (media or marked):
-            return turn.text
-        texts = [{"type": "text", "text": turn.text}] if turn.text or not media else []
-        parts: list[dict[str, Any]] = [*texts, *media]
-        if marked:
-            parts[-1]["cache_control"] = turn.cache
-        return parts
+    def _content(self, turn: Turn, report: Report) -> Any:
+        """The text alone, or parts in order where there is more to say."""
+        parts: list[dict[str, Any]] = []
+        for piece in pieces_of(replace(turn, calls=(), reasoning=())):
+            part = {"type": "text", "text": piece.value} if piece.kind == "text" else None
+            if piece.kind == "attachment":
+                part = media_part(piece.value, turn.index, self._part, report)
+            if part is not None:
+                parts.append({**part, **piece.fields()})
+        if not parts and turn.cache:
+            return [{"type": "text", "text": "", "cache_control": dict(turn.cache)}]
+        plain = not parts or (len(parts) == 1 and parts[0].keys() == {"type", "text"}) or not self.rules.lists
+        media = any(part["type"] != "text" for part in parts)
+        return turn.text if plain and not media else parts
 
     def _part(self, media: Media) -> dict[str, Any] | str:
         return part(media)
@@ -186,7 +199,7 @@ class OpenAI(BaseDialect):
         if call.raw.keys() <= _CALL_KEYS:
             return {"id": call.id, "type": "function", "function": function}
         raw: dict[str, Any] = jsonable(call.raw)
-        others = {key: value for key, value in raw.items() if key not in ("name", "arguments", "args", "input")}
+        others = {key: value for key, value in raw.items() if key not in _SPELLED}
         return {**others, "id": call.id, "type": "function", "function": function}
 
 
@@ -217,6 +230,7 @@ class Compatible(OpenAI):
         reasoning=True,
         prefill=True,
         keys=frozenset({"refusal", "audio", "function_call", "reasoning_content", "prefix"}),
+        lists=True,
     )
     table: ClassVar[Table] = {
         **_SAMPLING,
@@ -241,6 +255,7 @@ class OpenRouter(OpenAI):
         cache=True,
         prefill=True,
         keys=frozenset({"refusal", "audio", "reasoning_details"}),
+        lists=True,
     )
     table: ClassVar[Table] = {
         **_SAMPLING,

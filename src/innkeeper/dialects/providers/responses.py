@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence, merged, system_text
-from innkeeper.dialects.media import Media, media_parts
+from innkeeper.dialects.media import Media, media_part
 from innkeeper.dialects.options import ResponseFormat, Table, as_is, put
+from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, tool_fields
-from innkeeper.dialects.turn import SYSTEM, TOOL, USER, ToolCall, Turn
+from innkeeper.dialects.turn import ASSISTANT, SYSTEM, TOOL, USER, ToolCall, Turn
 from innkeeper.prompt.dialect import Tool
 
 
@@ -49,7 +50,17 @@ class Responses(BaseDialect):
     """The Responses request."""
 
     provider: ClassVar[str] = "responses"
-    rules: ClassVar[Rules] = Rules(apart=True, merge=True, reasoning=True, sealed=True, media=frozenset({USER, TOOL}))
+    rules: ClassVar[Rules] = Rules(
+        apart=True,
+        merge=True,
+        reasoning=True,
+        sealed=True,
+        media=frozenset({USER, TOOL}),
+        lists=True,
+        parts=frozenset({"annotations", "logprobs"}),
+        keys=frozenset({"refusal"}),
+        shape="responses",
+    )
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p"),
         "max_tokens": put("max_output_tokens"),
@@ -76,32 +87,71 @@ class Responses(BaseDialect):
         return {**({"instructions": text} if text else {}), "input": items}
 
     def _add_tools(self, body: dict[str, Any], tools: Sequence[Tool], report: Report) -> None:
-        body["tools"] = [{"type": "function", **tool_fields(tool)} for tool in tools]
+        body["tools"] = [
+            {"type": "function", **tool_fields(tool), "strict": bool(tool.strict), **jsonable(tool.extra)}
+            for tool in tools
+        ]
 
 
 def _instructions(talk: TurnSequence) -> tuple[str, list[Turn]]:
     """The text at the top, and the turns without it."""
     if talk.style.system != "keep":
         return system_text(talk), talk.turns
-    first = next((index for index, turn in enumerate(talk.turns) if turn.role != SYSTEM), len(talk.turns))
+    turns = enumerate(talk.turns)
+    first = next((index for index, turn in turns if turn.role != SYSTEM or turn.item), len(talk.turns))
     top = TurnSequence(tuple(talk.turns[:first]), [], talk.style)
     return system_text(top), talk.turns[first:]
 
 
 def _items(turn: Turn, report: Report) -> list[dict[str, Any]]:
+    own = {name: jsonable(value) for name, value in turn.item.items() if name != "type"}
     if turn.role == TOOL:
-        return [{"type": "function_call_output", "call_id": turn.call_id or "", "output": _content(turn, report)}]
-    thoughts = [_thought(part, turn, report) for part in turn.reasoning]
-    speaks = turn.text or turn.attachments or not (turn.calls or turn.reasoning)
-    message = [{"role": turn.role, "content": _content(turn, report)}] if speaks else []
-    return [*(thought for thought in thoughts if thought), *message, *(_call(call) for call in turn.calls)]
+        output = _content(pieces_of(turn), turn, report)
+        return [{"type": "function_call_output", **own, "call_id": turn.call_id or "", "output": output}]
+    items: list[dict[str, Any]] = []
+    spoken: list[Piece] = []
+    for piece in (*pieces_of(turn), None):
+        if piece is not None and piece.kind in ("text", "attachment"):
+            spoken.append(piece)
+            continue
+        if spoken or (piece is None and not items):
+            items.append(_message(spoken, turn, own, report))
+            spoken = []
+        if piece is not None and (item := _item(piece, turn, report)) is not None:
+            items.append(item)
+    return items
 
 
-def _content(turn: Turn, report: Report) -> Any:
-    media = media_parts(turn, part, report)
-    if not media:
-        return turn.text
-    return [{"type": "input_text", "text": turn.text}, *media] if turn.text else media
+def _message(spoken: list[Piece], turn: Turn, own: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    content = _content(spoken, turn, report)
+    if not (own.get("id") and turn.role == ASSISTANT):
+        return {**own, "role": turn.role, "content": content}
+    parts = [{"type": "output_text", "text": content}] if isinstance(content, str) else content
+    noted = [{"annotations": [], **part} if part["type"] == "output_text" else part for part in parts]
+    return {"type": "message", **own, "role": turn.role, "content": noted}
+
+
+def _item(piece: Piece, turn: Turn, report: Report) -> dict[str, Any] | None:
+    if piece.kind == "reasoning":
+        return _thought(piece.value, turn, report)
+    item: dict[str, Any] = _call(piece.value) if piece.kind == "call" else jsonable(piece.value)
+    return item
+
+
+def _content(pieces: list[Piece], turn: Turn, report: Report) -> Any:
+    """The text alone, or parts in order where there is more to say."""
+    kind = "output_text" if turn.role == ASSISTANT else "input_text"
+    parts = []
+    for piece in pieces:
+        text = {"type": kind, "text": piece.value} if piece.kind == "text" else None
+        written = media_part(piece.value, turn.index, part, report) if text is None else text
+        if written is not None:
+            parts.append({**written, **piece.fields()})
+    refusal = turn.rest.get("refusal")
+    if refusal:
+        parts.append({"type": "refusal", "refusal": jsonable(refusal)})
+    plain = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    return turn.text if plain or not parts else parts
 
 
 def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, Any] | None:
@@ -109,11 +159,11 @@ def _thought(part: Mapping[str, Any], turn: Turn, report: Report) -> dict[str, A
     if not (part.get("id") or part.get("encrypted_content")):
         report.loss("the thoughts behind an answer are not sent: they have neither id nor sealed content", turn.index)
         return None
-    fields = {key: jsonable(part[key]) for key in ("id", "encrypted_content", "content") if part.get(key)}
+    fields = {key: jsonable(part[key]) for key in ("id", "status", "encrypted_content", "content") if part.get(key)}
     return {"type": "reasoning", **fields, "summary": jsonable(part.get("summary") or [])}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
     item_id = call.raw.get("item_id")
-    known = {"id": jsonable(item_id)} if item_id else {}
-    return {"type": "function_call", **known, "call_id": call.id, "name": call.name, "arguments": call.text()}
+    own: dict[str, Any] = jsonable(call.raw.get("item") or ({"id": item_id} if item_id else {}))
+    return {"type": "function_call", **own, "call_id": call.id, "name": call.name, "arguments": call.text()}

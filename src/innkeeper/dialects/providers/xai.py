@@ -23,7 +23,7 @@ class XAI(OpenAI):
     """The request of xAI's chat."""
 
     provider: ClassVar[str] = "xai"
-    rules: ClassVar[Rules] = Rules(names=True, merge=True)
+    rules: ClassVar[Rules] = Rules(names=True, merge=True, lists=True)
     table: ClassVar[Table] = {
         **as_is("temperature", "top_p", "max_tokens"),
         "stop": stops("stop", most=4),

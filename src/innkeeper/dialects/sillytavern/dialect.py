@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules, Style
+from innkeeper.dialects.conversation import STYLE_OPTIONS, Rules
 from innkeeper.dialects.media import Media, media_parts
 from innkeeper.dialects.options import Table, apply, as_is, neutral, report_unknown
 from innkeeper.dialects.providers.openai import OpenAI, part, response_format
@@ -50,11 +50,13 @@ class PageMessages(OpenAI):
     A message that has media is a list of parts, the text first even when it is empty, and stays one if none of them can be sent.
     """
 
-    rules: ClassVar[Rules] = msgspec.structs.replace(OpenAI.rules, media=frozenset({SYSTEM, USER, ASSISTANT}))
+    rules: ClassVar[Rules] = msgspec.structs.replace(
+        OpenAI.rules, media=frozenset({SYSTEM, USER, ASSISTANT}), lists=False
+    )
 
-    def _content(self, turn: Turn, style: Style, report: Report) -> Any:
+    def _content(self, turn: Turn, report: Report) -> Any:
         if not turn.attachments:
-            return super()._content(turn, style, report)
+            return super()._content(turn, report)
         return [{"type": "text", "text": turn.text}, *media_parts(turn, self._part, report)]
 
     def _part(self, media: Media) -> dict[str, Any] | str:

@@ -162,6 +162,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One request: the model's name, the bytes of its body, and whether they ask for a stream.
 
     ``raw``: the bytes are the caller's own, and nothing else is ever sent in their place. ``notes`` name what a translation lost.
+    ``headers`` go with it beside those of the route.
     """
 
     model: str
@@ -169,6 +170,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     stream: bool = False
     raw: bool = False
     notes: tuple[Note, ...] = ()
+    headers: FrozenDict = EMPTY
 
     @classmethod
     def of(cls, adapter: Adapter, body: Mapping[str, Any], *, model: str = "", stream: bool = False) -> Self:
@@ -237,4 +239,5 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     def unstreamed(self, adapter: Adapter) -> Self:
         """Return the same request for a whole answer. Raises `UsageError` where the bytes are not JSON."""
         rest = {name: value for name, value in self.body.items() if name not in {"stream", "stream_options"}}
-        return type(self)(model=self.model, content=encoded(adapter.body(rest, stream=False)))
+        content = encoded(adapter.body(rest, stream=False))
+        return type(self)(model=self.model, content=content, headers=self.headers)

@@ -340,7 +340,8 @@ class AsyncClient:
         url = self.endpoint.url(self.adapter.path(request.model, stream=request.stream))
         async with self._call() as call:
             begun((call, reading))
-            await call.begin(Send.raw(self.endpoint, url, request.content, streams=request.stream))
+            sent = Send.raw(self.endpoint, url, request.content, streams=request.stream)
+            await call.begin(sent._replace(headers={**sent.headers, **request.headers}))
             decoder = call.decoder = AnswerDecoder(reading, self.endpoint, call.status, call.headers)
             while not decoder.done and (piece := await call.read()):
                 for event in decoder.feed(piece):

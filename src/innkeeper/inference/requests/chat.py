@@ -8,20 +8,19 @@ from typing import Any, Final
 from innkeeper.inference.requests.request import (
     Fields,
     GenerationRequest,
-    file_part,
     option_fields,
     read_message,
     read_tools,
+    tool_choice,
 )
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.note import Note, NoteKind
 from innkeeper.prompt.text import scalar_text
 
 _OPTIONS: Final = (
     *("temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "repetition_penalty", "seed"),
-    *("frequency_penalty", "presence_penalty", "stop", "response_format", "tool_choice", "parallel_tool_calls"),
+    *("frequency_penalty", "presence_penalty", "stop", "response_format", "parallel_tool_calls"),
     *("logprobs", "top_logprobs", "logit_bias", "reasoning_effort", "verbosity", "service_tier"),
 )
 
@@ -35,27 +34,33 @@ def read_chat(body: Mapping[str, Any]) -> GenerationRequest:
     """
     fields = Fields(body)
     model, stream = fields.model(), bool(fields.flag("stream"))
-    usage = fields.fields("stream_options").flag("include_usage")
+    usage = _usage(fields)
     choices = fields.choices()
-    tools, hosted = read_tools(fields.items("tools") + [{"function": it} for it in fields.items("functions")])
+    tools = read_tools(fields.items("tools") + [{"function": it} for it in fields.items("functions")])
     user, metadata = fields.text("user"), fields.mapping("metadata")
-    messages, notes = read_chat_messages(fields.items("messages"))
+    messages = read_chat_messages(fields.items("messages"))
     options = _options(fields) | ({} if user is None else {"user": user})
     return GenerationRequest(
         surface="openai-chat",
         model=model,
         messages=messages,
         options=freeze(options),
-        tools=tools,
-        hosted=hosted,
+        **tools._asdict(),
         stream=stream,
-        include_usage=bool(usage),
+        include_usage=usage,
         user=user,
         metadata=freeze(metadata),
         extra=fields.rest(),
-        notes=notes,
         choices=choices,
     )
+
+
+def _usage(fields: Fields) -> bool:
+    """Whether a stream is to tell its usage."""
+    asked = fields.fields("stream_options")
+    usage = bool(asked.flag("include_usage"))
+    fields.restore("stream_options", asked.rest())
+    return usage
 
 
 def _options(fields: Fields) -> dict[str, Any]:
@@ -63,55 +68,32 @@ def _options(fields: Fields) -> dict[str, Any]:
     before, now = fields.number("max_tokens"), fields.number("max_completion_tokens")
     if now is not None or before is not None:
         options["max_tokens"] = before if now is None else now
-    choice = fields.take("function_call")
-    if choice is not None and "tool_choice" not in options:
-        options["tool_choice"] = choice
+    choice, older = tool_choice(fields), fields.take("function_call")
+    if choice is not None or older is not None:
+        options["tool_choice"] = older if choice is None else choice
     reasoning = fields.take("reasoning")
     if isinstance(reasoning, Mapping) and isinstance(reasoning.get("effort"), str):
         options.setdefault("reasoning_effort", reasoning["effort"])
+        reasoning = {name: value for name, value in reasoning.items() if name != "effort"}
+    fields.restore("reasoning", reasoning)
     return options
 
 
-def read_chat_messages(items: list[Any], path: str = "messages") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
-    """Messages as chat completions have them, and notes of what was changed. Raises `UsageError`."""
+def read_chat_messages(items: list[Any], path: str = "messages") -> tuple[Message, ...]:
+    """Messages as chat completions have them. Raises `UsageError`."""
     if not items:
         raise UsageError("the request has no messages", where=Where(path=path), hint="send at least one")
-    notes: list[Note] = []
-    messages = [_message(raw, f"{path}[{index}]", notes) for index, raw in enumerate(items)]
-    return tuple(messages), tuple(notes)
+    return tuple([_message(raw, f"{path}[{index}]") for index, raw in enumerate(items)])
 
 
-def _message(raw: Any, path: str, notes: list[Note]) -> Message:
+def _message(raw: Any, path: str) -> Message:
     if not isinstance(raw, Mapping):
         raise UsageError("a message must be an object", where=Where(path=path))
     fields = {"content": None, **raw}
-    if isinstance(raw.get("content"), list):
-        _sort_parts(fields, path, notes)
     thoughts = _thoughts(fields)
     if thoughts:
         fields["reasoning"] = thoughts
     return read_message(fields, path)
-
-
-def _sort_parts(fields: dict[str, Any], path: str, notes: list[Note]) -> None:
-    """Refusals and cache marks to where messages have them; files flat."""
-    parts: list[Any] = []
-    seen_media = False
-    for part in fields["content"]:
-        if not isinstance(part, Mapping):
-            parts.append(part)
-            continue
-        if part.get("type") == "refusal":
-            fields["refusal"] = f"{fields.get('refusal') or ''}{part.get('refusal') or ''}"
-            continue
-        if part.get("cache_control"):
-            fields["cache_control"] = part["cache_control"]
-        if seen_media and isinstance(part.get("text"), str):
-            notes.append(Note(NoteKind.MOVED, f"{path}: a text that came after media stands before them"))
-        seen_media = seen_media or not isinstance(part.get("text"), str)
-        plain = {name: value for name, value in part.items() if name != "cache_control"}
-        parts.append(file_part(plain) if part.get("type") == "file" else plain)
-    fields["content"] = parts
 
 
 def _thoughts(fields: dict[str, Any]) -> Any:
@@ -145,7 +127,7 @@ def read_completion(body: Mapping[str, Any]) -> GenerationRequest:
     """
     fields = Fields(body)
     model, stream = fields.model(), bool(fields.flag("stream"))
-    usage = fields.fields("stream_options").flag("include_usage")
+    usage = _usage(fields)
     choices, best = fields.choices(), fields.number("best_of")
     if best not in (None, choices):
         raise UnsupportedError("all answers that are made are given: best_of is n", where=Where(path="best_of"))
@@ -157,7 +139,7 @@ def read_completion(body: Mapping[str, Any]) -> GenerationRequest:
         messages=(Message("user", prompt),),
         options=freeze(options),
         stream=stream,
-        include_usage=bool(usage),
+        include_usage=usage,
         prompt=prompt,
         user=user,
         extra=fields.rest(),

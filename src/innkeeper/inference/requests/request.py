@@ -8,7 +8,7 @@ named in a note. `provider_request` writes what the provider of a route is sent,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -60,6 +60,10 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True):
     choices: int = 1
     choice: int = 0
     raw: ModelRequest | None = None
+    positions: tuple[int, ...] = ()
+    """Where each of ``hosted`` stands among all tools."""
+    headers: FrozenDict = EMPTY
+    """Headers of the protocol that go with it, as ``anthropic-beta``."""
 
 
 class Fields:
@@ -123,6 +127,11 @@ class Fields:
             raise UsageError("the request names no model", where=Where(path="model"), hint="send model: NAME")
         return name
 
+    def restore(self, name: str, value: Any) -> None:
+        """Give back what is left of a field, or all of it."""
+        if value:
+            self._rest[name] = value
+
     def rest(self) -> FrozenDict:
         """What nobody took."""
         rest, self._rest = self._rest, {}
@@ -151,36 +160,62 @@ def option_fields(fields: Fields, names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in taken.items() if value is not None}
 
 
-def read_tools(items: Iterable[Any], path: str = "tools") -> tuple[tuple[Tool, ...], tuple[FrozenDict, ...]]:
-    """Functions, and what only a provider can run. A function may be flat (Responses) or nested (chat completions).
+class ToolFields(NamedTuple):
+    """Tools as a request has them: functions, and what only a provider can run, each with its place among all of them."""
+
+    tools: tuple[Tool, ...]
+    hosted: tuple[FrozenDict, ...]
+    positions: tuple[int, ...]
+
+
+def read_tools(items: Iterable[Any], *, own: str = "function", schema: str = "parameters") -> ToolFields:
+    """The tools of a request. A function, of the type ``own``, may be flat or nested; its parameters stand under ``schema``.
 
     Raises:
         UsageError: a tool that is no object, or a function without a name.
     """
     tools, hosted = [], []
     for index, raw in enumerate(items):
-        where = Where(path=f"{path}[{index}]")
+        where = Where(path=f"tools[{index}]")
         if not isinstance(raw, Mapping):
             raise UsageError("a tool must be an object", where=where)
-        if raw.get("type", "function") == "function":
-            inner = raw.get("function")
-            tools.append(read_tool(inner if isinstance(inner, Mapping) else raw, where))
+        if raw.get("type", own) == own:
+            tools.append(_tool(raw, where, schema))
         else:
-            hosted.append(freeze(raw))
-    return tuple(tools), tuple(hosted)
+            hosted.append((index, freeze(raw)))
+    return ToolFields(tuple(tools), tuple([tool for _, tool in hosted]), tuple([index for index, _ in hosted]))
 
 
-def read_tool(raw: Mapping[str, Any], where: Where, schema: str = "parameters") -> Tool:
-    """A function's definition, whose parameters stand under ``schema``. Raises `UsageError` where it has no name."""
-    name, described, parameters = raw.get("name"), raw.get("description"), raw.get(schema)
+def _tool(raw: Mapping[str, Any], where: Where, schema: str) -> Tool:
+    inner = raw.get("function")
+    nested = isinstance(inner, Mapping)
+    fields: Mapping[str, Any] = inner if isinstance(inner, Mapping) else raw
+    name, described, parameters = fields.get("name"), fields.get("description"), fields.get(schema)
     if not isinstance(name, str) or not name.strip():
         raise UsageError("a function must have a name", where=where)
+    known = {"type", "name", "description", schema, "strict"}
+    rest = {key: value for key, value in fields.items() if key not in known and value is not None}
+    outer = {key: value for key, value in raw.items() if key not in ("type", "function") and value is not None}
+    own = {**outer, **({"function": rest} if rest else {})} if nested else rest
     return Tool(
         name=name,
         description=described if isinstance(described, str) else "",
         parameters=freeze(parameters) if isinstance(parameters, Mapping) else EMPTY,
-        strict=raw["strict"] if isinstance(raw.get("strict"), bool) else None,
+        strict=fields["strict"] if isinstance(fields.get("strict"), bool) else None,
+        extra=freeze(own),
     )
+
+
+_CHOICES: Final = frozenset({"function", "auto", "none", "required", "any"})
+
+
+def tool_choice(fields: Fields) -> Any:
+    """Which tool must be called; None where there is no choice, or one that only its own provider knows, which stays a field."""
+    choice = fields.take("tool_choice")
+    if isinstance(choice, Mapping) and choice.get("type", "function") not in _CHOICES:
+        fields.restore("tool_choice", choice)
+        return None
+    return choice
 
 
 def read_message(value: Mapping[str, Any], path: str) -> Message:
@@ -189,17 +224,6 @@ def read_message(value: Mapping[str, Any], path: str) -> Message:
         return Message.of(dict(value), where=Where(path=path))
     except FormatError as error:
         raise UsageError(error.message, where=error.where, hint=error.hint) from error
-
-
-def file_part(part: Mapping[str, Any]) -> dict[str, Any]:
-    """A file's part, flat: its data as a ``data:`` address or its address as ``url``, with its name and id."""
-    inner = part.get("file")
-    fields = {**part, **(inner if isinstance(inner, Mapping) else {})}
-    data = fields.get("file_data")
-    embedded = isinstance(data, str) and data.startswith("data:")
-    source = {"url": data if embedded else fields.get("file_url"), "data": None if embedded else data}
-    named = {"name": fields.get("filename"), "file_id": fields.get("file_id"), "detail": fields.get("detail")}
-    return {"type": "file", **{name: value for name, value in {**source, **named}.items() if value is not None}}
 
 
 _PROMPTS = frozenset({"instruct", "chat_template"})
@@ -211,30 +235,82 @@ def provider_request(
 ) -> ModelRequest:
     """What goes over the wire for a request on a route; its ``notes`` are the request's and the dialect's.
 
-    A raw body is sent as it is, where route and body fit (`check_raw`). Raises `ConfigError`, `LimitError`, and
-    `UnknownNameError` for a dialect that there is not.
+    Where route and request speak one protocol, nothing of the request is lost. A raw body is sent as it is, where route and body
+    fit (`check_raw`). Raises `ConfigError`, `LimitError`, `UnknownReferenceError`, and `UnknownNameError` for a dialect that
+    there is not.
     """
     if request.raw is not None:
-        return check_raw(request, request.raw, route, adapter)
+        return msgspec.structs.replace(check_raw(request, request.raw, route, adapter), headers=request.headers)
     same = adapter.name == request.surface
     options = {**neutral(route.options), **neutral(request.options)}
     if request.prompt is not None:
         options = {name: value for name, value in options.items() if name not in _PROMPTS}
-    if same and (request.extra or request.hosted):
-        options["extra"] = {**(options.get("extra") or {}), **thaw(request.extra)}
-    written = dialects[route.dialect or adapter.dialect].request(
-        request.messages, model=route.model, options=options, tools=request.tools
+    dialect = dialects[route.dialect or adapter.dialect]
+    lost: tuple[Note, ...] = ()
+    if same:
+        options |= _own_options(request, options, own_fields=dialect.name in _OPEN)
+    else:
+        lost = _lost(request)
+    written = dialect.request(request.messages, model=route.model, options=options, tools=request.tools)
+    sent = ModelRequest.of(adapter, written.body, model=route.model, stream=request.stream)
+    headers = request.headers if same else EMPTY
+    return msgspec.structs.replace(sent, headers=headers, notes=(*request.notes, *written.notes, *lost))
+
+
+_OPEN: Final = frozenset({"anthropic", "responses", "openai-compatible"})
+"""Dialects whose providers get every field that a request in their own protocol has; others refuse what they do not know."""
+
+
+def _own_options(request: GenerationRequest, options: Mapping[str, Any], *, own_fields: bool) -> dict[str, Any]:
+    """What of a request only those read who speak its protocol."""
+    own: dict[str, Any] = {"own_fields": True} if own_fields and _has_own_fields(request) else {}
+    if request.extra:
+        own["extra"] = {**(options.get("extra") or {}), **thaw(request.extra)}
+    if request.hosted:
+        own["hosted_tools"] = tuple(zip(request.positions, thaw(request.hosted), strict=True))
+    if request.metadata and request.surface != _MESSAGES:
+        own["metadata"] = thaw(request.metadata)
+    if request.store is not None and request.surface == "openai-responses":
+        own["store"] = request.store
+    return own
+
+
+def _has_own_fields(request: GenerationRequest) -> bool:
+    return any(message.metadata or message.attachments for message in request.messages) or any(
+        tool.extra for tool in request.tools
     )
-    body = written.body
-    if same and request.hosted:
-        body = {**body, "tools": [*body.get("tools", ()), *thaw(request.hosted)]}
-    lost: list[Note] = []
-    if not same:
-        kinds = [str(tool.get("type")) for tool in request.hosted]
-        lost += [Note(NoteKind.LOSS, f"the field {name!r:.60} is not sent") for name in request.extra]
-        lost += [Note(NoteKind.LOSS, f"a tool of type {kind!r:.60} is not sent") for kind in kinds]
-    sent = ModelRequest.of(adapter, body, model=route.model, stream=request.stream)
-    return msgspec.structs.replace(sent, notes=(*request.notes, *written.notes, *lost))
+
+
+_MESSAGES: Final = "anthropic-messages"
+"""The surface whose metadata are the user's name alone."""
+
+
+def _lost(request: GenerationRequest) -> tuple[Note, ...]:
+    """What of a request no other protocol has."""
+    if unknown := next((name for name in _ELSEWHERE if name in request.extra), None):
+        raise UnknownReferenceError(unknown)
+    metadata = request.metadata and request.surface != _MESSAGES
+    fields = [*request.extra, *(["metadata"] if metadata else []), *request.headers]
+    kinds = [str(tool.get("type")) for tool in request.hosted]
+    sentences = [f"the field {name!r:.60} is not sent" for name in fields]
+    sentences += [f"a tool of type {kind!r:.60} is not sent" for kind in kinds]
+    return tuple([Note(NoteKind.LOSS, sentence) for sentence in sentences])
+
+
+_ELSEWHERE: Final = ("conversation", "prompt")
+"""Fields that name what a provider keeps: without it there is no request to send."""
+
+
+class UnknownReferenceError(UsageError):
+    """A request names a conversation or a prompt that nobody here has."""
+
+    http_status = 404
+
+    def __init__(self, name: str) -> None:
+        hint = "send the messages themselves, or previous_response_id"
+        super().__init__(
+            f"there is no {name} of this id here", where=Where(path=name), hint=hint, code=f"{name}_not_found"
+        )
 
 
 def check_raw(request: GenerationRequest, raw: ModelRequest, route: Route, adapter: Adapter) -> ModelRequest:

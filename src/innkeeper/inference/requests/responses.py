@@ -11,20 +11,19 @@ from typing import Any, Final
 from innkeeper.inference.requests.request import (
     Fields,
     GenerationRequest,
-    file_part,
     option_fields,
     read_message,
     read_tools,
+    tool_choice,
 )
 from innkeeper.inference.response.response import ModelResponse, item_dict
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
-from innkeeper.prompt.note import Note, NoteKind
 
 _OPTIONS: Final = (
     *("temperature", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty", "stop"),
-    *("tool_choice", "parallel_tool_calls", "top_logprobs", "service_tier"),
+    *("parallel_tool_calls", "top_logprobs", "service_tier"),
 )
 _ECHO: Final = (
     *("instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "temperature"),
@@ -37,7 +36,7 @@ def read_responses(body: Mapping[str, Any]) -> GenerationRequest:
 
     Raises:
         UsageError: a field of the wrong type, or no input.
-        UnsupportedError: an answer in the background, or an item by reference.
+        UnsupportedError: an answer in the background, or an item by reference, which is for the caller to replace.
     """
     fields = Fields(body)
     echo = {name: body[name] for name in _ECHO if body.get(name) is not None}
@@ -45,18 +44,16 @@ def read_responses(body: Mapping[str, Any]) -> GenerationRequest:
     if fields.flag("background"):
         hint = "leave background out, or stream"
         raise UnsupportedError("answers in the background are not given", where=Where(path="background"), hint=hint)
-    tools, hosted = read_tools(fields.items("tools"))
-    messages, notes = _input(fields.take("input"), fields.text("instructions"))
+    tools = read_tools(fields.items("tools"))
+    messages = _input(fields.take("input"), fields.text("instructions"))
     user, metadata = fields.text("user"), fields.mapping("metadata")
-    fields.take("stream_options")
     options = _options(fields) | ({} if user is None else {"user": user})
     return GenerationRequest(
         surface="openai-responses",
         model=model,
         messages=messages,
         options=freeze(options),
-        tools=tools,
-        hosted=hosted,
+        **tools._asdict(),
         stream=stream,
         include_usage=True,
         user=user,
@@ -65,7 +62,6 @@ def read_responses(body: Mapping[str, Any]) -> GenerationRequest:
         store=fields.flag("store"),
         echo=freeze(echo),
         extra=fields.rest(),
-        notes=notes,
     )
 
 
@@ -78,38 +74,51 @@ def _options(fields: Fields) -> dict[str, Any]:
         "verbosity": text.take("verbosity"),
         "reasoning_effort": reasoning.take("effort"),
         "reasoning_summary": reasoning.take("summary"),
+        "tool_choice": tool_choice(fields),
     }
+    fields.restore("text", text.rest())
+    fields.restore("reasoning", reasoning.rest())
     return options | {name: value for name, value in chosen.items() if value is not None}
 
 
-def _input(value: Any, instructions: str | None) -> tuple[tuple[Message, ...], tuple[Note, ...]]:
+def _input(value: Any, instructions: str | None) -> tuple[Message, ...]:
     top = (Message("system", instructions),) if instructions else ()
     if isinstance(value, str):
-        return (*top, read_message({"role": "user", "content": value}, "input")), ()
+        return (*top, read_message({"role": "user", "content": value}, "input"))
     if not isinstance(value, list) or not value:
         raise UsageError("input must be a text or a list of items", where=Where(path="input"))
-    messages, notes = items_messages(value)
-    return (*top, *messages), notes
+    return (*top, *items_messages(value))
 
 
-def items_messages(items: list[Any], path: str = "input") -> tuple[tuple[Message, ...], tuple[Note, ...]]:
-    """The messages that items are, and notes of items that no message can be. Raises `UsageError`, `UnsupportedError`."""
+def items_messages(items: list[Any], path: str = "input") -> tuple[Message, ...]:
+    """The messages that items are. Raises `UsageError`, `UnsupportedError`."""
     reader = _Items()
     for index, item in enumerate(items):
         reader.take(item, f"{path}[{index}]")
-    return tuple(reader.end()), tuple(reader.notes)
+    return tuple(reader.end())
 
 
 def response_messages(response: ModelResponse) -> tuple[Message, ...]:
     """An answer as messages: what the next request of the same conversation has before its own input."""
-    return items_messages([item_dict(item) for item in response.output], "output")[0]
+    items = [item_dict(item) for item in response.output]
+    own = f"_{bare_id(response.id)}_"
+    return items_messages([_unnamed(item) if own in str(item.get("id")) else item for item in items], "output")
+
+
+def _unnamed(item: dict[str, Any]) -> dict[str, Any]:
+    """An item without the id that it was given here, which no provider knows."""
+    return {name: value for name, value in item.items() if name not in ("id", "status")}
+
+
+def bare_id(response_id: str) -> str:
+    """The id without what it begins with: ``resp_01J`` is ``01J``."""
+    return response_id.rpartition("_")[2]
 
 
 class _Items:
     """Items as they come, and the message of the assistant that they are parts of."""
 
     def __init__(self) -> None:
-        self.notes: list[Note] = []
         self._messages: list[Message] = []
         self._open: dict[str, Any] = {}
 
@@ -131,7 +140,9 @@ class _Items:
             hint = "send the item itself, or previous_response_id"
             raise UnsupportedError("an item by reference is not read", where=Where(path=path), hint=hint)
         else:
-            self.notes.append(Note(NoteKind.LOSS, f"{path}: an item of type {kind!r:.60} is not carried"))
+            self._close()
+            part = {"type": "other", "shape": "responses", "block": item}
+            self._messages.append(read_message({"role": "assistant", "content": None, "parts": [part]}, path))
 
     def end(self) -> list[Message]:
         self._close()
@@ -156,11 +167,14 @@ class _Items:
         function = {"name": item.get("name"), "arguments": item.get("arguments", "")}
         call = {"id": item.get("call_id") or item.get("id"), "type": "function", "function": function}
         signed = {"signature": item["signature"]} if item.get("signature") else {}
-        self._open.setdefault("tool_calls", []).append({**call, **signed})
+        own = _own(item, "call_id", "name", "arguments", "signature")
+        self._open.setdefault("tool_calls", []).append({**call, **signed, **({"item": own} if own else {})})
 
     def _result(self, item: Mapping[str, Any], path: str) -> None:
         self._close()
-        fields = _message_fields({"content": item.get("output"), "role": "tool"})
+        fields = {"content": item.get("output"), "role": "tool"}
+        if own := _own(item, "call_id", "output"):
+            fields["item"] = own
         self._messages.append(read_message({**fields, "tool_call_id": item.get("call_id")}, path))
 
     def _close(self) -> None:
@@ -170,20 +184,16 @@ class _Items:
 
 
 def _message_fields(item: Mapping[str, Any]) -> dict[str, Any]:
-    content = item.get("content")
     role = item.get("role") or "user"
-    if not isinstance(content, list):
-        return {"role": role, "content": content}
-    refusals = [part for part in content if isinstance(part, Mapping) and part.get("type") == "refusal"]
-    parts = [_part(part) if isinstance(part, Mapping) else part for part in content if part not in refusals]
-    words = "".join([str(part.get("refusal") or "") for part in refusals])
-    return {"role": role, "content": parts, **({"refusal": words} if words else {})}
+    own = _own(item, "role", "content")
+    if role in ("system", "developer"):
+        own = {"type": "message", **own}  # it stays in its place, where instructions go to the top
+    return {"role": role, "content": item.get("content"), **({"item": own} if own else {})}
 
 
-def _part(part: Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(part.get("text"), str):
-        return {"type": "text", "text": part["text"]}
-    return file_part(part) if part.get("type") == "input_file" else dict(part)
+def _own(item: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    """What an item says of itself."""
+    return {name: value for name, value in item.items() if name not in ("type", *known) and value is not None}
 
 
 def _thought(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,6 +202,7 @@ def _thought(item: Mapping[str, Any]) -> dict[str, Any]:
     sealed = item.get("encrypted_content")
     texts = [part.get("text") for part in (content or summary) if isinstance(part, Mapping)]
     text = "\n\n".join([text for text in texts if isinstance(text, str)])
-    fields = {"id": item.get("id"), "summary": summary, "content": content, "encrypted_content": sealed}
+    named = {"id": item.get("id"), "status": item.get("status"), "encrypted_content": sealed}
+    fields = {**named, "summary": summary, "content": content}
     thought = {"text": text, "signature": sealed} if text else {"data": sealed}
     return {name: value for name, value in {**fields, **thought}.items() if value}

@@ -63,14 +63,13 @@ class InspectorTalk:
 
 def _request(prompt: Sending, route: str) -> GenerationRequest:
     options: Any = freeze(prompt.options)
-    tools, hosted = read_tools(prompt.tools)
+    tools = read_tools(prompt.tools)
     return GenerationRequest(
         surface="inspector",
         model=route,
         messages=tuple(Message.of(one) for one in prompt.messages),
         options=FrozenDict(options),
-        tools=tools,
-        hosted=hosted,
+        **tools._asdict(),
         stream=True,
     )
 
