@@ -12,6 +12,8 @@ from sybil.parsers.myst import SkipParser as MarkdownSkipParser
 from sybil.parsers.rest import DocTestParser, PythonCodeBlockParser, SkipParser
 from sybil.typing import Parser
 
+from tests.console import close_shell, console_blocks
+
 pytest_plugins = ["tests.side_by_side"]
 
 
@@ -27,7 +29,8 @@ class _Docstrings(PythonDocStringDocument):
 _EXAMPLE = re.compile(">>>|code-block")
 
 _pages = Sybil(
-    parsers=[MarkdownCodeBlockParser(), MarkdownSkipParser()],
+    parsers=[MarkdownCodeBlockParser(), MarkdownSkipParser(), console_blocks],
+    teardown=close_shell,
     patterns=["README.md", "docs/*.md", "docs/*/*.md"],
     excludes=["docs/_build/*.md", "docs/_build/*/*.md"],
 )

@@ -180,6 +180,7 @@ def page() -> str:
         "What the commands below show in a terminal of 80 columns, in a folder with the examples. `URL` is a provider that",
         "answers one sentence. `python scripts/first_minutes.py` plays them in terminals of 40, 80 and 160 columns, and writes",
         "this page.\n",
+        "<!-- console, all blocks: the script plays them in a terminal -->\n",
     ]
     for step, code, shown in play(80):
         parts += [f"## {step.about}\n"] if step.about else []
