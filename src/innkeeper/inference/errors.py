@@ -58,7 +58,9 @@ def _retry_delay(body: Any) -> float | None:
 
 
 class ReplyError(ProviderError):
-    """An error that came with a success status. ``code`` is the provider's own."""
+    """An error that came with a success status. ``code`` is the provider's own, ``partial`` the text so far of a stream."""
+
+    partial: str = ""
 
     def __init__(self, message: str, *, code: str | None = None, status: int | None = None, **kwargs: Any) -> None:
         super().__init__(message, status=status, **kwargs)
@@ -115,7 +117,12 @@ class AddressRefusedError(UsageError):
 
 
 class DecodeError(ProviderError):
-    """An answer with a success status that is not what the protocol says. ``sample`` is its start, redacted."""
+    """An answer with a success status that is not what the protocol says. ``sample`` is its start, redacted.
+
+    ``partial`` is the text that a stream gave before.
+    """
+
+    partial: str = ""
 
     def __init__(self, message: str, *, sample: str = "", **kwargs: Any) -> None:
         super().__init__(message, **kwargs)
@@ -162,7 +169,10 @@ class AnswerError(FormatError):
 
 
 class ToolUseError(InnkeeperError):
-    """A tool loop that did not end as its mode demands. ``history`` and ``trace`` are as far as it came."""
+    """A tool loop that did not end as its mode demands, or failed once its tools had run.
+
+    ``history`` and ``trace`` are as far as it came; a run that failed goes on with ``run(None, error.history)``.
+    """
 
     exit_code = 69
     http_status = 502

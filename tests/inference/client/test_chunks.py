@@ -223,3 +223,21 @@ def test_whole() -> None:
     recording = ChatRecording()
     list(recording.whole(body))
     assert recording.body == body
+
+
+@given(st.integers(2, 5), st.booleans())
+def test_calls_that_begin_under_one_number_stay_apart(count: int, interleaved: bool) -> None:
+    """Gateways that number parallel calls alike give each an id: then each is a call of its own."""
+    begun = [
+        {"index": 0, "id": f"c{number}", "function": {"name": "look", "arguments": '{"room":'}}
+        for number in range(count)
+    ]
+    rest = [
+        {"index": 0, "id": f"c{n}" if interleaved else None, "function": {"arguments": f"{n}}}"}} for n in range(count)
+    ]
+    pieces = [piece for pair in zip(begun, rest, strict=True) for piece in pair]
+    _, message = fold(*map(calls, pieces))
+    assert [call["id"] for call in message["tool_calls"]] == [f"c{number}" for number in range(count)]
+    assert [json.loads(call["function"]["arguments"]) for call in message["tool_calls"]] == [
+        {"room": n} for n in range(count)
+    ]

@@ -266,3 +266,45 @@ def test_certificates_are_read_where_they_are_needed(
         assert checked.verify_mode is ssl.CERT_REQUIRED
         assert checked.check_hostname
         assert checked.get_ca_certs() == []
+
+
+KEYS = [
+    "sk-UPSTREAM1",
+    "sk-other-key-of9",
+    "pk_live_abcdefgh",
+    "gsk_abcdefgh",
+    "AIzaSyAAAAAAAAAAAA",
+    "Bearer abcdef123456",
+]
+
+
+@given(st.sampled_from(KEYS), st.sampled_from([400, 401, 429, 500]), st.sampled_from(["error", "detail"]))
+def test_keys_of_upstream_are_masked(key: str, status: int, field: str) -> None:
+    """Neither our key nor what has the shape of one is in any part of an error, whatever the provider quotes."""
+    endpoint = Endpoint.of({"base_url": "http://up.example", "api_key": "sk-UPSTREAM1", "name": "ok"}, None)
+    body = json.dumps({field: {"message": f"Incorrect key: {key}.", "code": "x"}}).encode()
+    with pytest.raises(HttpError) as caught:
+        decoded(status, {"x-key": key}, body, endpoint)
+    error, secret = caught.value, key.removeprefix("Bearer ")
+    assert secret not in json.dumps([error.render(), error.to_dict(), error.body, dict(error.headers), error.sample])
+    with pytest.raises(ReplyError) as reported:
+        decoded(200, {}, json.dumps({"error": {"message": f"Incorrect key: {key}.", "code": key}}).encode(), endpoint)
+    assert secret not in json.dumps([reported.value.render(), reported.value.to_dict()])
+
+
+@pytest.mark.parametrize(
+    "text", ["Bearer authentication is required.", "ask-me-later, risk-averse-people, task_manager"]
+)
+def test_words_are_no_keys(text: str) -> None:
+    """What only looks a little like a key stays."""
+    assert Endpoint.of({"base_url": "http://up.example"}, None).redact(text) == text
+
+
+@pytest.mark.parametrize("name", ["", "ok"])
+def test_hints_for_operators(name: str) -> None:
+    """Whoever set the endpoint up reads how to mend it; of one with a name that is in the log alone."""
+    endpoint = Endpoint.of({"base_url": "http://up.example", "name": name}, None)
+    with pytest.raises(HttpError) as caught:
+        decoded(401, {}, b"", endpoint)
+    hint, origin = caught.value.hint or "", caught.value.origin
+    assert ("INNKEEPER_API_KEY" in hint, "INNKEEPER_API_KEY" in origin) == (not name, bool(name))

@@ -372,10 +372,12 @@ def test_lone_surrogates() -> None:
     assert result.body["choices"][0]["message"]["content"] == "a\ud800b"
 
 
-def test_an_answer_without_choices_is_an_empty_message() -> None:
-    """No choices is no error of the runner: the message is empty. A body that is no object is one."""
+@pytest.mark.parametrize("body", [{"choices": []}, {}, {"choices": [{}]}, {"choices": [{"message": None}]}], ids=str)
+def test_an_answer_without_a_message(body: Any) -> None:
+    """It is an error and no empty answer, as is a body that is no object."""
     made = runner().build_request(CONFIG, CHAT)
-    assert runner({"choices": []}).perform(made).assistant_message == {}
+    with pytest.raises(DecodeError, match="no message"):
+        PromptRunner(FakeClient()).read(made, Response(200, {}, body), 1.0)
     with pytest.raises(DecodeError, match="not a JSON object"):
         PromptRunner(FakeClient()).read(made, Response(200, {}, [1]), 1.0)
 

@@ -67,7 +67,7 @@ def test_a_whole_run() -> None:
     assert result.assistant_text == "There is a door."
     assert [message.role for message in result.history] == ["assistant", "user", "assistant", "tool", "assistant"]
     called, answer = result.history[2], result.history[3]
-    assert (called.content, called.tool_calls[0]["id"]) == ("", "call_1")
+    assert (called.content, called.tool_calls[0]["id"]) == ("Let me see.", "call_1")
     assert answer.tool_call_id == "call_1"
     assert results(result)[0]["data"] == {"seen": "a door", "far": True}
     first, second = client.requests
@@ -315,6 +315,44 @@ def test_errors_of_the_provider(tool_calling: dict[str, Any], script: list[Any],
     with pytest.raises(HttpError):
         runner.run("Look.")
     assert len(client.requests) == requests
+
+
+@pytest.mark.parametrize("fault", [Fault.status(429, retry_after=7), {"choices": []}], ids=["429", "empty"])
+def test_a_run_that_fails_after_tools_goes_on(fault: Any) -> None:
+    """Its error has the history and the trace; from there the run goes on, and no tool runs twice."""
+    ran: list[str] = []
+
+    def use(name: str, args: dict[str, Any]) -> Any:
+        ran.append(name)
+        return {"seen": "a door", **args}
+
+    script = [calls("look", content="Let me see."), fault, "A door."]
+    runner, client = loop(*script, executor=use)
+    with pytest.raises(ToolUseError) as caught:
+        runner.run("Look.")
+    error = caught.value
+    assert (error.code, len(error.trace), error.details.get("retry_after", 7)) == ("REQUEST_FAILED", 2, 7)
+    assert [message.role for message in error.history] == ["user", "assistant", "tool"]
+    assert runner.run(None, error.history).assistant_text == "A door."
+    assert (ran, len(client.requests)) == (["look"], 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sent"),
+    [
+        ('{"far": 1}', '{"far": 1}'),
+        ('```json\n{"far": 1}\n```', '{"far": 1}'),
+        ('"{}"', "{}"),
+        ("far: yes", "{}"),
+        ("", "{}"),
+    ],
+)
+def test_arguments_that_go_back_are_json(arguments: str, sent: str) -> None:
+    """Providers refuse others; what the tool is told stays as it was written."""
+    runner, client = loop(calls({"id": "c", "function": {"name": "look", "arguments": arguments}}), "A door.")
+    runner.run("Look.")
+    (call,) = client.requests[1]["messages"][-2]["tool_calls"]
+    assert call["function"]["arguments"] == sent
 
 
 def test_events() -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from innkeeper.inference.adapters.adapter import Reading
 from innkeeper.inference.client.endpoint import Endpoint, decoded, error_of, sample
-from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, StreamCutError
+from innkeeper.inference.errors import MAX_EVENT_BYTES, DecodeError, ReplyError, StreamCutError
 from innkeeper.inference.response.events import CallDelta, ModelEvent, ReasoningDelta, RefusalDelta, TextDelta
 from innkeeper.prompt import LimitError
 from innkeeper.prompt.errors import FormatError
@@ -199,6 +199,13 @@ class AnswerDecoder:
 
     def feed(self, piece: bytes) -> Iterator[ModelEvent]:
         """The events that ``piece`` completes. Raises `DecodeError`, `ReplyError`, `LimitError`."""
+        try:
+            yield from self._fed(piece)
+        except (DecodeError, ReplyError) as error:
+            error.partial = self.partial
+            raise
+
+    def _fed(self, piece: bytes) -> Iterator[ModelEvent]:
         if self._parser is None:
             self._start += piece
             if self._whole or not self._begins():

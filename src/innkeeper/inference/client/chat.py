@@ -201,6 +201,7 @@ class _Choice:
         self.role = "assistant"
         self.texts: dict[str, list[str]] = {}
         self.calls: dict[int, dict[str, Any]] = {}
+        self.latest: dict[int, int] = {}
         self.extra: dict[str, Any] = {}
         self.beside: dict[str, Any] = {}
         self.finish_reason: str | None = None
@@ -231,7 +232,7 @@ class _Choice:
 
     def _call(self, piece: Mapping[str, Any], position: int) -> None:
         index = piece.get("index")
-        key = index if isinstance(index, int) else self._unnumbered(piece, position)
+        key = self._numbered(piece, index) if isinstance(index, int) else self._unnumbered(piece, position)
         if key not in self.calls and len(self.calls) >= MAX_TOOL_CALLS:
             return
         call = self.calls.setdefault(key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
@@ -239,6 +240,15 @@ class _Choice:
         call |= {name: value for name, value in piece.items() if name not in {"index", "id", "type", "function"}}
         if isinstance(piece.get("function"), Mapping):
             _grow(call["function"], piece["function"])
+
+    def _numbered(self, piece: Mapping[str, Any], index: int) -> int:
+        """The number of a call: of two that begin under one number the second gets a new one."""
+        key = self.latest.get(index, index)
+        known, function = self.calls.get(key), piece.get("function")
+        begins = piece.get("id") and isinstance(function, Mapping) and function.get("name")
+        if known is not None and begins and known["id"] and known["id"] != piece["id"]:
+            key = self.latest[index] = self._unnumbered(piece, 0)
+        return key
 
     def _unnumbered(self, piece: Mapping[str, Any], position: int) -> int:
         """The number of a call that has none: that of its id, else a new one for a new id, else its place."""

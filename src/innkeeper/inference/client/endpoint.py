@@ -27,8 +27,8 @@ from innkeeper.inference.errors import (
     HttpError,
     ReplyError,
 )
-from innkeeper.prompt import ConfigError, UsageError
-from innkeeper.prompt.machine import Secret, redact_secrets
+from innkeeper.prompt import ConfigError, ProviderError, UsageError
+from innkeeper.prompt.machine import REDACTED, Secret, redact_secrets
 from innkeeper.prompt.text import scalar_text
 
 DEFAULT_BASE_URL: Final = "http://localhost:8000"
@@ -109,13 +109,24 @@ class Endpoint:
         return f"the provider of {self.name!r}" if self.name else self.base_url
 
     def redact(self, text: str) -> str:
-        """``text`` without the key and the values of headers that may be secret, and, of one with a name, without its address."""
-        clean = redact_secrets(text, self.secrets)
+        """``text`` without the key, the values of headers that may be secret and what has the shape of a key.
+
+        Of an endpoint with a name its address goes as well.
+        """
+        clean = _KEYS.sub(REDACTED, redact_secrets(text, self.secrets))
         return clean if not self.name else _address(self.base_url).sub("[address]", clean)
 
     def wire_headers(self) -> dict[str, str]:
         """The headers as they are sent: the one place where secrets come out."""
         return {name: value.reveal() for name, value in self.headers.items()}
+
+
+_KEYS: Final = re.compile(
+    r"(?<=\bbearer )(?=[\w.~+/=-]*[\d_~+/=]|[\w.-]{20})[\w.~+/=-]{6,}"
+    r"|\b(?:sk|pk|rk|xai|gsk|hf|ghp|glpat)[-_][\w-]{6,}|\bAIza[\w-]{10,}",
+    re.IGNORECASE,
+)
+"""What has the shape of a key: another than ours may be in what a provider says."""
 
 
 @lru_cache(maxsize=256)
@@ -226,9 +237,9 @@ def raise_for_status(status: int, headers: Mapping[str, str], raw: bytes, endpoi
         body = None
     reason = _message(body, endpoint)
     msg = f"the provider answered with status {status}" + (f": {reason}" if reason else "")
-    raise HttpError(
-        msg, status=status, headers=headers, sample=sample(raw, endpoint), body=body, hint=_HINTS.get(status)
-    )
+    hint = _HINTS.get(status)
+    error = HttpError(msg, status=status, headers=headers, sample=sample(raw, endpoint), body=body, hint=hint)
+    raise _for_operator(error, endpoint) if status not in _CALLERS else error
 
 
 _HINTS: Final = {
@@ -243,6 +254,16 @@ _HINTS: Final = {
     429: "too many requests or no credit left; wait as long as retry-after says",
     529: "the provider is overloaded; try again later",
 }
+
+_CALLERS: Final = frozenset({413, 429, 529})
+"""The statuses whose hints are for whoever asks; others say how to set an endpoint up."""
+
+
+def _for_operator(error: ProviderError, endpoint: Endpoint) -> ProviderError:
+    """The error with its hint for the log alone, where those who read it are not who set the endpoint up."""
+    if endpoint.name and error.hint:
+        error.origin, error.hint = f"{endpoint.base_url}: {error.hint}", None
+    return error
 
 
 def error_of(body: Any, endpoint: Endpoint) -> ReplyError | None:
@@ -279,7 +300,7 @@ def _json(raw: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> Any:
         kind = headers.get("content-type", "no content type").partition(";")[0]
         msg = f"the provider's answer is not JSON ({sample(kind, endpoint)}, {len(raw):,} bytes)"
         hint = "check base_url and api_prefix: this looks like a web page" if "html" in kind else None
-        raise DecodeError(msg, sample=sample(raw, endpoint), hint=hint) from error
+        raise _for_operator(DecodeError(msg, sample=sample(raw, endpoint), hint=hint), endpoint) from error
 
 
 def encoded(request: Any) -> bytes:

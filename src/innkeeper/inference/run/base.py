@@ -132,8 +132,8 @@ class BaseRunner:
         if not isinstance(body, Mapping):
             msg = "the provider's answer is not a JSON object"
             raise DecodeError(msg)
-        choice = choice_of(body) if body.get("choices") else {}
-        came = whole_texts(thaw(dict(choice.get("message") or {})))
+        choice = choice_of(body)
+        came = whole_texts(thaw(dict(choice["message"])))
         message = self.response_transforms.apply(prompt_request.response_transforms, came, strict=prompt_request.strict)
         reason = choice.get("finish_reason")
         return PromptResult(

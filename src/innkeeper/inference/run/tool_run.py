@@ -21,7 +21,7 @@ from innkeeper.inference.errors import (
 )
 from innkeeper.inference.output_tags import transform_tags
 from innkeeper.inference.run.request import PromptRequest, PromptResult
-from innkeeper.inference.tools.calls import ModelCall, calls_of, parse_arguments, size_of_arguments
+from innkeeper.inference.tools.calls import ModelCall, as_sent, calls_of, parse_arguments, size_of_arguments
 from innkeeper.inference.tools.dispatcher import error_codes, failure, written
 from innkeeper.prompt import InnkeeperError, Message, freeze
 
@@ -155,6 +155,12 @@ class ToolRun:
                     return await self.end(turn, result, final_stream=final_stream)
         except RequestCancelledError as error:
             raise self.error("CANCELLED", "the run was cancelled") from error
+        except ToolUseError:
+            raise
+        except InnkeeperError as error:
+            if not self.outcomes:
+                raise  # nothing is lost by it
+            raise self.interrupted(error) from error
         msg = f"the model still calls tools after {max_turns} turns"
         raise self.error("TURN_LIMIT", msg)
 
@@ -220,6 +226,15 @@ class ToolRun:
         """An error that knows how far the run came."""
         return ToolUseError(message, code=code, history=tuple(self.history), trace=tuple(self.trace), **facts)
 
+    def interrupted(self, error: InnkeeperError) -> ToolUseError:
+        """The error of a run whose tools have done something before this error: it can go on from its history."""
+        wait = error.retry_after if isinstance(error, HttpError) else None
+        facts = {} if wait is None else {"retry_after": wait}
+        hint = "the tools need not run again: go on with run(None, error.history)"
+        failure = self.error("REQUEST_FAILED", f"after tools had run, {error.message}", hint=hint, **facts)
+        failure.http_status, failure.exit_code = error.http_status, error.exit_code
+        return failure
+
     async def ask(self, turn: int) -> PromptResult:
         """One answer; in relaxed mode an error of the provider's is met by asking without tools from here on."""
         while True:
@@ -277,8 +292,8 @@ class ToolRun:
         self.trace[-1].answered(result, len(calls), len(called) - len(calls), prose)
         if calls:
             extra = {key: result.assistant_message[key] for key in _OPAQUE if result.assistant_message.get(key)}
-            message = {**extra, "tool_calls": [call.to_dict() for call in calls]}
-            self.history.append(Message("assistant", "", metadata=freeze(message)))
+            message = {**extra, "tool_calls": [as_sent(call).to_dict() for call in calls]}
+            self.history.append(Message("assistant", result.content, metadata=freeze(message)))
         return calls
 
     async def run_calls(self, turn: int, calls: tuple[ModelCall, ...]) -> None:

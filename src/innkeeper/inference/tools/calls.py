@@ -108,6 +108,23 @@ def parse_arguments(raw: Any, max_bytes: int = DEFAULT_MAX_TOOL_BYTES) -> dict[s
     return dict(value)
 
 
+def as_sent(call: ModelCall) -> ModelCall:
+    """The call as its provider takes it back: arguments that are not JSON mended, or none where they cannot be read."""
+    text = call.arguments
+    if not isinstance(text, str):
+        return call
+    try:
+        if isinstance(strict_json(text), Mapping):
+            return call
+    except (ValueError, RecursionError):
+        pass
+    try:
+        mended = json.dumps(parse_arguments(text, size_of_arguments(text)), ensure_ascii=False)
+    except AnswerError:
+        mended = "{}"
+    return msgspec.structs.replace(call, arguments=mended)
+
+
 def _decoded(text: str) -> Any:
     text = unfenced(text)
     if not text:
