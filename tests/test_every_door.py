@@ -62,11 +62,6 @@ DIFFERENCES: Final = (
     Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("long",), ("openrouter",)),
     Difference("page", WHOLE - {"body"}, "the plan has no model and no dialect", ("lorebook",), OTHER_DIALECTS),
     Difference("page", frozenset({"fingerprint"}), "the plan has no model and no dialect", CHATS),
-    Difference("preview", frozenset(), "a dialect of the profile's own counts", ("text",)),
-    Difference("preview", WHOLE, "the profile's provider is not asked for its dialect", models=OTHER_DIALECTS),
-    Difference(
-        "preview", WHOLE - {"tokens"}, "the profile's provider is not asked for its dialect", models=("openrouter",)
-    ),
     Difference("ask", frozenset({"body"}), "the body is the route's dialect's, not the profile's", ("text",)),
     # The answer's limit is the reserve.
     Difference("ask", WHOLE - {"body"}, "a limit that is set reserves nothing", ("options",), ("openrouter",)),

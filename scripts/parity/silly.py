@@ -59,6 +59,7 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
             "variables": {scope: (given.get("variables") or {}).get(scope) or {} for scope in ("local", "global")},
             "tools": given.get("tools") or [],
             "model": _tokenizer(given),
+            "context_window": _window(given),
             "now": given.get("now") or _NOW,
             "seed": given.get("seed", 1),
             "options": {"response_format": _response_format(schema)} if schema else {},
@@ -70,6 +71,16 @@ def request_of(given: Mapping[str, Any], generation: Mapping[str, Any] | None = 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     named = {name: schema[name] for name in ("name", "description", "strict") if name in schema}
     return {"type": "json_schema", "json_schema": {**named, "schema": schema["value"]}}
+
+
+_WINDOW: Final = 8192
+"""The original's window where a case says none. The model is a tokenizer here, whose own window says nothing."""
+
+
+def _window(given: Mapping[str, Any]) -> int | None:
+    text, preset = given.get("text") or {}, given.get("preset") or {}
+    is_named = text.get("max_context") if given.get("api") == "text" else preset.get("openai_max_context")
+    return None if is_named else _WINDOW
 
 
 _NOT_HERE: Final = {"makersuite": "gemma", "vertexai": "gemma", "ai21": "jamba"}

@@ -22,6 +22,7 @@ from innkeeper.prompt.block import Origin
 from innkeeper.prompt.text import escaped, shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.framing import Framing, count_tools
+from innkeeper.tokens.table.catalogue import known_window
 
 
 class AccountLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -155,7 +156,10 @@ def window_of(plan: Plan) -> tuple[int | None, int]:
         window = report.budget_tokens + report.reserve_tokens if report.max_tokens is None else report.max_tokens
         return window, report.reserve_tokens
     request = plan.request
-    return (None, 0) if request is None else (request.context_window or None, request.reserved_tokens)
+    if request is None:
+        return None, 0
+    known = known_window(plan.model) if request.context_window is None else request.context_window
+    return known or None, request.reserved_tokens
 
 
 SENT: Final = "sent"

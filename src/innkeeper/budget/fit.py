@@ -17,7 +17,7 @@ import msgspec
 from innkeeper.budget.accounting import RenderGuard, marks_of, window_of
 from innkeeper.budget.costing import COUNTED, Costing, CountedBlocks, framing_of
 from innkeeper.budget.report import EvictionRecord, TrimReport, TrimResult
-from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, tokens_setting
+from innkeeper.budget.settings import CountingConfig, counter_for, left_choice, note_unknown_window, tokens_setting
 from innkeeper.budget.strategies import STRATEGIES, Fill, GroupOrder, Strategy
 from innkeeper.budget.trim import Counted, TokenRoom, overflow, trim_counted
 from innkeeper.prompt import (
@@ -104,6 +104,8 @@ def fit_state(state: State, config: FitConfig | None = None) -> None:
         window, reserve = window_of(plan)
     room = _room(plan, window, reserve)
     if room is None:
+        if state.request.model and state.request.context_window is None:
+            note_unknown_window(state, "nothing is left out of the prompt")
         return
     strategy = _strategy_in(state)
     left = left_choice(state)

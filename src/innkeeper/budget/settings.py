@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Final
 
 from innkeeper.budget.costing import Costing, framing_of, whole
 from innkeeper.budget.strategies import STRATEGIES, Strategies, Strategy
-from innkeeper.prompt import ScratchKey, State, StepConfig, TokenCounter, UnknownNameError
+from innkeeper.prompt import NoteKind, ScratchKey, State, StepConfig, TokenCounter, UnknownNameError
 from innkeeper.prompt.errors import UsageError
+from innkeeper.prompt.text import shorten
 from innkeeper.tokens.counter import default_counter
 from innkeeper.tokens.estimators import counter_of
 from innkeeper.tokens.framing import FRAMINGS, Framing, framing
+from innkeeper.tokens.table.catalogue import known_window
 
 Setting = Any
 """``int | str | bool | Callable[[State], …] | None``: a plain value, which JSON can hold, or a function of the state."""
@@ -20,9 +22,9 @@ Setting = Any
 class CountingConfig(StepConfig, frozen=True, kw_only=True):
     """How a step counts. Each option may be a function of the state.
 
-    ``max_tokens`` is the window (default: the request's ``context_window``; 0 or none: nothing to do), ``reserve_tokens`` the
-    reply's share (default: the request's ``reserved_tokens``). ``framing`` is a rule or a name of `innkeeper.tokens.FRAMINGS`
-    (default: the counter's own, else the dialect's). For the rest see `innkeeper.budget.Costing`.
+    ``max_tokens`` is the window (default: the request's ``context_window``, else that of a known model; 0: nothing to do),
+    ``reserve_tokens`` the reply's share (default: the request's ``reserved_tokens``). ``framing`` is a rule or a name of
+    `innkeeper.tokens.FRAMINGS` (default: the counter's own, else the dialect's). For the rest see `innkeeper.budget.Costing`.
     """
 
     max_tokens: Setting = None
@@ -42,9 +44,11 @@ class CountingConfig(StepConfig, frozen=True, kw_only=True):
             raise UnknownNameError("framing", self.framing, FRAMINGS)
 
     def window(self, state: State) -> int | None:
-        """Return the window in this build; ``None`` if unknown."""
-        window = tokens_setting("max_tokens", self.max_tokens, state)
-        return whole("context_window", state.request.context_window or 0) if window is None else window
+        """Return the window in this build: the option's, the request's, else that of a known model; ``None`` if unknown."""
+        window, asked = tokens_setting("max_tokens", self.max_tokens, state), state.request.context_window
+        if window is None and asked is None:
+            return known_window(model_for(state, self.model_hint))
+        return whole("context_window", asked or 0) if window is None else window
 
     def reserve(self, state: State) -> int:
         """The reply's share in this build."""
@@ -121,6 +125,17 @@ def check_tokens(name: str, value: Setting) -> None:
     """Raise `UsageError` for what is neither a whole number of tokens from 0 up, nor a function, nor absent."""
     if value is not None and not callable(value):
         whole(name, value)
+
+
+def note_unknown_window(state: State, effect: str) -> None:
+    """Note that nobody has said the window, nor knows it for the request's model, and what follows of that."""
+    model = state.request.model
+    about = (
+        f"the window of {shorten(model, 60)!r} is not known" if model else "no context window and no model are named"
+    )
+    data = {"input": "context_window", "model": model}
+    if not any(note.data.get("input") == "context_window" for note in state.result.notes):
+        state.note(NoteKind.ESTIMATE, f"{about}: {effect}", hint="give context_window", data=data)
 
 
 def resolved(value: Setting, state: State) -> Any:

@@ -128,7 +128,7 @@ class CompletionHandler:
         Raises `ScopeError` where its key may not, `ModelNotFoundError` where it is not to know of it.
         """
         card = self.models.card(model)
-        if card is not None and not _is_for(card, ticket):
+        if card is not None and not ticket.may_know(card):
             raise ModelNotFoundError(model, [card.name for card in self._cards(ticket)])
         ticket.grant.check("route" if card is None else card.kind, model)
 
@@ -137,8 +137,7 @@ class CompletionHandler:
         return self._cards(ticket_of(web))
 
     def _cards(self, ticket: Ticket) -> list[ModelCard]:
-        cards = [card for card in self.models.cards() if _is_for(card, ticket)]
-        return [card for card in cards if ticket.grant.allows(card.kind, card.name)]
+        return [card for card in self.models.cards() if ticket.may_ask(card)]
 
     def cancel(self, owner: str, response_id: str) -> ModelResponse | None:
         """Stop an answer that is under way; what there is of it, None where there is no such answer."""
@@ -245,11 +244,6 @@ async def _opened(events: AsyncGenerator[ModelEvent]) -> tuple[AsyncGenerator[Mo
     except BaseException:
         await events.aclose()
         raise
-
-
-def _is_for(card: ModelCard, ticket: Ticket) -> bool:
-    """Whether a caller may know of a model."""
-    return card.tenant in ("", ticket.grant.tenant) and card.only in ("", ticket.owner)
 
 
 async def _read(web: WebRequest, surface: Surface, prepared: Prepared | None) -> GenerationRequest:

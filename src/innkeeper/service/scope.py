@@ -125,7 +125,7 @@ class CallScope(NamedTuple):
         """The fields of a `TextTask` that follow from who calls, and from the terms of the request."""
         bounds = (self.ticket.money, request.max_cost)
         money = min((bound for bound in bounds if bound is not None), default=None)
-        return {"routes": self.ticket.grant.route, "money": money, "strict": request.strict}
+        return {"routes": self.ticket.grant.patterns("route"), "money": money, "strict": request.strict}
 
     def charge(self, operation: str, *, model: str, provider: str, cost: float | None) -> None:
         """Charge work that is not an answer of a model, as a picture is, in US dollars."""

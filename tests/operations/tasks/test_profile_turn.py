@@ -59,6 +59,10 @@ class House:
         asked = {"provider": "there", "model": "big", "profile": "wenna"}
         return ModelAnswer(events(), {"x-innkeeper-plan": "/v1/prompts/plans/1"}, (), sent, asked)
 
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """None."""
+        raise NotImplementedError
+
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """None."""
         raise NotImplementedError

@@ -21,7 +21,7 @@ def test_unknown_roles_are_noted() -> None:
 
 def test_an_unknown_generation_is_a_normal_one() -> None:
     """It is noted, and the prompt is that of a normal one, the user's message included."""
-    normal, unknown = build(message="hi"), build(message="hi", generation="zzz")
+    normal, unknown = (build(message="hi", context_window=8_192, generation=name) for name in ("normal", "zzz"))
     assert contents(unknown) == contents(normal)
     assert [note.data for note in unknown.notes] == [{"input": "generation"}]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.inference.client.clients import Client
 from innkeeper.inference.local.engine import PROMPT_BATCH, LocalEngine
 from innkeeper.inference.local.gguf import read_gguf_head
+from innkeeper.inference.local.shared import LOCAL_WINDOW
 from innkeeper.inference.local.weights import DEFAULT_MODEL, find_model
 from innkeeper.lazy import require
 from innkeeper.prompt import UsageError, fresh_seed
@@ -20,9 +21,6 @@ from innkeeper.tokens.framing import Framing
 if TYPE_CHECKING:
     from innkeeper.inference.local.transport import ChatEngine
 
-
-DEFAULT_WINDOW: Final = 4096
-"""Tokens that a model is loaded for unless more are asked for: memory grows with it."""
 
 MOST_THREADS: Final = 8
 """Threads that help a small model; more only wait for one another."""
@@ -49,7 +47,7 @@ class LocalModel(Client):
     reach it by; closing one of those leaves the model open.
     """
 
-    def __init__(self, engine: ChatEngine, *, name: str = DEFAULT_MODEL, context_window: int = DEFAULT_WINDOW) -> None:
+    def __init__(self, engine: ChatEngine, *, name: str = DEFAULT_MODEL, context_window: int = LOCAL_WINDOW) -> None:
         from innkeeper.inference.local.transport import LocalTransport
 
         self.transport = LocalTransport(engine, name)
@@ -82,7 +80,7 @@ class LocalModel(Client):
         require("xllamacpp")
         file = find_model(name)
         trained = file.context_window or read_gguf_head(file.path).context_window
-        window = min(context_window or DEFAULT_WINDOW, trained or DEFAULT_WINDOW)
+        window = min(context_window or LOCAL_WINDOW, trained or LOCAL_WINDOW)
         if window < PROMPT_BATCH:
             raise UsageError(f"a context window of {window} tokens is too small", hint=f"give at least {PROMPT_BATCH}")
         key = "".join(f"{fresh_seed():08x}" for _ in range(4))

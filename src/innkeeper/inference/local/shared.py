@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"
 """The provider that is the model in a process beside this one; as a model's name, the one that comes with Innkeeper."""
 
+LOCAL_WINDOW: Final = 4_096
+"""Tokens that a model is loaded for unless more are asked for: memory grows with it."""
+
 
 class LocalModels:
     """Loaded models by name. Threads may share it; whoever opens it closes it.

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.local.shared import LOCAL, LOCAL_WINDOW
 from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt.tier import Tier
@@ -54,7 +54,7 @@ EMBEDDED: Final = Deployment(
     route=Route.of(LOCAL, LOCAL),
     tasks=frozenset({"enhancement", "roleplay", "reasoning"}),
     priority=1_000_000,
-    context_window=4_096,
+    context_window=LOCAL_WINDOW,
     price=Price(),
     slots=1,
     embedded=True,

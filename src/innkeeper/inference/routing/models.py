@@ -27,6 +27,9 @@ from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import InnkeeperError, UnknownNameError, UnsupportedError, Where
 from innkeeper.prompt.machine import Secret
 from innkeeper.prompt.note import Note
+from innkeeper.tokens.counter import default_counter
+from innkeeper.tokens.framing import count_tools, framing
+from innkeeper.tokens.table.catalogue import known_window
 
 Secrets = Callable[[str], "Secret | None"]
 """Where a key is looked up by its name; None where there is none, and the provider is asked without."""
@@ -91,6 +94,10 @@ class Models(Protocol):
         """Begin to answer. Raises `ModelNotFoundError`, and what cannot be asked so."""
         ...
 
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """Return the tokens of the prompt that would be sent. Raises `ModelNotFoundError`, and what building it raises."""
+        ...
+
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """An answer as the provider gives it. Raises `ModelNotFoundError`, `EmbeddingsError`, `ProviderError`."""
         ...
@@ -98,6 +105,13 @@ class Models(Protocol):
     async def close(self) -> None:
         """Let all connections and models go."""
         ...
+
+
+def request_tokens(request: GenerationRequest, model: str) -> int:
+    """Return the tokens of a request's messages and tools, by the vocabulary of a model, else estimated."""
+    counter, rule = default_counter(), "anthropic" if "claude" in model else "openai"
+    messages = framing(rule).count_messages(request.messages, counter, model)
+    return messages + count_tools(request.tools, counter, model, rule).tokens
 
 
 async def answered(models: Models, request: GenerationRequest, caller: str) -> tuple[ModelAnswer, ...]:
@@ -195,6 +209,10 @@ class RouteModels:
         asked = {"route": route.name, "provider": route.provider, "model": route.model}
         return ModelAnswer(metered(client.events(sent), meter, call), headers, sent.notes, sent, asked)
 
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """Return the tokens of a request, as the route's model counts them. Raises `ModelNotFoundError`."""
+        return await asyncio.to_thread(request_tokens, request, self._route(request.model).model)
+
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Embeddings of the route's provider, for its own model. Raises `EmbeddingsError` where it has none."""
         name = body.get("model")
@@ -243,7 +261,7 @@ class RouteModels:
 
 
 def _card(route: Route) -> ModelCard:
-    return ModelCard(route.name, route.provider, route.model, route.context_window)
+    return ModelCard(route.name, route.provider, route.model, route.window or known_window(route.model))
 
 
 _WITH_EMBEDDINGS = frozenset({"openai-chat", "openai-responses", "text-completion"})
@@ -267,6 +285,10 @@ class AnyOf:
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer. Raises `ModelNotFoundError` where nobody knows the name."""
         return await self._of(request.model).answer(request, caller)
+
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """See `Models.count_tokens`."""
+        return await self._of(request.model).count_tokens(request, caller)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `Models.embeddings`."""

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from innkeeper.inference.adapters.providers import PROVIDERS, Provider, provider_at
-from innkeeper.inference.local.shared import LOCAL
+from innkeeper.inference.local.shared import LOCAL, LOCAL_WINDOW
 from innkeeper.prompt.data import EMPTY, FrozenDict, Registry
 from innkeeper.prompt.errors import ConfigError, UnknownNameError
 
@@ -89,6 +89,11 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     def is_local(self) -> bool:
         """Whether the model is on this machine, in a process of ours."""
         return self.provider == LOCAL
+
+    @property
+    def window(self) -> int | None:
+        """The window that the route says, or that a model on this machine is loaded for; None where the model's own counts."""
+        return LOCAL_WINDOW if self.context_window is None and self.is_local else self.context_window
 
 
 def _split(name: str, target: str) -> tuple[str, str]:

@@ -24,7 +24,14 @@ from innkeeper.inference.response.response import Usage
 from innkeeper.inference.routing.deployment import Deployment
 from innkeeper.inference.routing.failures import Failure, failure_of, retry_after
 from innkeeper.inference.routing.meter import Pricing
-from innkeeper.inference.routing.models import EmbeddingsError, ModelAnswer, ModelCard, ModelNotFoundError, RouteModels
+from innkeeper.inference.routing.models import (
+    EmbeddingsError,
+    ModelAnswer,
+    ModelCard,
+    ModelNotFoundError,
+    RouteModels,
+    request_tokens,
+)
 from innkeeper.inference.routing.router import Attempt, NoRouteError, Reached, RouteAttempts, Router, RouteRequest
 from innkeeper.inference.routing.trace import RouteTrace
 from innkeeper.prompt.errors import InnkeeperError, UsageError, Where
@@ -147,6 +154,10 @@ class RoutedModels:
         }
         facts = {"route": one.name, "provider": one.route.provider, "model": one.route.model}
         return ModelAnswer(began.events, headers, began.sent.notes, began.sent, facts)
+
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """Return the tokens of a request, estimated: which model will read them is decided when it is sent."""
+        return await asyncio.to_thread(request_tokens, request, request.model)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """None: vectors of one model are no use beside those of another."""

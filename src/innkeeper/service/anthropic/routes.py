@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
 from innkeeper.inference.requests.messages import read_messages
-from innkeeper.inference.requests.request import GenerationRequest
 from innkeeper.inference.response.views.messages import MESSAGES, envelope
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.service.answers import CompletionHandler, Surface
 from innkeeper.service.error_facts import facts_of
 from innkeeper.service.openapi.document import named, operation, schemas_of
 from innkeeper.service.pages import Page, PageTable
-from innkeeper.service.web import json_body, json_response, with_errors
+from innkeeper.service.web import json_body, json_response, ticket_of, with_errors
 
 _MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id", ("anthropic-beta",))
 
@@ -29,10 +27,10 @@ def anthropic_pages(answering: CompletionHandler) -> PageTable:
 
     async def count(web: WebRequest) -> Response:
         asked = read_messages(await json_body(web))
-        cards = {card.name: card for card in answering.cards(web)}
+        cards = [card.name for card in answering.cards(web)]
         if asked.model not in cards:
             raise ModelNotFoundError(asked.model, cards)
-        tokens = await asyncio.to_thread(_tokens, asked, cards[asked.model].model or asked.model)
+        tokens = await answering.models.count_tokens(asked, ticket_of(web).caller)
         return json_response({"input_tokens": tokens})
 
     pages = (
@@ -57,13 +55,3 @@ _COUNT: Final = operation(
     reply=named("TokenCount"),
     error="AnthropicError",
 )
-
-
-def _tokens(asked: GenerationRequest, model: str) -> int:
-    """Tokens of the messages and tools, by the vocabulary that is known for the model's name, else estimated."""
-    from innkeeper.tokens.counter import default_counter
-    from innkeeper.tokens.framing import count_tools, framing
-
-    counter, rule = default_counter(), "anthropic" if "claude" in model else "openai"
-    messages = framing(rule).count_messages(asked.messages, counter, model)
-    return messages + count_tools(asked.tools, counter, model, rule).tokens

@@ -95,7 +95,8 @@ _LISTS: Final = ("scope", "route", "profile", "operation")
 class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a key may do. ``None`` is whatever there is.
 
-    ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. ``rate`` is
+    ``scope`` names surfaces; ``route``, ``profile`` and ``operation`` (of the gateway) are patterns of names. A key that names
+    one of ``route`` and ``profile`` may use nothing of the other. ``rate`` is
     requests and ``tokens`` tokens of models a minute, ``calls`` requests at once, ``spend`` money a day, by the prices
     of the service; keys of one ``tenant`` share it, and no other tenant sees what they store.
     ``limits`` are what the work of one call may take. ``tier`` is the highest content tier of its tasks and jobs: ``nsfw`` is the
@@ -162,9 +163,18 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def allows(self, kind: str, name: str) -> bool:
         """Whether a call may use, and see in a list, what goes by this name."""
-        patterns: tuple[str, ...] | None = getattr(self, kind)
+        patterns = self.patterns(kind)
         return patterns is None or any(fnmatchcase(name, pattern) for pattern in patterns)
 
+    def patterns(self, kind: str) -> tuple[str, ...] | None:
+        """Return the patterns of the names that a call may use; None for all, an empty tuple for none."""
+        patterns: tuple[str, ...] | None = getattr(self, kind)
+        other = _CONFINES.get(kind)
+        return () if patterns is None and other is not None and getattr(self, other) is not None else patterns
+
+
+_CONFINES: Final = {"route": "profile", "profile": "route"}
+"""Naming one of these closes the other, where a key does not name both."""
 
 _WORDS: Final = {*Grant.__struct_fields__, *BuildLimits.__struct_fields__} - {"limits"}
 _SCOPES: Final = f"scopes: {', '.join(SURFACES)}; names with commas between them, without blanks"

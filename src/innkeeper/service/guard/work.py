@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
+from innkeeper.inference.routing.models import ModelCard
 from innkeeper.inference.routing.price import Price
 from innkeeper.prompt.errors import InnkeeperError
 from innkeeper.prompt.machine import utc_now
@@ -312,6 +313,14 @@ class Ticket:
         self.grant.check("profile" if call.profile else "route", call.profile or allowed)
         self.record.asks(route=route, provider=call.provider, model=call.model)
         self.record.profile = call.profile or self.record.profile
+
+    def may_know(self, card: ModelCard) -> bool:
+        """Whether this caller may know of a model."""
+        return card.tenant in ("", self.grant.tenant) and card.only in ("", self.owner)
+
+    def may_ask(self, card: ModelCard) -> bool:
+        """Whether this caller may know of a model, and ask it."""
+        return self.may_know(card) and self.grant.allows(card.kind, card.name)
 
     def book(self, call: MeteredCall, usage: Usage, cost: float | None, *, estimated: bool, finish: str = "") -> None:
         """Charge what an answer has used, by the price of its route where ``cost`` is unknown. See `Meter`."""

@@ -21,13 +21,16 @@ from innkeeper.service.gateway.state import AppState, GatewayCall
 from innkeeper.service.guard.grants import Grant
 from innkeeper.service.prompts.operations import OPERATIONS, WorkerScope, plan_facts
 from innkeeper.service.prompts.tasks import (
+    COUNTS,
     PLANS,
     REPLIES,
     TURN,
     TURNS,
+    PreviewTask,
     ProfileChangedError,
     TurnTask,
     failed,
+    made_count,
     made_reply,
     made_turn,
     opened,
@@ -48,7 +51,8 @@ LOG: Final = logging.getLogger("innkeeper.service")
 
 def answer(state: AppState, request: Request, limits: BuildLimits | None = None) -> HttpReply:
     """Return the reply to a request at a path that begins with `PREFIX`."""
-    fail = failed if request.method == TURN and request.path != PLANS else lambda error: refusal(PREFIX, error)
+    is_task = request.method == TURN and request.path in _TASKS and request.path != PLANS
+    fail = failed if is_task else lambda error: refusal(PREFIX, error)
     try:
         most = GatewayCall.of(state, request.headers, limits).limits
         with allowed(most):
@@ -64,8 +68,12 @@ def answer(state: AppState, request: Request, limits: BuildLimits | None = None)
 
 
 def _reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
-    if request.method == TURN:
+    if request.method == TURN and request.path in _TASKS:
         return _TASKS[request.path](state, request, ports)
+    turns: Mapping[str, TurnTask] = {}
+    if request.method == TURN:
+        preview = unpack(request.body, PreviewTask)
+        request, turns = msgspec.structs.replace(request, body=preview.body), preview.turns
     name, body = request.path.removeprefix(PREFIX), _body(request, state)
     if name not in OPERATIONS:
         raise UnknownNameError("operation on prompts", name, OPERATIONS)
@@ -80,7 +88,7 @@ def _reply(state: AppState, request: Request, ports: Ports) -> HttpReply:
                 ]
                 raise UnknownNameError("profile", part["profile"], visible)
     operation = OPERATIONS[name]
-    return json_reply(operation.run(operation.read(body), WorkerScope(state, ports)))
+    return json_reply(operation.run(operation.read(body), WorkerScope(state, ports, turns)))
 
 
 def _plan(state: AppState, request: Request, ports: Ports) -> HttpReply:
@@ -95,6 +103,7 @@ def _plan(state: AppState, request: Request, ports: Ports) -> HttpReply:
 _TASKS: Final[Mapping[str, Callable[[AppState, Request, Ports], HttpReply]]] = {
     TURNS: made_turn,
     REPLIES: made_reply,
+    COUNTS: made_count,
     PLANS: _plan,
 }
 

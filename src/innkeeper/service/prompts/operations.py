@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from innkeeper.inference.requests.chat import read_chat
 from innkeeper.operations.operation import Operation
 from innkeeper.prompt import BuildRequest, UsageError, Where, fresh_seed, utc_now
-from innkeeper.prompt.data import to_json
+from innkeeper.prompt.data import EMPTY, to_json
 from innkeeper.prompt.errors import LimitError
-from innkeeper.service.prompts.tasks import harmless, note_facts, opened
+from innkeeper.service.prompts.tasks import TurnTask, harmless, note_facts, opened, turn_of
 
 if TYPE_CHECKING:
     from innkeeper.conversation import ProfileTurn
+    from innkeeper.inference.requests.request import GenerationRequest
     from innkeeper.prompt import Note, Plan, Ports
     from innkeeper.prompt.dialect import Payload
     from innkeeper.service.gateway.state import AppState
@@ -71,10 +73,11 @@ _TURN: Final = PromptSource.__struct_fields__[4:]
 
 
 class WorkerScope(NamedTuple):
-    """What a worker computes prompts with."""
+    """What a worker computes prompts with; ``turns`` are those that the server has resolved, by where they stand."""
 
     state: AppState
     ports: Ports
+    turns: Mapping[str, TurnTask] = EMPTY
 
 
 def build(request: PromptSource, scope: WorkerScope) -> dict[str, Any]:
@@ -162,7 +165,11 @@ def _built(
         what = "a request and a profile are both" if source.profile else "neither a request nor a profile is"
         raise UsageError(f"{what} sent", where=Where(path=path.rstrip(".") or None), hint="send one of them")
     if source.profile:
-        return _turn(source, scope, source.now or now or utc_now().isoformat(), seed)
+        task = scope.turns.get(path.rstrip("."))
+        if task is None:
+            return _turn(source, scope, source.now or now or utc_now().isoformat(), seed)
+        turn = turn_of(opened(scope.state, task.profile), task, scope.ports)
+        return BuiltPrompt(turn.plan, turn.body, turn.notes, msgspec.to_builtins(turn.state))
     from innkeeper.dialects.plan_payload import plan_payload
     from innkeeper.taverns import build as build_plan
 
@@ -174,7 +181,17 @@ def _built(
     return BuiltPrompt(plan, plan_payload(plan, source.dialect))
 
 
+def previewed(source: PromptSource) -> GenerationRequest:
+    """Return the request of a client of which a preview is wanted. Raises what reading it raises."""
+    seed = {} if source.seed is None else {"seed": source.seed}
+    opening = {"role": "user", "content": "-"}
+    body = {**(source.options or {}), **seed, "model": source.profile, "tools": source.tools}
+    request = read_chat({**body, "messages": source.messages or [opening]})
+    return request if source.messages else msgspec.structs.replace(request, messages=())
+
+
 def _turn(source: PromptSource, scope: WorkerScope, now: str, seed: int | None) -> BuiltPrompt:
+    """Build a turn whose route nobody has resolved: a worker without a server knows none."""
     from innkeeper.conversation import ConversationState, TurnInput, profile_turn
 
     turn = TurnInput.of(

@@ -1,14 +1,15 @@
 """ProfileModels: profiles as models. A client's messages become a prompt, a route answers it, the answer is finished.
 
-A worker builds the prompt with the state of the conversation, and its body is sent unchanged. The answer is passed on while it
-comes, without lines of others. If scripts of the profile may rewrite it, it is passed on when it is whole.
+`ProfileModels.turn` is the one place where profile, route, client and state become a turn: what is sent, shown and counted is
+built of it. A worker builds the prompt, and its body is sent unchanged. The answer is passed on while it comes, without lines of
+others. If scripts of the profile may rewrite it, it is passed on when it is whole.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +29,7 @@ from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.plans import PlanStore, StoredTurn
 from innkeeper.service.prompts.stored_profiles import StoredFolders
 from innkeeper.service.prompts.tasks import (
+    COUNTS,
     REPLIES,
     TURN,
     TURNS,
@@ -36,16 +38,26 @@ from innkeeper.service.prompts.tasks import (
     TurnMade,
     TurnTask,
     error_of,
+    note_facts,
     notes_of,
 )
 from innkeeper.service.reply_events import finished_events
 from innkeeper.taverns.profiles.opened import Profiles
 from innkeeper.taverns.profiles.profile import Profile
+from innkeeper.tokens.table.catalogue import known_window
 
 PLAN_PATH: Final = "/v1/prompts/plans/"
 """The path of plans: the header ``x-innkeeper-plan`` has the whole of it."""
 
 _PROFILE: Final = "profile"
+
+
+class ClientTurn(NamedTuple):
+    """A turn of a client: what a worker builds, the route that answers it, and the conversation that it belongs to."""
+
+    task: TurnTask
+    route: Route
+    conversation: ClientConversation
 
 
 class ProfileModels:
@@ -97,11 +109,16 @@ class ProfileModels:
             known = self._cards.get(name)
             if known is None or known[0] is not profile:
                 route = self.route(profile)
-                window = profile.context_window or _window(route)
+                window = profile.context_window or route.window or known_window(route.model)
                 known = self._cards[name] = profile, ModelCard(name, _PROFILE, route.model, window, _PROFILE)
         except InnkeeperError:
             return ModelCard(name, _PROFILE, kind=_PROFILE)
         return known[1]
+
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """Return the tokens of the prompt that would be sent. Raises as `answer`."""
+        turn = await self.turn(request, caller)
+        return unpack(await self._work(COUNTS, msgspec.msgpack.encode(turn.task), caller), int)
 
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """None. Raises `EmbeddingsError`."""
@@ -113,24 +130,10 @@ class ProfileModels:
 
     async def answer(self, request: GenerationRequest, caller: str) -> ModelAnswer:
         """Begin to answer as a profile. Raises `ModelNotFoundError`, what building and the route raise."""
-        if request.model not in self._profiles:
-            raise ModelNotFoundError(request.model, self._profiles)
-        refuse_raw(request, "the profile")
-        profile = self._profiles.document(request.model)
-        route = self.route(profile)
-        scope, named = _scope(request, caller)
-        conversation = ClientConversation(self._states, scope, request.messages, named=named)
-        before = await self._from_store(conversation.load) or b""
-        task = TurnTask(
-            profile=request.model,
-            turn=msgspec.json.encode(_turn(request, profile, route, conversation.keys), enc_hook=plain_data),
-            state=before,
-            adapter=route.adapter,
-            stream=request.stream,
-        )
+        task, route, conversation = await self.turn(request, caller)
         packed = msgspec.msgpack.encode(task)
         made = unpack(await self._work(TURNS, packed, caller), TurnMade)
-        notes = (*notes_of(made.notes), *request.notes, *_ignored(request))
+        notes = notes_of(made.notes)
 
         async def keep(state: bytes) -> None:
             if not request.choice:  # the chat goes on from the first answer
@@ -149,6 +152,39 @@ class ProfileModels:
         headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}
         events = finished_events(answer.events, made.rules, finish, stops=request.stream)
         return ModelAnswer(events, headers, notes, sent, {**answer.asked, "profile": request.model})
+
+    async def turn(
+        self,
+        request: GenerationRequest,
+        caller: str,
+        *,
+        seed: int | None = None,
+        state: bytes | None = None,
+        **over: Any,
+    ) -> ClientTurn:
+        """Resolve a request to a profile into the turn that is built for it: route, options, moment, chance, and state.
+
+        ``seed`` counts where neither profile nor request says another, ``state`` in place of the conversation's, and ``over``
+        in place of the turn's own fields. Raises `ModelNotFoundError`, as `route`, and what the store of states raises.
+        """
+        if request.model not in self._profiles:
+            raise ModelNotFoundError(request.model, self._profiles)
+        refuse_raw(request, "the profile")
+        profile = self._profiles.document(request.model)
+        route = self.route(profile)
+        scope, named = _scope(request, caller)
+        conversation = ClientConversation(self._states, scope, request.messages, named=named)
+        before = await self._from_store(conversation.load) if state is None else state
+        fields = {**_turn(request, profile, route, conversation.keys, seed), **over}
+        task = TurnTask(
+            profile=request.model,
+            turn=msgspec.json.encode(fields, enc_hook=plain_data),
+            state=before or b"",
+            adapter=route.adapter,
+            stream=request.stream,
+            notes=note_facts((*request.notes, *_ignored(request))),
+        )
+        return ClientTurn(task, route, conversation)
 
     def route(self, profile: Profile) -> Route:
         """The route of a profile. Raises `UnknownNameError`, `ConfigError`."""
@@ -183,31 +219,24 @@ def _scope(request: GenerationRequest, caller: str) -> tuple[str, bool]:
     return conversation_scope(caller, request.model, "user", request.user or ""), False
 
 
-def _turn(request: GenerationRequest, profile: Profile, route: Route, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of the turn: the client's input, the route's settings, and the moment."""
+def _turn(
+    request: GenerationRequest, profile: Profile, route: Route, keys: tuple[str, ...], given: int | None
+) -> dict[str, Any]:
+    """Return the fields of the turn: the client's input, the route's settings, and the seed."""
     seed = request.options.get("seed")
     if type(seed) is not int:
-        seed = int(keys[-1][:8], 16) if profile.seed == "messages" and keys else fresh_seed()
+        seed = int(keys[-1][:8], 16) if profile.seed == "messages" and keys else given
     return {
         "messages": request.messages,
         "options": {name: value for name, value in request.options.items() if not name.startswith("stream")},
         "tools": request.tools,
         "model": route.model,
         "dialect": profile.dialect or route.dialect,
-        "context_window": _window(route),
+        "context_window": route.window,
         "defaults": route.options,
         "now": utc_now().isoformat(),
-        "seed": seed,
+        "seed": fresh_seed() if seed is None else seed,
     }
-
-
-def _window(route: Route) -> int | None:
-    """Return the route's window; a model on this machine always has one."""
-    if route.context_window is not None or not route.is_local:
-        return route.context_window
-    from innkeeper.inference.local.model import DEFAULT_WINDOW
-
-    return DEFAULT_WINDOW
 
 
 def _ignored(request: GenerationRequest) -> tuple[Note, ...]:

@@ -9,25 +9,28 @@ import msgspec
 from starlette.requests import Request as WebRequest
 from starlette.responses import Response
 
-from innkeeper.conversation.state import StateStore
+from innkeeper.conversation.state import ConversationState, StateStore
 from innkeeper.inference.routing.models import AnyOf, Models, RouteModels
 from innkeeper.inference.routing.route import Routes
 from innkeeper.lazy import require
+from innkeeper.prompt import fresh_seed, utc_now
+from innkeeper.prompt.data import to_json
 from innkeeper.prompt.errors import ConfigError, InnkeeperError
 from innkeeper.service.error_facts import refusal
 from innkeeper.service.exchange import Request
 from innkeeper.service.guard.application import response
 from innkeeper.service.guard.guard import lower_headers
+from innkeeper.service.guard.work import Ticket
 from innkeeper.service.openapi.document import OBJECT, operation, parameter
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.processes.pool import Pool
 from innkeeper.service.prompts.answer import HIDDEN_HEADER, PREFIX, PROFILES_HEADER
-from innkeeper.service.prompts.operations import OPERATIONS
+from innkeeper.service.prompts.operations import OPERATIONS, PromptPair, PromptSource, previewed
 from innkeeper.service.prompts.plans import PlanStore
 from innkeeper.service.prompts.profile_models import ProfileModels
-from innkeeper.service.prompts.tasks import PLANS, TURN
+from innkeeper.service.prompts.tasks import PLANS, TURN, PreviewTask, TurnTask
 from innkeeper.service.settings import Settings
-from innkeeper.service.web import ticket_of
+from innkeeper.service.web import json_body, ticket_of
 from innkeeper.taverns.profiles.opened import Profiles
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ class PromptSurface:
         self._pool, self._keys, self._stored = pool, settings.keys, stored
         self.plans = PlanStore()
         self.models: Models = RouteModels(Routes.read()) if models is None else models
+        self._profiles: ProfileModels | None = None
         self.local = getattr(self.models, "local", None)
         """The models that run beside this process, where routes use them."""
         if not settings.profiles and stored is None:
@@ -64,8 +68,10 @@ class PromptSurface:
         there = Profiles(settings.profiles, settings.profile_folder)
         if stored is not None:
             stored.changed = there.refresh
-        profiles = ProfileModels(there, self.models, pool, states=_states(settings), plans=self.plans, stored=stored)
-        self.models = AnyOf(profiles, self.models)
+        self._profiles = ProfileModels(
+            there, self.models, pool, states=_states(settings), plans=self.plans, stored=stored
+        )
+        self.models = AnyOf(self._profiles, self.models)
 
     def pages(self) -> PageTable:
         """The pages."""
@@ -89,14 +95,49 @@ class PromptSurface:
 
     async def _operate(self, web: WebRequest) -> Response:
         ticket = ticket_of(web)
-        patterns = ticket.grant.profile
+        patterns = ticket.grant.patterns("profile")
         hidden = () if self._stored is None else self._stored.hidden(ticket.grant.tenant, ticket.owner)
         headers = {
             **lower_headers(web.scope),
             PROFILES_HEADER: ",".join(("*",) if patterns is None else patterns),
             HIDDEN_HEADER: ",".join(hidden),
         }
-        return await self._answered(web, Request("POST", web.scope["path"], "", headers, await web.body()))
+        asked = Request("POST", web.scope["path"], "", headers, await web.body())
+        try:
+            turns = await self._turns(web, ticket)
+        except InnkeeperError as error:
+            return response(refusal(PREFIX, error))
+        if turns:
+            body = msgspec.msgpack.encode(PreviewTask(body=asked.body, turns=turns))
+            asked = msgspec.structs.replace(asked, method=TURN, body=body)
+        return await self._answered(web, asked)
+
+    async def _turns(self, web: WebRequest, ticket: Ticket) -> dict[str, TurnTask]:
+        """Return the turns over profiles in a request, resolved as those that are sent; workers tell of faults in its form.
+
+        Raises what reading and resolving a turn raise.
+        """
+        profiles, operation = self._profiles, OPERATIONS[web.scope["path"].removeprefix(PREFIX)]
+        if profiles is None or b'"profile"' not in await web.body():
+            return {}
+        try:
+            read = operation.read(await json_body(web))
+        except InnkeeperError:
+            return {}
+        now, seed = utc_now().isoformat(), fresh_seed()  # one for both sides of a comparison
+        sources = {"a": read.a, "b": read.b} if isinstance(read, PromptPair) else {"": read}
+        turns = {}
+        for place, source in sources.items():
+            card = profiles.card(source.profile or "")
+            if card is None or not ticket.may_ask(card) or source.request is not None:
+                continue
+            fields = {name: getattr(source, name) for name in ("model", "dialect", "context_window")}
+            over = {name: value for name, value in fields.items() if value is not None}
+            turn = await profiles.turn(
+                previewed(source), ticket.caller, seed=seed, state=_state(source), now=source.now or now, **over
+            )
+            turns[place] = turn.task
+        return turns
 
     async def _plan(self, web: WebRequest) -> Response:
         try:
@@ -122,6 +163,13 @@ _PLAN: Final = operation(
     error="OpenAIError",
     parameters=[parameter("number", "what `x-innkeeper-plan` says")],
 )
+
+
+def _state(source: PromptSource) -> bytes | None:
+    """Return the state that a preview begins with; None for that of the caller's conversation."""
+    if source.state is None:
+        return None
+    return ConversationState.from_json(to_json(source.state, sort=False)).to_json()
 
 
 def _states(settings: Settings) -> StateStore:

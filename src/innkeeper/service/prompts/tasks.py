@@ -31,6 +31,7 @@ TURN: Final = "TURN"
 TURNS: Final = "/v1/prompts/turns"
 REPLIES: Final = "/v1/prompts/replies"
 PLANS: Final = "/v1/prompts/plans/"
+COUNTS: Final = "/v1/prompts/counts"
 
 
 class ProfileChangedError(ReplayError):
@@ -42,7 +43,8 @@ class ProfileChangedError(ReplayError):
 class TurnTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn to build: the fields of `TurnInput` as JSON, whose numbers may be of any size.
 
-    ``state`` is that of the conversation before it. ``adapter`` writes the body; with ``stream`` it asks for a stream.
+    ``state`` is that of the conversation before it. ``adapter`` writes the body; with ``stream`` it asks for a stream. ``notes``
+    are of the request and of the conversation.
     """
 
     profile: str
@@ -50,6 +52,14 @@ class TurnTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: bytes = b""
     adapter: str = "openai-chat"
     stream: bool = False
+    notes: list[dict[str, Any]] = []
+
+
+class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation on prompts: its body, and the turns over profiles in it, as they would be sent, by where they stand."""
+
+    body: bytes
+    turns: dict[str, TurnTask]
 
 
 class TurnMade(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,7 +110,8 @@ def turn_of(profile: OpenProfile, task: TurnTask, ports: Ports) -> ProfileTurn:
     """Build the turn of a task over its profile. Raises what building does."""
     from innkeeper.conversation import ConversationState, profile_turn
 
-    return profile_turn(profile, _input(task), ConversationState.from_json(task.state), ports)
+    turn = profile_turn(profile, _input(task), ConversationState.from_json(task.state), ports)
+    return msgspec.structs.replace(turn, notes=(*turn.notes, *notes_of(task.notes)))
 
 
 def read_profiles(state: AppState) -> None:
@@ -132,6 +143,15 @@ def made_turn(state: AppState, request: Request, ports: Ports) -> HttpReply:
         notes=note_facts(notes),
     )
     return HttpReply(200, msgspec.msgpack.encode(made))
+
+
+def made_count(state: AppState, request: Request, ports: Ports) -> HttpReply:
+    """Count the tokens of a turn's prompt."""
+    from innkeeper.budget import accounting
+
+    task = unpack(request.body, TurnTask)
+    total = accounting(turn_of(opened(state, task.profile), task, ports).plan).total
+    return HttpReply(200, msgspec.msgpack.encode(total))
 
 
 def made_reply(state: AppState, request: Request, ports: Ports) -> HttpReply:

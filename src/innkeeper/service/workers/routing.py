@@ -111,6 +111,10 @@ class LibraryRouting:
         """See `RoutedModels.answer`."""
         return await self.routed.answer(request, caller)
 
+    async def count_tokens(self, request: GenerationRequest, caller: str) -> int:
+        """See `RoutedModels.count_tokens`."""
+        return await self.routed.count_tokens(request, caller)
+
     async def embeddings(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `RoutedModels.embeddings`."""
         return await self.routed.embeddings(body)

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from innkeeper.budget.settings import note_unknown_window
 from innkeeper.content.character import Character
 from innkeeper.content.finding import Level
 from innkeeper.content.persona import Persona
@@ -20,7 +21,7 @@ from innkeeper.prompt.determinism import Randomness
 from innkeeper.prompt.errors import UsageError, Where
 from innkeeper.prompt.message import ROLES, messages_of
 from innkeeper.prompt.note import NoteKind
-from innkeeper.prompt.request import GENERATION_TYPES, BuildRequest
+from innkeeper.prompt.request import GENERATION_TYPES
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import Assets, AuthorsNote, assets_of, character_of, note_of, persona_of, preset_of
 from innkeeper.taverns.inputs import CHAT_METADATA, InputRules, warn_of
@@ -40,6 +41,7 @@ from innkeeper.taverns.silly.settings import (
     compat_of,
     read_settings,
 )
+from innkeeper.tokens.table.catalogue import known_window
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -192,7 +194,7 @@ def read_inputs(state: State) -> SillyInputs:
         character=character,
         persona=assets.persona,
         lines=lines_of(request.history, user=assets.persona.name, char=character.name),
-        preset=_preset(assets.preset or Preset.of({}), request),
+        preset=_preset(assets.preset or Preset.of({}), state),
         lore=_lore(settings, compat),
         books=tuple(_books(state, assets, character)),
         power=_settings(state, PowerUser, settings.get("power_user"), "power_user"),
@@ -202,7 +204,7 @@ def read_inputs(state: State) -> SillyInputs:
         message=request.message,
         group=group,
         character_note=None if own_note is None else _settings(state, CharacterNote, own_note, "character_note"),
-        text=_text(assets, request) if request.dialect == "text" else None,
+        text=_text(assets, state) if request.dialect == "text" else None,
         chat_id=str(settings.get("chat_id") or ""),
         metadata=assets.metadata,
         filename=filename,
@@ -225,7 +227,7 @@ def inputs_with(state: State, inputs: SillyInputs, changed: Mapping[str, Any]) -
             if finding.level is not Level.INFO:
                 warn_of(state, name, finding)
     if "preset" in fields:
-        fields["preset"] = _preset(fields["preset"], state.request)
+        fields["preset"] = _preset(fields["preset"], state)
     inputs = inputs.replace(**{name: value for name, value in fields.items() if name != "lines"})
     if changed.keys() & {"history", "user", "character"}:
         messages = fields.get("lines", state.request.history)
@@ -351,12 +353,24 @@ def _note(state: State, assets: Assets) -> AuthorsNote:
     return note
 
 
-def _preset(preset: Preset, request: BuildRequest) -> Preset:
-    fields = {"context_window": request.context_window, "max_tokens": request.reserved_tokens or None}
+def _preset(preset: Preset, state: State) -> Preset:
+    request = state.request
+    window = request.context_window
+    if not (window or preset.context_window or request.dialect == "text"):
+        window = _model_window(state)
+    fields = {"context_window": window, "max_tokens": request.reserved_tokens or None}
     numbers: dict[str, Any] = {name: number for name, number in fields.items() if number is not None}
     if request.tools and "function_calling" not in (preset.document.at(preset.path) or {}):
         numbers["function_calling"] = True
     return msgspec.structs.replace(preset, **numbers) if numbers else preset
+
+
+def _model_window(state: State) -> int:
+    """Return the window of the request's model; notes where nobody knows it and the default counts."""
+    window = known_window(state.request.model)
+    if window is None:
+        note_unknown_window(state, f"the prompt is made for {DEFAULT_WINDOW:,} tokens")
+    return window or DEFAULT_WINDOW
 
 
 def _speaker(state: State, assets: Assets, group: Group | None) -> Character:
@@ -463,13 +477,14 @@ def _embedded(state: State, character: Character, books: list[tuple[str, ScopedB
     return [("character", ScopedBook(name, LoreScope.CHARACTER, character.book))]
 
 
-def _text(assets: Assets, request: BuildRequest) -> TextSettings:
+def _text(assets: Assets, state: State) -> TextSettings:
+    request = state.request
     fields = request.settings.get("text") or EMPTY
     return TextSettings(
         context=assets.templates.context,
         sysprompt=assets.templates.sysprompt,
         instruct=assets.templates.instruct,
-        max_context=request.context_window or fields.get("max_context") or DEFAULT_WINDOW,
+        max_context=request.context_window or fields.get("max_context") or _model_window(state),
         amount_gen=request.reserved_tokens or fields.get("amount_gen") or DEFAULT_REPLY,
         textgen=fields.get("textgen") or EMPTY,
         raw=fields,
