@@ -43,7 +43,9 @@ def _lines(outcomes: list[Outcome], limit: int) -> list[str]:
         lines.append(f"{area}: {counts['agreed']}/{counts.total()} agreed" + (f" ({rest})" if rest else ""))
     decided = [outcome for outcome in outcomes if outcome.decided]
     lines += [f"not held to the recording: {outcome.case.name}: {outcome.decided}" for outcome in decided]
-    wrong = [outcome for outcome in outcomes if outcome.verdict != "agreed"]
+    if outcomes and all(outcome.verdict in ("agreed", "deliberate") for outcome in outcomes):
+        lines.append("all agree" + (", but for those that differ on purpose" if decided else ""))
+    wrong = [outcome for outcome in outcomes if outcome.verdict not in ("agreed", "deliberate")]
     for outcome in wrong[: limit or None]:
         lines += ["", f"{outcome.verdict}: {outcome.case.name} ({outcome.case.source})"]
         lines += [f"  {outcome.error}"] if outcome.error else []

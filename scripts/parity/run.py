@@ -22,6 +22,8 @@ class CaseVerdict(StrEnum):
 
     AGREED = "agreed"
     DIFFERENT = "different"
+    DELIBERATE = "deliberate"
+    """It differs on purpose; the reason is said with it."""
     CRASHED = "crashed"
     """Something other than a typed error was raised: a bug."""
     UNAVAILABLE = "unavailable"
@@ -43,21 +45,27 @@ class Outcome(msgspec.Struct, frozen=True):
 class Runner(msgspec.Struct, frozen=True):
     """How one tavern's cases are run: ``answer`` gives our result in the case's own terms, ``counted`` what must agree.
 
-    ``decided`` gives the reason where a case is held to a document instead of the recording.
+    ``decided`` gives the reason where a case is held to a document instead of the recording, ``deliberate`` the one where
+    a case that differs does so on purpose.
     """
 
     answer: Callable[[Case], Any]
     counted: Callable[[Case, Any], tuple[Any, Any]]
     decided: Callable[[Case], str | None] = lambda _case: None
+    deliberate: Callable[[Case], str | None] = lambda _case: None
 
 
 def default_runners() -> dict[str, Runner]:
     """The runner of each tavern that has one."""
     from scripts.parity import silly
+    from scripts.parity.deliberate import reason_for
     from scripts.parity.smart import SmartCases
 
     smart = SmartCases()
-    return {"silly": Runner(silly.answer, silly.counted), "smart": Runner(smart.answer, smart.counted, smart.decided)}
+    return {
+        "silly": Runner(silly.answer, silly.counted, deliberate=lambda case: reason_for(silly.input_of(case))),
+        "smart": Runner(smart.answer, smart.counted, smart.decided),
+    }
 
 
 def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome:
@@ -76,11 +84,12 @@ def run_case(case: Case, runners: Mapping[str, Runner] | None = None) -> Outcome
     except Exception as error:  # noqa: BLE001 - a report must name every crash, whatever it is
         return Outcome(case, CaseVerdict.CRASHED, error=f"{type(error).__name__}: {error}")
     different = tuple(differences(*runner.counted(case, answer)))
-    verdict = CaseVerdict.DIFFERENT if different else CaseVerdict.AGREED
+    reason = runner.deliberate(case) if different else None
+    verdict = (CaseVerdict.DELIBERATE if reason else CaseVerdict.DIFFERENT) if different else CaseVerdict.AGREED
     facts = answer if isinstance(answer, dict) else {}
     message = facts["error"].get("message") if isinstance(facts.get("error"), dict) else None
     uncounted = {key: facts[key] for key in _NOT_COUNTED if key in facts}
-    return Outcome(case, verdict, different, message, uncounted, runner.decided(case))
+    return Outcome(case, verdict, different, message, uncounted, reason or runner.decided(case))
 
 
 _NOT_COUNTED: Final = ("toasts", "random_draws", "unavailable")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.parity.case import Case as ParityCase
+from scripts.parity.deliberate import reason_for
 from scripts.parity.silly import answer, counted, request_of
 
 
@@ -136,3 +137,39 @@ def test_counts_that_cannot_be_made() -> None:
 def test_what_was_not_recorded_does_not_agree() -> None:
     """A case without an answer of the original's is no evidence."""
     assert counted(parity_case({}, {"harness_error": "timed out"}), {"messages": []}) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_deliberate"),
+    [
+        ({"injections": [{"key": "customWIOutlet_a"}]}, True),
+        ({"injections": [{"key": "main"}], "preset": {"prompts": [{"identifier": "main"}]}}, True),
+        ({"injections": [{"key": "mine"}], "preset": {"prompts": [{"identifier": "main"}]}}, False),
+        ({"world_info": [{"entries": {"0": {"uid": 0, "depth": 4}}}]}, True),
+        ({"world_info": [{"entries": {"0": {"uid": 0, "position": 0, "depth": 4}}}]}, False),
+        ({"preset": {"prompts": [{"injection_position": 1, "injection_depth": "2"}]}}, True),
+        ({"preset": {"prompts": [{"injection_position": 1, "injection_depth": 2, "role": "user"}]}}, False),
+        ({"kind": "convert", "fn": "ai21", "messages": [{"content": [{"type": "text"}]}]}, True),
+        ({"power_user": {"reasoning": {"add_to_prompts": True}}}, True),
+        ({"power_user": {"reasoning": {"prefix": "", "suffix": "", "separator": ""}}}, False),
+        ("text", False),
+    ],
+)
+def test_deliberate_differences_have_reasons(fields: Any, is_deliberate: bool) -> None:
+    """They are told by what a case holds, and excuse nothing else."""
+    assert bool(reason_for(fields)) is is_deliberate
+
+
+def test_nothing_is_supplied_that_a_case_leaves_out() -> None:
+    """Neither preset nor settings of the user: what they are without is tested with each case."""
+    request = request_of({"character": {"name": "Mira"}})
+    assert not request.settings.get("power_user")
+    assert not request.preset
+
+
+def test_marks_of_a_cache() -> None:
+    """The conversion that is no conversion: Claude's messages with marks at a depth."""
+    turns = [{"role": role, "content": [{"type": "text", "text": role}]} for role in ("user", "assistant", "user")]
+    case = parity_case({"kind": "convert", "fn": "claude_cache_depth", "messages": turns, "depth": 0})
+    marks = ["cache_control" in message["content"][-1] for message in answer(case)["messages"]]
+    assert marks == [True, False, True]

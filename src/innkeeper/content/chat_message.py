@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Self
+from urllib.parse import quote
 
 import msgspec
 
@@ -65,11 +66,17 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
         name: str | None = None,
         send_date: str | float | None = None,
         extra: Mapping[str, Any] | None = None,
+        avatar: str | None = None,
     ) -> ChatMessage:
-        """A new message in SillyTavern's shape. The time is the caller's to give."""
+        """A new message in SillyTavern's shape. The time is the caller's to give.
+
+        ``avatar`` is the file of the card that speaks in a group, which SillyTavern tells the members apart by.
+        """
         own = {} if role in {"user", "assistant"} else {"type": NARRATOR}
         raw: dict[str, Any] = {"name": name or role.capitalize(), "is_user": role == "user", "is_system": False}
         raw |= {} if send_date is None else {"send_date": send_date}
+        if avatar is not None:
+            raw |= {"original_avatar": avatar, "force_avatar": f"/thumbnail?type=avatar&file={quote(avatar)}"}
         return read_message({**raw, "mes": text, "extra": own | dict(extra or {})})
 
     @property
@@ -152,6 +159,8 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
             return tuple(_tool_messages(self.tool_invocations, self.text))
         facts: dict[str, Any] = {"hidden": True} if self.hidden else {}
         facts |= {"force_avatar": self.force_avatar} if self.force_avatar else {}
+        avatar = self.raw.get("original_avatar")
+        facts |= {"original_avatar": avatar} if avatar and isinstance(avatar, str) else {}
         facts |= {"name": ""} if self.name == "" else {}
         facts |= {"is_user": True} if self.is_narrator and as_flag(self.raw.get("is_user")) else {}
         metadata = facts | ({"extra": dict(self.extra)} if self.extra else {})

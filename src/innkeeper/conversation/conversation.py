@@ -18,7 +18,7 @@ from innkeeper.conversation.reply import ReplyRules, ReplyStream, finished_reply
 from innkeeper.prompt import BuildRequest, Message, Plan, UnknownNameError, UsageError
 from innkeeper.prompt.data import EMPTY
 from innkeeper.taverns import TAVERNS
-from innkeeper.taverns.participants import members_of, name_of, speakers_of
+from innkeeper.taverns.participants import avatar_of, members_of, name_of, speakers_of
 
 Kind: TypeAlias = Literal["normal", "continue", "impersonate", "regenerate", "swipe"]
 """The kinds of turns, by the names of SillyTavern's generations."""
@@ -211,7 +211,8 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
 
     def _message(self, role: str, text: str, when: str, extra: Mapping[str, Any] | None = None) -> ChatMessage:
         name = self.user_name if role == "user" else self.character_name
-        return ChatMessage.create(role, text, name=name, send_date=when, extra=extra)
+        avatar = avatar_of(self.base.group, self.speaker) if role == "assistant" else None
+        return ChatMessage.create(role, text, name=name, send_date=when, extra=extra, avatar=avatar)
 
     def _with(self, **changes: Any) -> Conversation:
         return msgspec.structs.replace(self, **changes)

@@ -36,6 +36,14 @@ def cards_of(group: Any) -> tuple[Any, ...]:
     return tuple(item["card"] if isinstance(item, Mapping) and "card" in item else item for item in listed or ())
 
 
+def avatar_of(group: Any, speaker: int | None) -> str | None:
+    """The file of the card of a group's member, where the group says it."""
+    listed = group.get("members") if isinstance(group, Mapping) else getattr(group, "members", None)
+    member = listed[speaker or 0] if listed and (speaker or 0) < len(listed) else None
+    file = member.get("filename") if isinstance(member, Mapping) else None
+    return f"{file}.png" if file else None
+
+
 def speakers_of(plan: Plan) -> tuple[int, ...]:
     """The speakers of a group's replies, in their order, as indexes of members. Nothing if the plan has none."""
     chosen = (note.data.get("speakers") for note in plan.notes if note.data)

@@ -122,3 +122,12 @@ def test_a_build_without_a_speaker() -> None:
     given = silly.build(request.with_(group={"members": members, "speaker": 1}))
     assert "Bram is here." in [block.content for block in given.blocks]
     assert not [note for note in given.notes if "speaker" in note.message]
+
+
+def test_members_of_one_name_are_told_apart_by_their_cards() -> None:
+    """The file of the card that spoke a line says whose it is, as SillyTavern has it."""
+    lines = [Line(index=0, name="Ada", text="hm", original_avatar="ada2.png")]
+    members = (Character(name="Ada"), Character(name="Ada"))
+    pair = Group(settings=GroupSettings(activation_strategy=3), members=members, files=("ada1", "ada2"))
+    for seed in range(5):
+        assert choose_speakers(pair, lines, Mulberry32(seed)) == (0,)

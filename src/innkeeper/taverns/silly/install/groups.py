@@ -100,5 +100,5 @@ def greet(
             speaking = msgspec.structs.replace(group, speaker=index)
             chosen = texts[int(chance.random() * len(texts))]
             (text,), _ = substitute(request.with_(group=speaking.request_fields()), [chosen])
-            chat = chat.append(ChatMessage.create("assistant", text, name=member.name))
+            chat = chat.append(ChatMessage.create("assistant", text, name=member.name, avatar=member.avatar))
     return msgspec.structs.replace(opened, chat=chat)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import stat
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
@@ -122,7 +123,7 @@ def find_card(folder: UserFolder, name: str) -> NamedCard:
     named = {avatar: card_names(folder.root / CARDS / avatar) for avatar in avatars}
     folded = name.casefold()
     maybe = [avatar for avatar, names in named.items() if not names or folded in map(str.casefold, names)]
-    others = [names[0] for names in named.values() if names and folded not in map(str.casefold, names)]
+    others = [(names[0], avatar) for avatar, names in named.items() if names and folded not in map(str.casefold, names)]
     return _by_name(folder, CARDS, name, cards(folder, maybe), others)
 
 
@@ -139,15 +140,23 @@ def find_group(folder: UserFolder, name: str) -> GroupFile:
     return _by_name(folder, GROUPS, name, known) if chosen is None else chosen
 
 
-def _by_name(folder: UserFolder, what: str, name: str, known: tuple[T, ...], others: Iterable[str] = ()) -> T:
-    """Return the item of this name, in any case if none has it as written; ``others`` are names of those passed over."""
+def _by_name(
+    folder: UserFolder, what: str, name: str, known: tuple[T, ...], others: Iterable[tuple[str, str]] = ()
+) -> T:
+    """Return the item of this name, in any case if none has it as written.
+
+    ``others`` are names and files of those passed over.
+    """
     matching = [item for item in known if item.name == name] or [
         item for item in known if item.name.casefold() == name.casefold()
     ]
     if len(matching) > 1:
         raise AmbiguousNameError(what, name, [item.key for item in matching])
     if not matching:
-        error = UnknownNameError(what.removesuffix("s"), name, [*(item.name for item in known), *others])
+        listed = [*((item.name, item.key) for item in known), *others]
+        count = Counter(each for each, _ in listed)
+        names = [each if count[each] == 1 else f"{each} ({key})" for each, key in listed]
+        error = UnknownNameError(what.removesuffix("s"), name, names)
         error.where = Where(asset=what)
         error.hint = "; ".join(filter(None, (error.hint, _passed_over(folder, what)))) or None
         raise error

@@ -41,6 +41,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     memory: str = ""
     """The summary of the chat up to here, if one is stored with it."""
     force_avatar: str | None = None
+    original_avatar: str = ""
+    """The file of the card that speaks the line in a group."""
     send_date: str | int | float | None = None
     swipes: int = 0
     swipe_id: int | None = None
@@ -89,6 +91,7 @@ def line_of(message: Message, index: int, *, user: str, char: str) -> Line:
         bias=str(extra.get("bias") or ""),
         memory=str(extra.get("memory") or ""),
         force_avatar=facts.get("force_avatar"),
+        original_avatar=str(facts.get("original_avatar") or ""),
         send_date=message.send_date,
         swipes=len(message.swipes),
         swipe_id=message.swipe_id,

@@ -72,8 +72,13 @@ def _one_of(indices: Sequence[int], random: RandomStream) -> int:
 
 
 def _speaker_of(group: Group, line: Line) -> int | None:
-    """The member that speaks a line; ``None`` for the user's and the narrator's."""
-    if line.is_user or line.narrator or line.name not in group.names:
+    """The member that speaks a line, by its card's file before its name; ``None`` for the user's and the narrator's."""
+    if line.is_user or line.narrator:
+        return None
+    file = line.original_avatar.removesuffix(".png")
+    if file and file in group.files:
+        return group.files.index(file)
+    if line.name not in group.names:
         return None
     return group.names.index(line.name)
 
