@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from innkeeper.prompt import Payload, Plan
 
 
+_SILLY: Final = "silly"
 _SYSTEM: Final = ("system", "developer")
 _TURN_INPUTS: Final = ("dialect", "seed")
 
@@ -111,13 +112,14 @@ def profile_turn(
     ]
     plan = plan.with_(notes=tuple(notes)) if len(notes) < len(plan.notes) else plan
     speaker = speaker_of(plan, prepared.request)
+    unsaid = _unsaid_names(plan, prepared.request)
     return ProfileTurn(
         plan=plan,
         body=plan_payload(plan, plan.dialect),
         state=_after(plan, before, prepared.greetings, turn.messages),
         speaker=speaker,
         rules=ReplyRules.of(prepared.request, speaker, scripts=profile.rewrites),
-        notes=prepared.notes,
+        notes=(*prepared.notes, *unsaid),
     )
 
 
@@ -249,15 +251,45 @@ def _with_chat(
     """Return the request with the chat; a plain last message of the user is the new message."""
     with_system, with_names = profile.profile.system == "chat", profile.profile.names
     members = [name_of(card, "") for card in cards_of(request.group)]  # in a group each greets
+    user = name_of(request.user, "User")
     history = [Message("assistant", text, name) for text, name in zip_longest(greetings, members[: len(greetings)])]
     sent = [message for message in messages if with_system or message.role not in _SYSTEM]
-    history += sent if with_names else [msgspec.structs.replace(message, name=None) for message in sent]
+    guests = request.tavern == _SILLY
+    history += [_spoken(message, user, guest=guests) if with_names else _nameless(message) for message in sent]
     if history and chat:
-        last, user = history[-1], name_of(request.user, "User")
+        last = history[-1]
         is_plain = last.content and not (last.attachments or last.metadata) and last.name in (None, user)
         if last.role == "user" and is_plain:
             return request.with_(history=tuple(history[:-1]), message=last.content)
     return request.with_(history=tuple(history))
+
+
+def _nameless(message: Message) -> Message:
+    return msgspec.structs.replace(message, name=None)
+
+
+def _spoken(message: Message, user: str, *, guest: bool) -> Message:
+    """Return a message of the client; of a speaker who is not the persona marked as a guest's, which silly shows by name."""
+    if not guest or message.role != "user" or message.name in (None, "", user):
+        return message
+    return msgspec.structs.replace(message, metadata=FrozenDict({**message.metadata, "force_avatar": message.name}))
+
+
+def _unsaid_names(plan: Plan, request: BuildRequest) -> tuple[Note, ...]:
+    """Return a note of speakers that the prompt does not tell apart: other names than the persona's, or several."""
+    user = name_of(request.user, "User")
+    names = dict.fromkeys(message.name for message in request.history if message.role == "user" and message.name)
+    if not names or [*names] == [user]:
+        return ()
+    blocks = plan.sent_blocks()
+    unsaid = [
+        name for name in names
+        if name != user and not any(name == block.name or name in block.content for block in blocks)
+    ]  # fmt: skip
+    if not unsaid:
+        return ()
+    message = f"the prompt does not say who speaks: {', '.join(shorten(name, 40) for name in unsaid)}"
+    return (Note(NoteKind.LOSS, message, data=FrozenDict({"input": "messages.name", "names": tuple(unsaid)})),)
 
 
 def _after(
@@ -274,5 +306,6 @@ def _after(
         carry=freeze(plan.carry),
         metadata=FrozenDict({key: freeze(value) for key, value in metadata.items() if key not in covered}),
         greetings=greetings if first is None or request.group is not None else (first, *greetings[1:]),
+        turns=before.turns + 1,
         texts=before.texts if text == request.message else FrozenDict({**before.texts, keys[-1] if keys else "": text}),
     )

@@ -16,6 +16,8 @@ import msgspec
 from innkeeper.prompt.data import EMPTY, FrozenDict, freeze, parse_json, to_json
 from innkeeper.prompt.errors import FormatError
 from innkeeper.prompt.message import Message
+from innkeeper.prompt.note import Note, NoteKind
+from innkeeper.prompt.once import decode
 
 MAX_STATE: Final = 1024 * 1024
 """Bytes of the state of one conversation (a note; a larger one is not kept)."""
@@ -28,7 +30,7 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     """``variables`` by scope, lasting effects of lore (the plan's ``carry``), ``metadata`` of the chat, its ``greetings``.
 
     ``texts`` are messages as the tavern keeps them, where that is not what was sent (macros in them have been replaced once), by
-    the keys of `prefix_keys`.
+    the keys of `prefix_keys`. ``turns`` is how many turns led to it.
     """
 
     variables: FrozenDict = EMPTY
@@ -36,6 +38,7 @@ class ConversationState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     metadata: FrozenDict = EMPTY
     greetings: tuple[str, ...] = ()
     texts: FrozenDict = EMPTY
+    turns: int = 0
 
     def to_json(self) -> bytes:
         """Return the state as JSON, in the order of its keys, since builds may depend on it."""
@@ -68,6 +71,17 @@ def prefix_keys(messages: Sequence[Message]) -> tuple[str, ...]:
 def conversation_scope(*names: str) -> str:
     """Return what separates conversations that begin with the same words: a hash of caller, profile, conversation."""
     return hashlib.sha256(to_json(names)).hexdigest()[:32]
+
+
+class _Counted(msgspec.Struct):
+    """The one field of a state that is read without the rest."""
+
+    turns: int = 0
+
+
+def turns_of(state: bytes) -> int:
+    """Return how many turns led to a state."""
+    return decode(state, _Counted).turns if state else 0
 
 
 class StoredState(msgspec.Struct, frozen=True):
@@ -131,12 +145,28 @@ class ClientConversation:
         self.keys = prefix_keys(messages)
         self._store, self._scope, self._named = store, scope, named
         self._begins = all(message.role != "assistant" for message in messages)
-        self._before = b""
+        self._before, self._left = b"", False
 
     def load(self) -> bytes | None:
         """Return the state that the turn begins with; None if none is known."""
         self._before = state_before(self._store, self._scope, self.keys, named=self._named, begins=self._begins)
+        if self._named and self._begins and not self._before:
+            last = self._store.last(self._scope)
+            self._left = last is not None and last.key not in self.keys
         return self._before or None
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is missing after `load`: a state that such a chat should have, or one of its name that is not used."""
+        if self._left:
+            message = "the chat has no answer in it, so it begins anew: the state of this conversation is left"
+            hint = "to go on with it, send the last answer before the new message"
+        elif not (self._begins or self._before):
+            message = "no state is known of this conversation: variables and lasting lore begin anew"
+            hint = "send the chat as it was, or name the conversation (metadata.conversation) from its first turn on"
+        else:
+            return ()
+        return (Note(NoteKind.FALLBACK, message, hint=hint, data=FrozenDict({"input": "conversation"})),)
 
     def keep(self, conversation: bytes) -> None:
         """Keep the state after the turn, unless it is too large (`MAX_STATE`) or the chat has no words for a key."""

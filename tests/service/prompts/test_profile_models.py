@@ -338,3 +338,37 @@ def test_a_profile_is_charged_whoever_asks_it(inn: Make) -> None:
     gate.keys = Keys("k", grants={"k": Grant(profile=("mira",))})
     with gate.ticket(name), pytest.raises(ScopeError):
         house.ask("Is it safe?")
+
+
+def _conversation(answer: ModelAnswer) -> tuple[str, list[str]]:
+    """What an answer says of its conversation: the header, and the notes about it."""
+    notes = [note.message for note in answer.notes if note.data.get("input") == "conversation"]
+    return answer.headers["x-innkeeper-conversation"], notes
+
+
+def test_a_conversation_says_whether_it_goes_on(inn: Make) -> None:
+    """New or continued, and which turn it is; the same turn once more has the same number."""
+    house = inn()
+    begun = [{"role": "user", "content": "Hm"}]
+    longer = [*begun, {"role": "assistant", "content": "It is."}, {"role": "user", "content": "So?"}]
+    assert _conversation(house.ask(begun)[1]) == ("new; turn=1", [])
+    for _ in range(2):
+        assert _conversation(house.ask(longer)[1]) == ("continued; turn=2", [])
+
+
+def test_a_state_that_is_missing_is_noted(inn: Make) -> None:
+    """A chat with answers in it whose state nobody knows begins anew, and says so."""
+    late = [{"role": "assistant", "content": "So."}, {"role": "user", "content": "Hm"}]
+    header, notes = _conversation(inn().ask(late)[1])
+    assert header == "new; turn=1"
+    assert ["no state is known" in note for note in notes] == [True]
+
+
+def test_a_state_that_is_left_is_noted(inn: Make) -> None:
+    """A named conversation whose client sends the newest message alone begins anew, and says so."""
+    house = inn()
+    house.ask("Hm", metadata={"conversation": "solo"})
+    assert _conversation(house.ask("Hm", metadata={"conversation": "solo"})[1]) == ("new; turn=1", [])
+    header, notes = _conversation(house.ask("So?", metadata={"conversation": "solo"})[1])
+    assert header == "new; turn=1"
+    assert ["the state of this conversation is left" in note for note in notes] == [True]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope
+from innkeeper.conversation.state import ClientConversation, StateStore, conversation_scope, turns_of
 from innkeeper.inference.adapters.adapter import ModelRequest
 from innkeeper.inference.local.shared import LOCAL
 from innkeeper.inference.requests.raw import refuse_raw
@@ -149,7 +149,13 @@ class ProfileModels:
         number = self.plans.put(caller, StoredTurn(packed, made.digest))
         sent = ModelRequest(model=route.model, content=made.content, stream=request.stream, notes=notes)
         answer = await self._routes.ask(route, sent, profile=request.model)
-        headers = {**answer.headers, "x-innkeeper-profile": request.model, "x-innkeeper-plan": PLAN_PATH + number}
+        known = "continued" if task.state else "new"
+        headers = {
+            **answer.headers,
+            "x-innkeeper-profile": request.model,
+            "x-innkeeper-plan": PLAN_PATH + number,
+            "x-innkeeper-conversation": f"{known}; turn={turns_of(made.state)}",
+        }
         events = finished_events(answer.events, made.rules, finish, stops=request.stream)
         return ModelAnswer(events, headers, notes, sent, {**answer.asked, "profile": request.model})
 
@@ -182,7 +188,7 @@ class ProfileModels:
             state=before or b"",
             adapter=route.adapter,
             stream=request.stream,
-            notes=note_facts((*request.notes, *_ignored(request))),
+            notes=note_facts((*request.notes, *_ignored(request), *(() if state is not None else conversation.notes))),
         )
         return ClientTurn(task, route, conversation)
 
