@@ -219,3 +219,13 @@ def test_where_a_file_stops_to_be_json() -> None:
         load_asset(b'{"name": "A"\n"description": ""}')
     assert caught.value.where is not None
     assert (caught.value.where.line, caught.value.where.column) == (2, 1)
+
+
+def test_a_book_without_a_name_is_called_by_its_file(tmp_path: Path) -> None:
+    """SillyTavern's books have no name inside; one that has keeps it, and the bytes stay as they are."""
+    entries = {"entries": {"0": {"uid": 0, "key": ["a"], "content": "b"}}}
+    for name, raw in (("Barrels", entries), ("Named", {**entries, "name": "Own"})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(raw))
+    book = load_lorebook(tmp_path / "Barrels.json")
+    assert (book.name, book.raw) == ("Barrels", entries)
+    assert load_lorebook(tmp_path / "Named.json").name == "Own"

@@ -6,6 +6,7 @@ A `PresetFile` is what a JSON file of settings holds: one preset or template, or
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Final
 
 import msgspec
@@ -149,10 +150,13 @@ def load_chat(source: Source, *, limits: Limits = LIMITS, lenient: bool = False)
 
 
 def _read_book(document: Document, limits: Limits, name: str | None) -> Lorebook:
+    """A book; one without a name inside is called by its file, as SillyTavern's books are."""
     try:
-        return read_lorebook(document, limits=limits)
+        book = read_lorebook(document, limits=limits)
     except InputError as error:
         raise error.at(asset=name) from None
+    stem = PurePath(name or "").stem if (name or "").endswith(".json") else ""
+    return book if book.name or not stem else msgspec.structs.replace(book, name=stem)
 
 
 _CHARACTERS: Final = ("character", "byaf character", "byaf manifest")
