@@ -261,7 +261,7 @@ def test_responses_go_on(client: openai.OpenAI, provider: EchoServer) -> None:
     stored = client.responses.retrieve(second.id)
     assert (stored.output_text, stored.id) == (second.output_text, second.id)
     items: Any = list(client.responses.input_items.list(second.id))
-    assert [item.content for item in items] == ["What is it?"]
+    assert [item.content[0].text for item in items] == ["What is it?"]
     client.responses.delete(second.id)
     with pytest.raises(openai.NotFoundError):
         client.responses.retrieve(second.id)
@@ -660,3 +660,19 @@ def test_a_stream_that_breaks_names_no_address(service: Service, provider: EchoS
     assert reply.status_code == 200
     assert "error" in reply.text
     assert "127.0.0.1" not in reply.text
+
+
+def test_an_item_that_was_answered_can_be_referred_to(client: openai.OpenAI, provider: EchoServer) -> None:
+    """What a stored response said, and what it was asked, may stand in the next input by reference; unknown ids are 404."""
+    first = client.responses.create(model="inn", input="My name is Ada")
+    asked = client.responses.input_items.list(first.id).data[0]
+    references: Any = [{"type": "item_reference", "id": item.id} for item in (asked, first.output[0])]
+    client.responses.create(model="inn", input=[*references, {"role": "user", "content": "What is it?"}])
+    assert provider.requests[-1].body["messages"] == [
+        *user("My name is Ada"),
+        {"role": "assistant", "content": "You said: My name is Ada"},
+        *user("What is it?"),
+    ]
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.responses.create(model="inn", input=[{"type": "item_reference", "id": "msg_nobody"}])
+    assert (caught.value.code, caught.value.param) == ("item_not_found", "input[0]")

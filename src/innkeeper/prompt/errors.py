@@ -203,13 +203,19 @@ class UnsupportedError(InputError):
 
 
 class LimitError(InputError):
-    """Data larger or deeper than a named limit. ``limit`` is its name, ``allowed`` and ``found`` its numbers."""
+    """Data larger or deeper than a named limit. ``limit`` is its name, ``allowed`` and ``found`` its numbers.
+
+    The sentence is made of them, with ``{allowed}`` in ``what`` it is that.
+    """
 
     http_status = 413
 
     def __init__(self, what: str, *, limit: str, allowed: float, found: float | None = None, **kwargs: Any) -> None:
         size = f" of {allowed:,}" if found is None else f" ({found:,} > {allowed:,})"
-        super().__init__(f"{what} exceeds the limit {limit}{size}", limit=limit, allowed=allowed, found=found, **kwargs)
+        sentence = f"{what} exceeds the limit {limit}{size}"
+        if "{allowed}" in what:
+            sentence = what.replace("{allowed}", f"{allowed:,g}")
+        super().__init__(sentence, limit=limit, allowed=allowed, found=found, **kwargs)
         self.limit = limit
         self.allowed = allowed
         self.found = found

@@ -223,7 +223,9 @@ class _Reader:
             self._facts.setdefault("reasoning", []).append(_thought(part))
             self._list(_THOUGHT, part, "thinking", "signature", "data")
         elif self._is_native(part, kind):
-            self._listed.append({"type": _OTHER, "shape": self._shape or ANTHROPIC, "block": freeze(part)})
+            block = freeze({name: value for name, value in part.items() if name != "cache_control"})
+            mark = {"cache_control": part["cache_control"]} if part.get("cache_control") else {}
+            self._listed.append({"type": _OTHER, "shape": self._shape or ANTHROPIC, "block": block, **mark})
         elif isinstance(part.get("text"), str):
             self._list(_TEXT, part, "text", text=scalar_text(part["text"]))
         else:

@@ -54,14 +54,13 @@ _MAX_NOTES: Final = 2_000
 class Surface(NamedTuple):
     """How one surface reads requests and writes answers and errors. ``protocol`` is the adapter that speaks it.
 
-    ``number``: the header that tells a call's number, too. ``forwarded`` are headers that go on to who speaks the protocol.
+    ``forwarded`` are headers that go on to who speaks the protocol.
     """
 
     protocol: str
     read: Callable[[Mapping[str, Any]], GenerationRequest]
     view: View
     envelope: Callable[[ErrorFacts], dict[str, Any]]
-    number: str = "x-request-id"
     forwarded: tuple[str, ...] = ()
 
 
@@ -93,10 +92,11 @@ class ActiveCompletion(NamedTuple):
         """Whose it is, and its id."""
         return self.ticket.owner, self.fold.id
 
-    def headers(self, surface: Surface) -> dict[str, str]:
+    @property
+    def headers(self) -> dict[str, str]:
         """What is told of the answer before it is there."""
         notes = {"x-innkeeper-notes": _header(self.answer.notes)} if self.answer.notes else {}
-        return {**self.answer.headers, **notes, surface.number: self.record.number}
+        return {**self.answer.headers, **notes}
 
     async def rest(self) -> AsyncGenerator[Any]:
         """All events, the first too; whoever makes them is stopped with it, and what there was of them is recorded."""
@@ -176,7 +176,7 @@ class CompletionHandler:
             if finished is not None:
                 await finished(request, whole)
             body = _written(surface.view, running, whole)
-            headers = running.headers(surface)
+            headers = running.headers
             reply = json_response(_explained(body, running) if running.explain else body, headers=headers)
             ticket_of(web).carry(len(reply.body))
         except InnkeeperError as error:
@@ -234,7 +234,7 @@ class CompletionHandler:
             if finished is not None:
                 await finished(request, writer.fold.response())
 
-        return EventStream(_pieces(running, writer, done), running.headers(surface), running.stop, over)
+        return EventStream(_pieces(running, writer, done), running.headers, running.stop, over)
 
 
 async def _opened(events: AsyncGenerator[ModelEvent]) -> tuple[AsyncGenerator[ModelEvent], ModelEvent | None]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from innkeeper.dialects.base import BaseDialect
 from innkeeper.dialects.conversation import Rules, TurnSequence, alternating, filler, system_text
 from innkeeper.dialects.media import Media, media_part
-from innkeeper.dialects.options import ResponseFormat, Table, as_is, put, stops
+from innkeeper.dialects.options import ResponseFormat, Table, Writer, as_is, put, stops
 from innkeeper.dialects.pieces import Piece, pieces_of
 from innkeeper.dialects.report import Report, jsonable
 from innkeeper.dialects.tools import chosen, tool_fields
@@ -82,6 +82,27 @@ def _response_format(body: dict[str, Any], value: Any, report: Report) -> None:
         report.loss(f"the response format {form.kind!r:.40} is not sent", hint="give a json_schema")
 
 
+_FIXED: Final = re.compile(r"claude-(?:opus-4-[7-9]|(?:opus|sonnet|haiku)-[5-9]|mythos|fable)\b")
+"""Models that refuse to be told how to sample."""
+
+
+def _sampled(name: str) -> Writer:
+    def write(body: dict[str, Any], value: Any, report: Report) -> None:
+        if _FIXED.search(str(body.get("model") or "")):
+            report.loss(f"option {name!r} is not sent: the model refuses it")
+        else:
+            body[name] = value
+
+    return write
+
+
+def _tier(body: dict[str, Any], value: Any, report: Report) -> None:
+    if value in ("auto", "standard_only"):
+        body["service_tier"] = value
+    else:
+        report.loss(f"the service tier {value!r:.40} is not sent", hint="there are auto and standard_only")
+
+
 def _effort(body: dict[str, Any], value: Any, report: Report) -> None:
     if value == "none":
         body["thinking"] = {"type": "disabled"}
@@ -113,7 +134,8 @@ class Anthropic(BaseDialect):
         shape=ANTHROPIC,
     )
     table: ClassVar[Table] = {
-        **as_is("temperature", "top_p", "top_k", "max_tokens"),
+        **{name: _sampled(name) for name in ("temperature", "top_p", "top_k")},
+        "max_tokens": put("max_tokens"),
         "stop": stops("stop_sequences", blank=False),
         "tool_choice": _tool_choice,
         "parallel_tool_calls": _parallel,
@@ -122,7 +144,8 @@ class Anthropic(BaseDialect):
         "reasoning_effort": _effort,
         "response_format": _response_format,
         "user": put("metadata", "user_id"),
-        **as_is("metadata", "output_config", "cache_control", "service_tier", "container", "mcp_servers"),
+        **as_is("metadata", "output_config", "cache_control", "container", "mcp_servers"),
+        "service_tier": _tier,
         **as_is("context_management", "inference_geo"),
     }
 
@@ -285,6 +308,7 @@ def _call(call: ToolCall, turn: Turn, report: Report) -> dict[str, Any]:
 
 def _result(turn: Turn, report: Report) -> dict[str, Any]:
     blocks = _written(replace(turn, cache=None), report) if turn.attachments or turn.parts else []
+    content = turn.text if not blocks or blocks == [_text(turn.text)] else blocks
     failed = {"is_error": True} if turn.failed else {}
     call_id = _legal_id(turn.call_id, turn, report)
-    return {"type": "tool_result", "tool_use_id": call_id, "content": blocks or turn.text, **failed}
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **failed}

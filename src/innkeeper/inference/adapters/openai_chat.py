@@ -73,6 +73,7 @@ class ChatReading(Reading):
 
     def __init__(self) -> None:
         self._indexes: dict[str, int] = {}
+        self._ids: dict[Any, str] = {}
         self._last = -1
         self._details: dict[int, dict[str, Any]] = {}
         self._sealed: int | None = None
@@ -148,13 +149,18 @@ class ChatReading(Reading):
         )
 
     def _index(self, call: Mapping[str, Any], position: int) -> int:
-        """The number of a call; one that has none goes by its id, else by its position."""
+        """The number of a call; one that has none, or that of a call with another id, goes by its id, else by its position."""
         index, call_id = call.get("index"), text(call.get("id"))
+        if call_id and self._ids.get(index, call_id) != call_id:
+            index = None
+        elif not call_id and index in self._ids:
+            index = self._indexes[self._ids[index]]
         if not isinstance(index, int) or isinstance(index, bool):
             known = self._indexes.get(call_id) if call_id else max(position, self._last, 0)
             index = self._last + 1 if known is None else known
         if call_id:
             self._indexes.setdefault(call_id, index)
+            self._ids[call.get("index")] = call_id
         self._last = max(self._last, index)
         return index
 

@@ -17,6 +17,7 @@ from innkeeper.inference.requests.request import (
     tool_choice,
 )
 from innkeeper.inference.response.response import ModelResponse, item_dict
+from innkeeper.inference.response.views.view import is_own_id
 from innkeeper.prompt.data import freeze
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.prompt.message import Message
@@ -101,18 +102,13 @@ def items_messages(items: list[Any], path: str = "input") -> tuple[Message, ...]
 def response_messages(response: ModelResponse) -> tuple[Message, ...]:
     """An answer as messages: what the next request of the same conversation has before its own input."""
     items = [item_dict(item) for item in response.output]
-    own = f"_{bare_id(response.id)}_"
-    return items_messages([_unnamed(item) if own in str(item.get("id")) else item for item in items], "output")
+    own = [_unnamed(item) if is_own_id(str(item.get("id")), response.id) else item for item in items]
+    return items_messages(own, "output")
 
 
 def _unnamed(item: dict[str, Any]) -> dict[str, Any]:
     """An item without the id that it was given here, which no provider knows."""
     return {name: value for name, value in item.items() if name not in ("id", "status")}
-
-
-def bare_id(response_id: str) -> str:
-    """The id without what it begins with: ``resp_01J`` is ``01J``."""
-    return response_id.rpartition("_")[2]
 
 
 class _Items:

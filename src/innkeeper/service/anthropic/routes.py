@@ -16,7 +16,7 @@ from innkeeper.service.openapi.document import named, operation, schemas_of
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.web import json_body, json_response, ticket_of, with_errors
 
-_MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, "request-id", ("anthropic-beta",))
+_MESSAGES: Final = Surface("anthropic-messages", read_messages, MESSAGES, envelope, ("anthropic-beta",))
 
 
 def anthropic_pages(answering: CompletionHandler) -> PageTable:

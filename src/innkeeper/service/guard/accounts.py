@@ -102,11 +102,15 @@ class Quotas:
         rate = self._bucket(caller, "rate", grant.rate, MINUTE, now)
         if tokens is not None and (seconds := tokens.wait(min(1, tokens.amount), now)):
             raise TokenRateLimitError(
-                "the tokens of this key", limit="tokens", allowed=tokens.amount, retry_after=seconds
+                "this key may use {allowed} tokens a minute, and has used them",
+                limit="tokens",
+                allowed=tokens.amount,
+                retry_after=seconds,
             )
         if rate is not None:
             if seconds := rate.wait(min(1, rate.amount), now):
-                raise RateLimitError("the requests of this key", limit="rate", allowed=rate.amount, retry_after=seconds)
+                sentence = "this key may send {allowed} requests a minute, and has sent them"
+                raise RateLimitError(sentence, limit="rate", allowed=rate.amount, retry_after=seconds)
             rate.left -= 1
 
     def charge(self, caller: str, grant: Grant, tokens: int) -> None:
@@ -157,7 +161,8 @@ async def afford(ledger: Ledger, caller: str, grant: Grant) -> float | None:
     over = await ledger.spent(account) - account.amount + _LEAST
     if over >= 0:
         wait = max(1, ceil(over * DAY / account.amount - _LEAST))
-        raise SpendLimitError("the money of this key", limit="spend", allowed=account.amount, retry_after=wait)
+        sentence = "this key may spend {allowed} a day, and has spent it"
+        raise SpendLimitError(sentence, limit="spend", allowed=account.amount, retry_after=wait)
     return -over
 
 

@@ -60,6 +60,8 @@ class AuthThrottle:
                 "wrong keys from one address", limit="MAX_GUESSES", allowed=MAX_GUESSES, retry_after=seconds
             )
         known.guesses -= 1 if key else 0
+        if key:
+            raise KeyMissingError("the key is not one of this service's", code="invalid_api_key")
         raise KeyMissingError("this service needs a key")
 
     def _address(self, origin: str) -> _Address:

@@ -126,6 +126,8 @@ class Guard:
             marks = {**HEADERS, "x-request-id": record.number}
         else:
             marks = {**self._headers, "x-request-id": record.number, **permissions(headers, self._settings)}
+            if record.path.startswith("/v1/messages"):
+                marks["request-id"] = record.number  # Anthropic's clients look for it, above all in errors
         outlet = ResponseWriter(send, marks, self._settings, record)
         try:
             await self._pass(scope, receive, outlet, headers)

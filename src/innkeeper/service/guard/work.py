@@ -352,7 +352,10 @@ class Ticket:
         most, held = self.grant.calls, self._gate.calls[self.caller] + self._gate.answers[self.caller]
         if most is not None and held >= most:
             raise ConcurrencyLimitError(
-                "the requests of this key at once", limit="calls", allowed=most, retry_after=RETRY_SECONDS
+                "this key may have {allowed} requests under way at once",
+                limit="calls",
+                allowed=most,
+                retry_after=RETRY_SECONDS,
             )
         if surface in ANSWERING:
             self._gate.wait(self.caller)
@@ -367,7 +370,10 @@ class Ticket:
         most, held = self.grant.calls, self._gate.calls[self.caller] + self._gate.answers[self.caller]
         if most is not None and count and held + count > most:
             raise ConcurrencyLimitError(
-                "the requests of this key at once", limit="calls", allowed=most, retry_after=RETRY_SECONDS
+                "this key may have {allowed} requests under way at once",
+                limit="calls",
+                allowed=most,
+                retry_after=RETRY_SECONDS,
             )
         if count:
             self._gate.wait(self.caller, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,10 +17,10 @@ from innkeeper.inference.response.views.chat import CHAT, envelope
 from innkeeper.inference.response.views.completion import COMPLETION
 from innkeeper.inference.response.views.responses import RESPONSES
 from innkeeper.inference.routing.models import ModelCard, ModelNotFoundError
-from innkeeper.prompt.data import EMPTY, FrozenDict, thaw
+from innkeeper.prompt.data import EMPTY, FrozenDict
 from innkeeper.prompt.errors import UnsupportedError, UsageError, Where
 from innkeeper.service.answers import CANONICAL, MODE, CompletionHandler, Surface
-from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse
+from innkeeper.service.openai.store import ResponseMissingError, ResponseStore, StoredResponse, input_items
 from innkeeper.service.openapi.document import named, operation, parameter, schemas_of
 from innkeeper.service.pages import Page, PageTable
 from innkeeper.service.web import json_body, json_response, ticket_of, unless_gone, with_errors
@@ -131,6 +132,16 @@ class _Stored:
         owner = ticket_of(web).owner
         before: tuple[Any, ...] = ()
         mine: tuple[Any, ...] = ()
+        items: tuple[Any, ...] = ()
+
+        async def prepared(body: Mapping[str, Any]) -> Mapping[str, Any]:
+            nonlocal items
+            given = body.get("input")
+            if not isinstance(given, list):
+                items = ({"role": "user", "content": given},) if isinstance(given, str) else ()
+                return body
+            items = tuple([await self._item(owner, item, f"input[{at}]") for at, item in enumerate(given)])
+            return {**body, "input": list(items)}
 
         async def changed(asked: GenerationRequest) -> GenerationRequest:
             nonlocal before, mine
@@ -146,14 +157,21 @@ class _Stored:
         async def store(asked: GenerationRequest, response: ModelResponse) -> None:
             if asked.store is not False:  # a raw one is the provider's to keep
                 conversation = (*before, *mine, *response_messages(response))
-                sent = tuple([message.to_dict() for message in mine])
-                await self._store.put(
-                    owner,
-                    response.id,
-                    StoredResponse(response=response.to_dict(), input=sent, conversation=conversation),
-                )
+                stored = StoredResponse(response=RESPONSES.whole(response), input=items, conversation=conversation)
+                await self._store.put(owner, response.id, stored)
 
-        return await self._answering.reply(web, _RESPONSES, changed=changed, finished=store)
+        return await self._answering.reply(web, _RESPONSES, prepared=prepared, changed=changed, finished=store)
+
+    async def _item(self, owner: str, item: Any, path: str) -> Any:
+        """An item of a request, or the one that it refers to, answered or asked. Raises `ResponseMissingError`."""
+        if not isinstance(item, Mapping) or not isinstance(item.get("id"), str):
+            return item
+        if item.get("type", "item_reference") != "item_reference" or item.keys() - {"type", "id"}:
+            return item
+        found = await self._store.item(owner, item["id"])
+        if found is None:
+            raise ResponseMissingError(item["id"], path, "item_not_found", what="item")
+        return found
 
     async def _before(self, owner: str, response_id: str) -> tuple[Any, ...]:
         try:
@@ -182,8 +200,7 @@ class _Stored:
 
     async def items(self, web: WebRequest) -> Response:
         owner, response_id = _key(web)
-        messages = (await self._store.get(owner, response_id)).input
-        items = [{"type": "message", "id": f"{response_id}_in_{at}", **thaw(item)} for at, item in enumerate(messages)]
+        items = input_items(response_id, (await self._store.get(owner, response_id)).input)
         ends = {"first_id": items[0]["id"], "last_id": items[-1]["id"]} if items else EMPTY
         return json_response({"object": "list", "data": items, "has_more": False, **ends})
 

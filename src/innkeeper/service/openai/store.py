@@ -5,7 +5,8 @@ A response is its owner's: for any other there is none of that id.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -32,11 +33,31 @@ class ResponseMissingError(UsageError):
 
     http_status = 404
 
-    def __init__(self, response_id: str, param: str = "response_id", code: str = "response_not_found") -> None:
-        message = f"no response {response_id!r:.80} is stored"
+    def __init__(
+        self, response_id: str, param: str = "response_id", code: str = "response_not_found", *, what: str = "response"
+    ) -> None:
+        message = f"no {what} {response_id!r:.80} is stored"
         super().__init__(
             message, where=Where(path=param), hint="the oldest go first; send the whole conversation", code=code
         )
+
+
+_ITEM_ID: Final = re.compile(r"(?:msg|rs|fc)_(?P<response>[0-9A-Z]{26})_\d+|resp_(?P<asked>[0-9A-Z]{26})_in_\d+")
+"""The ids that items are given here, with the response's own in them; a provider's lead to it by a row of their own."""
+
+_OF: Final = "of"
+"""The field of such a row."""
+
+
+def input_items(response_id: str, items: Sequence[Any]) -> list[dict[str, Any]]:
+    """What a response was asked, as OpenAI lists it: each with an id, its content a list of parts."""
+    return [{"type": "message", "id": f"{response_id}_in_{at}", **_listed(item)} for at, item in enumerate(items)]
+
+
+def _listed(item: Any) -> dict[str, Any]:
+    fields = dict(item) if isinstance(item, Mapping) else {"role": "user", "content": str(item)}
+    content, kind = fields.get("content"), "output_text" if fields.get("role") == "assistant" else "input_text"
+    return {**fields, "content": [{"type": kind, "text": content}]} if isinstance(content, str) else fields
 
 
 class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,19 +84,48 @@ class ResponseStore:
         content = to_json(
             {"response": stored.response, "input": stored.input, "conversation": conversation}, sort=False
         ).decode()
-        await self._rows.ask(lambda rows: rows.put(owner, response_id, content))
+        names = [str(item.get("id")) for item in stored.response["output"]]
+        alias = to_json({_OF: response_id}).decode()
+
+        def put(rows: StoredResponses) -> None:
+            rows.put(owner, response_id, content)
+            for name in names:
+                if not _ITEM_ID.fullmatch(name):
+                    rows.put(owner, name, alias)
+
+        await self._rows.ask(put)
 
     async def get(self, owner: str, response_id: str) -> StoredResponse:
         """A response. Raises `ResponseMissingError`, `DatabaseError`."""
-        content = await self._rows.ask(lambda rows: rows.get(owner, response_id))
-        if content is None:
+        facts = await self._facts(owner, response_id)
+        if facts is None or _OF in facts:
             raise ResponseMissingError(response_id)
-        facts = parse_json(content, asset="stored_responses")
         return StoredResponse(
             response=facts["response"],
             input=tuple(facts["input"]),
             conversation=messages_of(facts["conversation"]),
         )
+
+    async def item(self, owner: str, item_id: str) -> Mapping[str, Any] | None:
+        """An item of a stored response, or of what it was asked; None where there is none. Raises `DatabaseError`."""
+        known = _ITEM_ID.fullmatch(item_id)
+        response_id = f"resp_{known['response'] or known['asked']}" if known else ""
+        if known is None and (alias := await self._facts(owner, item_id)) is not None:
+            response_id = str(alias.get(_OF))
+        facts = await self._facts(owner, response_id) if response_id else None
+        if facts is None or _OF in facts:
+            return None
+        items = [*facts["response"]["output"], *input_items(response_id, facts["input"])]
+        named = next((item for item in items if item.get("id") == item_id), None)
+        if named is None or known is None:
+            return named
+        return {
+            name: value for name, value in named.items() if name not in ("id", "status")
+        }  # no provider knows this id
+
+    async def _facts(self, owner: str, name: str) -> dict[str, Any] | None:
+        content = await self._rows.ask(lambda rows: rows.get(owner, name))
+        return None if content is None else parse_json(content, asset="stored_responses")
 
     async def delete(self, owner: str, response_id: str) -> None:
         """Forget a response. Raises `ResponseMissingError`, `DatabaseError`."""

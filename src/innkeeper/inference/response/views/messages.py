@@ -217,12 +217,12 @@ def _stop(response: ModelResponse) -> dict[str, Any]:
 
 
 def usage_dict(usage: Usage | None) -> dict[str, int | None]:
-    """Usage as messages have it; what is not known is null."""
+    """Usage as messages have it: two figures are whole numbers, 0 where they are not known; the others may be null."""
     known = usage or Usage()
     cached, written = known.cached_tokens, known.cache_write_tokens
-    fresh = None if known.input_tokens is None else max(0, known.input_tokens - (cached or 0) - (written or 0))
+    fresh = max(0, (known.input_tokens or 0) - (cached or 0) - (written or 0))
     caches = {"cache_read_input_tokens": cached, "cache_creation_input_tokens": written}
-    return {"input_tokens": fresh, "output_tokens": known.output_tokens, **caches}
+    return {"input_tokens": fresh, "output_tokens": known.output_tokens or 0, **caches}
 
 
 _TYPES: Final[Mapping[int, str]] = {

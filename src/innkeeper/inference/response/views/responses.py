@@ -28,7 +28,7 @@ from innkeeper.inference.response.response import (
     part_dict,
 )
 from innkeeper.inference.response.views.sequence import Sequence
-from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, plain
+from innkeeper.inference.response.views.view import ErrorFacts, ServerEvent, StreamView, View, is_own_id, plain
 from innkeeper.prompt.data import FrozenDict
 
 
@@ -37,7 +37,8 @@ class ResponsesView(View):
 
     def whole(self, response: ModelResponse) -> dict[str, Any]:
         """OpenAI's Responses object, with ``created``, ``finish_reason`` and ``provider`` beside it."""
-        return response.to_dict()
+        output = tuple([_summarised(item, response.id) for item in response.output])
+        return msgspec.structs.replace(response, output=output).to_dict()
 
     def stream(self, fold: ResponseFold, *, include_usage: bool = False) -> StreamView:
         """The whole sequence, from ``response.created`` to ``response.completed`` or how else it ends."""
@@ -51,6 +52,13 @@ class ResponsesView(View):
 RESPONSES: Final = ResponsesView()
 
 
+def _summarised(item: OutputItem, response_id: str) -> OutputItem:
+    """Thoughts of a provider whose answers have no items, as the summary."""
+    if not isinstance(item, ReasoningItem) or item.summary or not is_own_id(item.id, response_id):
+        return item
+    return msgspec.structs.replace(item, summary=item.content, content=())
+
+
 class _Events(StreamView):
     def __init__(self, fold: ResponseFold) -> None:
         super().__init__(fold)
@@ -59,6 +67,8 @@ class _Events(StreamView):
         self._item: dict[str, Any] | None = None
         self._part: _Part | None = None
         self._parts: dict[str, int] = {}
+        self._has_items = False
+        """Whether the provider writes items of thoughts; thoughts of others are told as the summary, which clients read."""
 
     def start(self) -> list[ServerEvent]:
         body = {**self.fold.response().to_dict(), "status": "in_progress", "incomplete_details": None}
@@ -80,6 +90,9 @@ class _Events(StreamView):
         return [*rest, *closed, self._event(f"response.{response.status}", response=response.to_dict())]
 
     def _take(self, event: ModelEvent) -> list[ServerEvent]:
+        if isinstance(event, ReasoningDelta):
+            self._has_items = self._has_items or bool(event.item_id)
+            event = event if self._has_items else msgspec.structs.replace(event, summary=True)
         index = self.fold.count
         self.fold.take(event)
         opened = self._open(index) if self.fold.count > index else []

@@ -106,6 +106,11 @@ def bare_id(response_id: str) -> str:
     return response_id.rpartition("_")[2]
 
 
+def is_own_id(item_id: str, response_id: str) -> bool:
+    """Whether an item's id was made here, of its response's, and not by the provider."""
+    return f"_{bare_id(response_id)}_" in item_id
+
+
 def noted(body: dict[str, Any], sentences: list[str]) -> dict[str, Any]:
     """``body``, and what it could not carry."""
     return {**body, "innkeeper": {"notes": sentences}} if sentences else body

@@ -1,0 +1,50 @@
+"""A foreign wire's required fields keep the wire's types, and each call stays by itself."""
+
+from innkeeper.inference.adapters.registry import ADAPTERS
+from innkeeper.inference.response.events import CallDelta, Finished, ModelEvent, ReasoningDelta, TextDelta
+from innkeeper.inference.response.fold import ResponseFold, response_of
+from innkeeper.inference.response.views.messages import MESSAGES
+from innkeeper.inference.response.views.responses import RESPONSES
+
+
+def test_figures_of_messages_are_whole_numbers() -> None:
+    """Where nobody tells the usage, a message and the start of its stream say 0, which is what clients can read."""
+    start = MESSAGES.stream(ResponseFold("resp_1", "m", 0)).start()[0]
+    data = start.data
+    assert isinstance(data, dict)
+    whole = MESSAGES.whole(
+        response_of([TextDelta(text="a"), Finished(reason="stop")], response_id="r", model="m", created=0)
+    )
+    for usage in (data["message"]["usage"], whole["usage"]):
+        assert (usage["input_tokens"], usage["output_tokens"]) == (0, 0)
+
+
+def test_thoughts_of_other_protocols_are_the_summary() -> None:
+    """Thoughts from a provider without items stand where clients of Responses read them, whole and streamed."""
+    events: list[ModelEvent] = [ReasoningDelta(text="so"), TextDelta(text="Hi"), Finished(reason="stop")]
+    whole = RESPONSES.whole(response_of(events, response_id="resp_1", model="m", created=0))
+    assert whole["output"][0]["summary"] == [{"type": "summary_text", "text": "so"}]
+    writer = RESPONSES.stream(ResponseFold("resp_1", "m", 0))
+    names = [sent.name for event in events for sent in writer.take(event)]
+    assert "response.reasoning_summary_text.delta" in names
+    given: list[ModelEvent] = [ReasoningDelta(text="so", new=True, item_id="rs_of_theirs"), Finished(reason="stop")]
+    kept = RESPONSES.whole(response_of(given, response_id="resp_1", model="m", created=0))
+    assert kept["output"][0]["content"] == [{"type": "reasoning_text", "text": "so"}]
+
+
+def test_streamed_calls_of_one_index_and_two_ids_stay_apart() -> None:
+    """Two calls that a gateway streams under one number are two calls, each with its own arguments."""
+    reading = ADAPTERS["openai-chat"].reading()
+
+    def chunk(call: dict[str, object]) -> list[CallDelta]:
+        data = {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, **call}]}}]}
+        return [event for event in reading.chunk(data, "message") if isinstance(event, CallDelta)]
+
+    pieces: list[dict[str, object]] = [
+        {"id": "a", "function": {"name": "look", "arguments": '{"x":'}},
+        {"function": {"arguments": "1}"}},
+        {"id": "b", "function": {"name": "look", "arguments": '{"x":'}},
+        {"function": {"arguments": "2}"}},
+    ]
+    response = response_of([event for piece in pieces for event in chunk(piece)], response_id="r", model="m", created=0)
+    assert [(call.call_id, call.arguments) for call in response.calls] == [("a", '{"x":1}'), ("b", '{"x":2}')]
