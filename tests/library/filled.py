@@ -7,6 +7,7 @@ from innkeeper.library.models.stores import (
     ModelStore,
     NegativeStore,
     ProviderStore,
+    RoutePolicyStore,
     SecretStore,
     SettingsStore,
     ToolStore,
@@ -50,6 +51,7 @@ def fill(db: Database) -> Database:
     NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "blurry", "priority": 2})
     NegativeStore(db).add({"model_type": "sdxl", "negative_prompt": "noise", "priority": 1, "generation_mode": "i2i"})
     ToolStore(db).add({"name": "dice", "definition": {"type": "function"}})
+    RoutePolicyStore(db).add({"name": "roleplay", "task": "roleplay", "attempts": 6, "money": 0.01})
     PolicyStore(db).add("default", {"tier": "sfw"}, activate=True)
     DetectionListStore(db).add("ages", {"terms": ["a"]})
     DetectionListStore(db).add("ages", {"terms": ["a", "b"]}, activate=True)

@@ -13,7 +13,9 @@ def test_both_names(run: Run) -> None:
 def test_help(run: Run) -> None:
     """The help has the commands in sections, and examples."""
     out = run("library", "--help").out
-    places = [out.index(part) for part in ("Contents:", "  template", "Administration:", "innkeeper library db init")]
+    places = [
+        out.index(part) for part in ("Contents:", "  template", "Administration:", "innkeeper library db upgrade")
+    ]
     assert places == sorted(places)
 
 

@@ -268,6 +268,9 @@ def test_json_columns_have_a_shape(db: Database, column: str, value: object) -> 
         ("capabilities", {"char_limit": 0}, "char_limit", None),
         ("pricing", {"outputs": 2}, "outputs", "output"),
         ("pricing", {"input": -1}, "input", None),
+        ("pricing", {"per_imgae": 0.05}, "per_imgae", "per_image"),
+        ("pricing", {"input": "free"}, "input", None),
+        ("pricing", {"cached": "half"}, "cached", None),
         ("tokenizer", {"kind": "clip", "limit": 75}, "limit", None),
         ("tokenizer", {"kind": "abacus"}, "kind", None),
     ],
@@ -279,6 +282,31 @@ def test_keys_of_json_columns_are_known(db: Database, column: str, value: object
         ModelStore(db).update(made.model_key, {column: value})
     assert near is None or repr(near) in str(caught.value.hint)
     assert ModelStore(db).get(made.model_key) == made
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://user:pw-0123456789@inn.lan/v1",
+        "http://user@inn.lan",
+        "https://inn.lan/v1?key=abc",
+        "https://inn.lan/v1#a",
+        "inn.lan/v1",
+        "ftp://inn.lan",
+        "http://inn.lan:99999",
+    ],
+)
+def test_an_address_that_is_refused_at_use_is_refused_when_it_is_saved(db: Database, address: str) -> None:
+    """A password in it, above all: it would stand in the row and in exports."""
+    for refused in (
+        lambda: ToolStore(db).add({"name": "leak", "base_url": address}),
+        lambda: ToolStore(db).add({"name": "leak", "settings": {"base_url": address}}),
+        lambda: ProviderStore(db).add({"name": "leak", "base_url": address}),
+    ):
+        with pytest.raises(FieldError, match="base_url") as caught:
+            refused()
+        assert "pw-0123456789" not in str(caught.value)
+    assert ToolStore(db).list() == ProviderStore(db).list() == ()
 
 
 def test_abilities_have_names_of_their_own(db: Database) -> None:

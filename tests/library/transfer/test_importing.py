@@ -13,7 +13,7 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.queries import query
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.errors import AlreadyExistsError, ConflictError, FieldError, TransferError
-from innkeeper.library.models.stores import ModelStore, ProviderStore
+from innkeeper.library.models.stores import ModelStore, ProviderStore, RoutePolicyStore
 from innkeeper.library.templates.store import TemplateStore
 from innkeeper.library.transfer.exporting import export_library
 from innkeeper.library.transfer.format import Transfer, dumps, parse, typed
@@ -55,6 +55,7 @@ def test_there_and_back(db: Database, fresh: Fresh, form: str) -> None:
         ]
         assert dumps(second, form) == data
         assert [(event.who, event.why) for event in TemplateStore(again).history("header")] == [("ann", "import")]
+        assert RoutePolicyStore(again).list()[0].attempts == 6
         assert ModelStore(again).defaults() == {"roleplay": "maker/one"}
         repeated = import_library(again, parse(data, asset="a"))
         assert (repeated.templates, repeated.versions, repeated.labels, repeated.rows) == (0, 0, 0, 0)
@@ -65,8 +66,8 @@ def test_no_secrets_and_no_people(db: Database) -> None:
     """An export holds neither secrets nor what people said."""
     data = dumps(export_library(fill(db)))
     assert set(json.loads(data)) == {
-        "format", "schema", "templates", "negative_prompts", "providers", "models", "tools", "tier_policies",
-        "detection_lists", "settings",
+        "format", "schema", "templates", "negative_prompts", "providers", "models", "tools", "route_policies",
+        "tier_policies", "detection_lists", "settings",
     }  # fmt: skip
     assert b"Wren" not in data
     assert b"Hello" not in data

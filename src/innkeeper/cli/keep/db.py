@@ -123,16 +123,22 @@ def _tell_backup(backup: Backup, done: str, *, as_json: bool) -> None:
 def export(path: Path, form: str | None, url: str | None, *, force: bool, as_json: bool) -> None:
     """Export templates, negative prompts, providers, models, tools, policies, lists and settings to PATH or standard output.
 
-    Equal libraries give equal bytes. Secrets, user data and logs are not included: see `innkeeper library db backup`.
+    Equal libraries give equal bytes. What is left out is named: secrets, user data, logs (see `innkeeper library db backup`).
     """
-    from innkeeper.library.transfer.exporting import export_library
+    from innkeeper.library.transfer.exporting import export_library, left_out
 
     with _opened(url, create=False) as library:
-        transfer = export_library(library)
-    write_transfer(path, transfer, form, force=force, as_json=as_json)
+        transfer, missing = export_library(library), left_out(library)
+    facts = {"left_out": [{"name": one.name, "rows": one.rows, "why": one.why} for one in missing]}
+    write_transfer(path, transfer, form, force=force, as_json=as_json, **facts)
+    if not as_json or str(path) == STDIO:
+        for one in missing:
+            click.echo(f"left out: {one.name} ({one.rows:,}): {one.why}", err=True)
 
 
-def write_transfer(path: Path, transfer: Transfer, form: str | None, *, force: bool, as_json: bool) -> None:
+def write_transfer(
+    path: Path, transfer: Transfer, form: str | None, *, force: bool, as_json: bool, **more: Any
+) -> None:
     """Write an export to a file, in the form of its extension where none is named, or to standard output."""
     from innkeeper.content.files.saving import save_bytes
     from innkeeper.library.transfer.format import dumps
@@ -142,7 +148,7 @@ def write_transfer(path: Path, transfer: Transfer, form: str | None, *, force: b
         sys.stdout.buffer.write(data)
         return
     save_bytes(path, data, force=force)
-    facts = {"path": str(path), "templates": len(transfer.templates), "size": len(data)}
+    facts = {"path": str(path), "templates": len(transfer.templates), "size": len(data), **more}
     print_json(facts) if as_json else click.echo(f"{path}: {len(transfer.templates):,} templates, {len(data):,} bytes.")
 
 

@@ -36,7 +36,7 @@ _SECTIONS = MappingProxyType(
     entries={name: entry for section in _SECTIONS.values() for name, entry in section.items()},
     sections=_SECTIONS,
     epilog=examples(
-        "innkeeper library db init", "innkeeper library template list", "innkeeper library vault set openrouter"
+        "innkeeper library db upgrade", "innkeeper library template list", "innkeeper library vault set openrouter"
     ),
 )
 def library() -> None:

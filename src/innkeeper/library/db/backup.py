@@ -65,7 +65,7 @@ def back_up(
     """
     target = Path(path)
     if target.exists() and not force:
-        raise AlreadyExistsError(f"{target} exists already", hint="say force to overwrite it")
+        raise AlreadyExistsError(f"{target} exists already", hint="`--force` overwrites it")
     with translated(str(target)), draft_beside(target) as draft:
         if db.dialect == "sqlite":
             _copy(db.target.path or Path(), draft)
@@ -128,7 +128,7 @@ def restore(
     """
     backup, target = verify(path), find_target(url)
     if not force and _holds_something(target.url if target.path is None else target.path):
-        raise AlreadyExistsError(f"the library {target.location} holds something", hint="say force to replace it")
+        raise AlreadyExistsError(f"the library {target.location} holds something", hint="`--force` replaces it")
     if target.path is None:
         with Database.open(url) as db:
             _load_into(db, backup, progress)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from innkeeper.library.errors import FieldError
 from innkeeper.prompt.errors import Where
@@ -41,6 +42,24 @@ def check_definition(definition: Mapping[str, Any], asset: str = "tools") -> Non
                 _refuse(asset, where, what)
             if isinstance(schema, Mapping) and schema.get("type", "object") != "object":
                 _refuse(asset, f"definition.{name}.type", "is 'object': arguments have names")
+
+
+def check_address(asset: str, url: str | None) -> None:
+    """Refuse an address that no request goes to: without host, or with a user, a password, a query or a fragment.
+
+    Raises `FieldError`.
+    """
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        sound = False
+    if not sound or parts.username is not None or parts.query or parts.fragment:
+        message = "base_url is an http or https address without user, password, query and fragment"
+        hint = "`innkeeper library vault set NAME` keeps a secret, and secret_name names it"
+        raise FieldError(message, where=Where(asset=asset, path="base_url"), hint=hint)
 
 
 def _refuse(asset: str, path: str, what: str) -> None:

@@ -34,7 +34,7 @@ from innkeeper.library.errors import (
     near_names,
     with_near,
 )
-from innkeeper.library.models.definitions import check_definition
+from innkeeper.library.models.definitions import check_address, check_definition
 from innkeeper.library.models.facts import TokenizerSpec
 from innkeeper.library.models.json_columns import ModelCapabilities, RateLimits, check_json
 from innkeeper.library.rows import RoutePolicyRow, SecretRow, SettingRow, StoredRow, StoredTool
@@ -202,6 +202,10 @@ class ProviderStore(RowStore[CatalogueProvider]):
     key = "name"
     json_columns: ClassVar = {"rate_limits": RateLimits}
 
+    def _admit(self, row: CatalogueProvider, who: str) -> None:
+        super()._admit(row, who)
+        check_address(self.table.name, row.base_url)
+
     def remove(self, key: str, *, who: str = "") -> CatalogueProvider:
         """Take a provider out. Raises `NotFoundError`, and `ConflictError` for one that still has models."""
         with self.db.publishing():
@@ -316,6 +320,8 @@ class ToolStore(RowStore[StoredTool]):
     def _admit(self, row: StoredTool, who: str) -> None:
         super()._admit(row, who)
         check_definition(row.definition)
+        for url in (row.base_url, row.settings.get("base_url")):
+            check_address(self.table.name, url if isinstance(url, str) else None)
         if row.provider is not None:
             with near_names(row.provider, lambda: (each.name for each in ProviderStore(self.db).list())):
                 ProviderStore(self.db).get(row.provider)

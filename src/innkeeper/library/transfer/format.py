@@ -1,8 +1,8 @@
 """Transfer: what an operator maintains, as one file, JSON or YAML, the same bytes from equal libraries.
 
-That is templates, negative prompts, providers, models, tools, policies, detection lists and settings; no secrets, people's data
-or logs: for those there are backups. Reading is strict: a field that is not known is an error at its line. A draft file is one
-template as people write it, before it is a version.
+That is templates, negative prompts, providers, models, tools, policies of routes and tiers, detection lists and settings; no
+secrets, people's data or logs: for those there are backups. Reading is strict: a field that is not known is an error at its line.
+A draft file is one template as people write it, before it is a version.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     providers: list[Row] = []
     models: list[Row] = []
     tools: list[Row] = []
+    route_policies: list[Row] = []
     tier_policies: list[TransferredDocument] = []
     detection_lists: list[TransferredDocument] = []
     settings: dict[str, Any] = {}

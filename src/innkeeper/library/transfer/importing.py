@@ -17,7 +17,15 @@ from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import checked, insert_many, record, typed_rows
 from innkeeper.library.db.tables import label_events, negative_prompts, template_labels, template_versions, templates
 from innkeeper.library.errors import SAME_KEY, AlreadyExistsError, ConflictError, TransferError
-from innkeeper.library.models.stores import ModelStore, NegativeStore, ProviderStore, RowStore, SettingsStore, ToolStore
+from innkeeper.library.models.stores import (
+    ModelStore,
+    NegativeStore,
+    ProviderStore,
+    RoutePolicyStore,
+    RowStore,
+    SettingsStore,
+    ToolStore,
+)
 from innkeeper.library.rows import DocumentRow, LabelRow
 from innkeeper.library.templates.rows import label_row, select_versions, version_of, version_values
 from innkeeper.library.templates.store import Validate, check_label, check_name
@@ -53,10 +61,10 @@ class _Undo(Exception):  # noqa: N818 - it carries the answer of a dry run out o
 def items_of(parsed: Parsed) -> int:
     """How many items an import of this file counts in its progress."""
     transfer = parsed.transfer
-    rows = len(transfer.negative_prompts) + len(transfer.providers) + len(transfer.models) + len(transfer.tools)
+    rows = (transfer.negative_prompts, transfer.providers, transfer.models, transfer.tools, transfer.route_policies)
     return (
         len(transfer.templates)
-        + rows
+        + sum(map(len, rows))
         + len(transfer.tier_policies)
         + len(transfer.detection_lists)
         + len(transfer.settings)
@@ -133,6 +141,7 @@ class _Import:
         self._models()
         self._negatives()
         self._put_all("tools", self.transfer.tools, ToolStore(self.db))
+        self._put_all("route_policies", self.transfer.route_policies, RoutePolicyStore(self.db))
         self._documents("tier_policies", self.transfer.tier_policies, PolicyStore(self.db))
         self._documents("detection_lists", self.transfer.detection_lists, DetectionListStore(self.db))
         self._settings()
