@@ -137,16 +137,18 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 class JobRoute(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A job's way as its row keeps it: where its next attempt goes, which deployments were tried, and the attempts so far.
 
-    ``pinned``: its request names the model. ``money`` is what it may cost at most, in US dollars. ``hosts`` are those beside the
-    open internet that may be asked for it, as whoever accepted it allows; None: as whoever carries it out does. ``began`` is when
-    the attempt under way was handed over, ``tried`` what is not asked again until all were; ``past`` are the references of
-    attempts that are over, about which nothing more is taken.
+    ``pinned``: its request names the model. ``money`` is what it may cost at most, in US dollars; ``routes`` are patterns of
+    the deployments that may be asked, None for all. ``hosts`` are those beside the open internet that may be asked for it, as
+    whoever accepted it allows; None: as whoever carries it out does. ``began`` is when the attempt under way was handed over,
+    ``tried`` what is not asked again until all were; ``past`` are the references of attempts that are over, about which nothing
+    more is taken.
     """
 
     deployment: str = ""
     policy: str = ""
     pinned: bool = False
     money: float | None = None
+    routes: tuple[str, ...] | None = None
     hosts: tuple[str, ...] | None = None
     tier: Tier = Tier.SFW
     tried: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -65,6 +66,11 @@ class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             raise MediaRequestError("the prompt is empty", missing_fields=("prompt",))
         if self.mode.takes_picture and not self.image:
             raise MediaRequestError(f"{self.mode} needs a picture to start from", missing_fields=("image",))
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                number = f"from {least:g} to {most:g}" if most < inf else f"at least {least:g}"
+                raise MediaRequestError(f"{name} is a number {number}, not {value:g}", where=Where(path=name))
         if not 1 <= self.count <= MAX_OUTPUTS:
             raise LimitError("results of one job", limit="MAX_OUTPUTS", allowed=MAX_OUTPUTS, found=self.count)
         if self.references and not self.image:
@@ -86,6 +92,14 @@ class MediaRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def sha256(self) -> str:
         """The hash by which two requests are the same."""
         return hashlib.sha256(to_json(msgspec.to_builtins(self))).hexdigest()
+
+
+_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    **dict.fromkeys(("width", "height", "steps"), (1, inf)),
+    **dict.fromkeys(("guidance", "duration", "fps"), (0, inf)),
+    "strength": (0, 1),
+}
+"""What fields of a request can mean. Whether a model takes it is for its row to say."""
 
 
 class MediaNote(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -400,7 +414,8 @@ def _number(value: Any, facts: Mapping[str, Any], name: str, *, whole: bool) -> 
     if isinstance(value, bool):
         raise TypeError(name)
     number = float(value) if not isinstance(value, int) else value
-    low, high = facts.get("min", facts.get("minimum")), facts.get("max", facts.get("maximum"))
+    most = MAX_PIXELS if name in {"width", "height"} else None
+    low, high = facts.get("min", facts.get("minimum")), facts.get("max", facts.get("maximum", most))
     step = facts.get("multipleOf", facts.get("step"))
     if name == "seed":
         return _seed(int(number), low, high)

@@ -23,7 +23,7 @@ from innkeeper.jobs.job import Job, JobChangedError, JobEvent, JobRoute, JobStat
 from innkeeper.jobs.limits import DEADLINE_SECONDS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError
 from innkeeper.jobs.planning import MediaPlan, Planner
-from innkeeper.jobs.routing import MediaRoutes
+from innkeeper.jobs.routing import Bounds, MediaRoutes
 from innkeeper.jobs.signatures import WEBHOOK_SECRET
 from innkeeper.jobs.store import JobStore, later
 from innkeeper.library.tier import Ceilings, Tier
@@ -43,7 +43,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """For whom a job is made, and how far it may go. None of it is read from what a client says of itself.
 
     ``tier`` is the one that is asked for, ``ceilings`` what lies above it. ``callback_url`` is told when the job has ended.
-    ``max_cost`` is in US dollars.
+    ``max_cost`` is in US dollars, ``routes`` are patterns of the deployments that may be asked; None: all.
     """
 
     tenant: str = ""
@@ -54,6 +54,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     callback_url: str | None = None
     deadline_seconds: float = DEADLINE_SECONDS
     max_cost: float | None = None
+    routes: tuple[str, ...] | None = None
 
 
 NO_TERMS: Final = Terms()
@@ -125,7 +126,12 @@ class MediaJobs:
         job_id, now = self.store.db.fresh_id(), self.store.db.now()
         terms = msgspec.structs.replace(terms, max_cost=self._money(terms, now))
         plan = self.planner.plan(
-            checked, terms.tier, terms.ceilings, request_id=job_id, actor=terms.owner, money=terms.max_cost
+            checked,
+            terms.tier,
+            terms.ceilings,
+            request_id=job_id,
+            actor=terms.owner,
+            bounds=Bounds(money=terms.max_cost, routes=terms.routes),
         )
         if terms.callback_url is not None:
             self.wire.egress.check(terms.callback_url)
@@ -157,6 +163,7 @@ class MediaJobs:
             policy=self.routes.policy_name(request),
             pinned=request.model is not None,
             money=terms.max_cost,
+            routes=terms.routes,
             hosts=self.wire.egress.allowed,
             tier=plan.tier,
         )
@@ -225,9 +232,8 @@ class MediaJobs:
         request, own = convert(thaw(job.request), MediaRequest), Ceilings(account=Tier.of(job.tier))
         terms = Terms(tenant=job.tenant, owner=job.owner, max_cost=route.money)
         money = self._money(terms, self.store.db.now(), job.cost_estimate or 0.0)
-        return self.planner.plan(
-            request, job.tier, own, request_id=job.id, actor=job.owner, money=money, without=without
-        )
+        bounds = Bounds(money=money, routes=route.routes, without=frozenset(without))
+        return self.planner.plan(request, job.tier, own, request_id=job.id, actor=job.owner, bounds=bounds)
 
     # ------------------------------------------------------------------------------------------------------------- changed
 

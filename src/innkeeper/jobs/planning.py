@@ -13,7 +13,7 @@ import msgspec
 from innkeeper.jobs.backend import WORKER
 from innkeeper.jobs.backends.tiny_seed_picture import NAME
 from innkeeper.jobs.media import PICTURES, BuiltBody, MediaNote, MediaRequest, MediaRequestError, build
-from innkeeper.jobs.routing import JobTarget, MediaRoutes
+from innkeeper.jobs.routing import NO_BOUNDS, Bounds, JobTarget, MediaRoutes
 from innkeeper.library.models.facts import ModelFacts, ceilings_of, facts_of
 from innkeeper.library.tier import Ceilings, Tier, TierDecision, effective_tier
 from innkeeper.library.tiers.gate import TextKind
@@ -51,12 +51,9 @@ class Planner:
         *,
         request_id: str = "",
         actor: str = "",
-        money: float | None = None,
-        without: Iterable[str] = (),
+        bounds: Bounds = NO_BOUNDS,
     ) -> MediaPlan:
-        """The plan of a request that was `MediaRequest.checked`: for the first target that can be asked this, for this money.
-
-        ``without`` names deployments that were tried.
+        """The plan of a request that was `MediaRequest.checked`: for the first target within its bounds that can be asked this.
 
         Raises:
             TierBlockedError: the texts do not pass.
@@ -66,7 +63,7 @@ class Planner:
         """
         granted = effective_tier(tier, ceilings, policy=self.library.rules.policy).effective
         refused: MediaRequestError | None = None
-        for target in self.routes.targets(request, granted, without, money):
+        for target in self.routes.targets(request, granted, bounds):
             try:
                 return self._planned(target, request, tier, ceilings, request_id=request_id, actor=actor)
             except MediaRequestError as error:

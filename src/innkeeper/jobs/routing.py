@@ -22,7 +22,7 @@ from innkeeper.inference.routing.failures import Failure as Kind
 from innkeeper.inference.routing.policy import RoutePolicy, policy_for
 from innkeeper.inference.routing.price import Price
 from innkeeper.inference.routing.route import Route
-from innkeeper.inference.routing.router import NoRouteError, Router, RouteRequest
+from innkeeper.inference.routing.router import NoRouteError, Router, RouteRequest, is_allowed
 from innkeeper.jobs.backend import WORKER, Backend, JobFailure
 from innkeeper.jobs.backends.registry import backend_of
 from innkeeper.jobs.backends.tiny_seed_picture import MODEL, NAME
@@ -48,6 +48,18 @@ REFRESH_SECONDS: Final = 2.0
 _MODALITIES: Final = ("image", "video")
 _RESTING: Final = frozenset({"cooldown", "breaker_open"})
 """Why a deployment is not asked now that may be asked later: a job can wait."""
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job may cost, in US dollars, and on which deployments it may be made: by patterns, and not those ``without``."""
+
+    money: float | None = None
+    routes: tuple[str, ...] | None = None
+    without: frozenset[str] = frozenset()
+
+
+NO_BOUNDS: Final = Bounds()
+"""Any money, anywhere."""
 
 
 class JobTarget(msgspec.Struct, frozen=True):
@@ -120,9 +132,12 @@ class MediaRoutes:
     # ------------------------------------------------------------------------------------------------------------- choosing
 
     def targets(
-        self, request: MediaRequest, tier: Tier, without: Iterable[str] = (), money: float | None = None
+        self,
+        request: MediaRequest,
+        tier: Tier,
+        bounds: Bounds = NO_BOUNDS,
     ) -> Iterator[JobTarget]:
-        """Where a request may go for this money, best first; behind those that can be asked now those that rest.
+        """Where a request may go within these bounds, best first; behind those that can be asked now those that rest.
 
         Raises:
             BudgetError: whoever can be asked costs more.
@@ -130,7 +145,7 @@ class MediaRoutes:
             UnknownNameError, MediaRequestError, ConfigError: the model that is named cannot be asked this.
         """
         self.refresh()
-        key = None if request.model is None else self._key(request)
+        key = None if request.model is None else self._key(request, bounds.routes)
         if key == NAME:
             yield JobTarget(MODEL, None, NAME, _tiny(request.mode.modality, {request.mode.value}))
             return
@@ -143,10 +158,11 @@ class MediaRoutes:
             task="" if key else request.mode.value,
             tier=Tier.SFW if key else tier,
             model=key,
-            without=frozenset(without),
+            without=bounds.without,
             pictures=request.count,
             seconds=request.duration,
-            money=money,
+            money=bounds.money,
+            routes=bounds.routes,
         )
         attempts, any_target = self.router.attempts(route_request, now), False
         while (attempt := attempts.next(now)) is not None:
@@ -159,8 +175,8 @@ class MediaRoutes:
                 yield self.target(self._named[candidate.deployment])
         if any_target:
             return
-        if attempts.cheapest is not None and money is not None:
-            raise BudgetError("the job costs more than it may", estimate=attempts.cheapest, left=money)
+        if attempts.cheapest is not None and bounds.money is not None:
+            raise BudgetError("the job costs more than it may", estimate=attempts.cheapest, left=bounds.money)
         raise NoRouteError("nobody can be asked for this", attempts.trace)
 
     def target(self, one: Deployment) -> JobTarget:
@@ -213,8 +229,11 @@ class MediaRoutes:
         one = self._named.get(JobRoute.of(job).deployment)
         return job.backend != WORKER or (one is not None and (one.lease_until or 0.0) > monotonic())
 
-    def _key(self, request: MediaRequest) -> str:
-        """The key of the model that is named, by key or id. Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`."""
+    def _key(self, request: MediaRequest, routes: tuple[str, ...] | None) -> str:
+        """The key of the model that is named, by key or id; errors list those on ``routes`` alone.
+
+        Raises `UnknownNameError`, `MediaRequestError`, `ConfigError`.
+        """
         name = str(request.model)
         if name == NAME:
             return NAME
@@ -222,7 +241,8 @@ class MediaRoutes:
         key = name if row is None else row.model_key
         deployment = self._by_model.get(key)
         if row is None and deployment is None:
-            raise UnknownNameError("model", name, {*self._rows, *self._by_model, NAME})
+            own = {one.route.model for one in self._named.values() if is_allowed(one.name, routes)}
+            raise UnknownNameError("model", name, {*own, NAME})
         tasks = (() if row is None else row.tasks) or (() if deployment is None else tuple(deployment.tasks))
         if tasks and request.mode.value not in tasks:
             raise MediaRequestError(f"{name} does not do {request.mode}", hint=f"it does {', '.join(tasks)}")

@@ -103,12 +103,15 @@ class Operation(msgspec.Struct, Generic[Request, Reply], frozen=True, dict=True)
     def read(self, body: Mapping[str, Any], *, lax: bool = False) -> Any:
         """The request in a JSON object. Raises `UsageError`, as `read_body` does."""
         if self.whole:
-            known = {
-                key for field in _fields(self.request) for key in (field.encode_name, *self.aliases.get(field.name, ()))
-            }
-            rest = {key: value for key, value in body.items() if key not in known or key == self.whole}
+            rest = {key: value for key, value in body.items() if key not in self.names or key == self.whole}
             body = {**{key: value for key, value in body.items() if key not in rest}, self.whole: rest}
         return read_body(self.request, body, self.aliases, self.beneath, lax=lax or self.lax)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names under which fields of the request are read."""
+        fields = _fields(self.request)
+        return frozenset(key for field in fields for key in (field.encode_name, *self.aliases.get(field.name, ())))
 
     async def __call__(self: Operation[Any, Any], body: Mapping[str, Any], scope: Scope) -> Any:
         """Read a body, run, and return the reply as plain data. Raises `UsageError`, and what ``run`` raises."""

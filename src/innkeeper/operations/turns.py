@@ -8,6 +8,7 @@ is recorded in the audit (dynamic-prompting reference 2.4, 3.1, 3.3, S7).
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from datetime import timedelta
@@ -112,6 +113,7 @@ class TurnFacts(TaskOutcome, total=False):
     memory: Required[dict[str, Any]]
     context: Required[dict[str, Any]]
     post_processing: dict[str, Any]
+    notes: list[dict[str, str]]
 
 
 class PlaygroundTurn(TurnFacts, total=False):
@@ -162,7 +164,8 @@ async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, 
     turn = await _turn(request, scope, turns)
 
     async def replied(answer: TurnAnswer) -> Mapping[str, Any]:
-        return await _pictured(request, scope, reply(turns.library, answer, (perf_counter() - began) * 1000))
+        facts = reply(turns.library, answer, (perf_counter() - began) * 1000)
+        return await _pictured(request, scope, {**facts, **_unread(request)})
 
     if request.profile is not None:
         writer = profile_writer(scope.profile_models(request.profile), request.profile, scope.caller)
@@ -171,6 +174,17 @@ async def _taken(request: TakeTurn, scope: Scope, reply: Reply) -> Mapping[str, 
     if request.stream:
         return _events(await turns.stream(turn), replied)
     return await replied(await turns.take(turn))
+
+
+def _unread(request: TakeTurn) -> dict[str, Any]:
+    """Return the notes of a reply: of each field that neither the turn nor the scene that it asks for reads."""
+    known = CHAT.names | (GENERATE.names if request.scene_generation else frozenset())
+    notes = []
+    for name in sorted(set(request.others) - known):
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        notes.append({"path": name[:60], "message": f"there is no field {name!r:.60}; it changes nothing{meant}"})
+    return {"notes": notes} if notes else {}
 
 
 async def _events(turn: TurnEvents, replied: Callable[[TurnAnswer], Awaitable[Mapping[str, Any]]]) -> Events:

@@ -128,9 +128,11 @@ class CompletionHandler:
         Raises `ScopeError` where its key may not, `ModelNotFoundError` where it is not to know of it.
         """
         card = self.models.card(model)
-        if card is not None and not ticket.may_know(card):
+        if card is None:
+            ticket.grant.check("route", model)
+        if card is None or not ticket.may_know(card):
             raise ModelNotFoundError(model, [card.name for card in self._cards(ticket)])
-        ticket.grant.check("route" if card is None else card.kind, model)
+        ticket.grant.check(card.kind, model)
 
     def cards(self, web: WebRequest) -> list[ModelCard]:
         """The models that a call may ask."""

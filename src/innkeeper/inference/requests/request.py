@@ -103,8 +103,10 @@ class Fields:
         return Fields(self.mapping(name), f"{self._path}{name}.")
 
     def number(self, name: str) -> int | float | None:
-        """A number."""
+        """A number; of tokens, a whole one that a model can write."""
         value = self.take(name)
+        if name in _COUNTS and value is not None and (type(value) is not int or value < 1):
+            raise self.wrong(name, "a whole number, at least 1")
         if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
             return value
         raise self.wrong(name, "a number")
@@ -149,9 +151,10 @@ class Fields:
         raise self.wrong(name, expected)
 
 
+_COUNTS: Final = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens"})
 _NUMBERS: Final = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "top_a", "typical_p", "frequency_penalty", "presence_penalty"}
-) | {"repetition_penalty", "seed", "max_tokens", "max_completion_tokens", "max_output_tokens", "top_logprobs"}
+) | {"repetition_penalty", "seed", "top_logprobs", *_COUNTS}
 
 
 def option_fields(fields: Fields, names: Iterable[str]) -> dict[str, Any]:

@@ -84,6 +84,8 @@ def _options(fields: Fields) -> dict[str, Any]:
 
 def _input(value: Any, instructions: str | None) -> tuple[Message, ...]:
     top = (Message("system", instructions),) if instructions else ()
+    if isinstance(value, str) and not value.strip():
+        raise UsageError("input is empty", where=Where(path="input"), hint="send a text, or a list of items")
     if isinstance(value, str):
         return (*top, read_message({"role": "user", "content": value}, "input"))
     if not isinstance(value, list) or not value:

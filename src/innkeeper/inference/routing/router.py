@@ -219,6 +219,11 @@ class Router:
             self._pools_of.setdefault(one.name, []).append(pool)
 
 
+def is_allowed(name: str, routes: Sequence[str] | None) -> bool:
+    """Whether patterns let a deployment be asked, and named; None lets all."""
+    return routes is None or any(fnmatchcase(name, pattern) for pattern in routes)
+
+
 class _Kind(NamedTuple):
     """What decides which deployments come into question, whatever has happened so far. ``window`` is a power of two or 0."""
 
@@ -408,7 +413,7 @@ class RouteAttempts:
                 return "price_unknown" if estimate is None else "budget"
         if one.name in self._tried or one.name in self.request.without:
             return "tried"
-        if self.request.routes is not None and not any(fnmatchcase(one.name, it) for it in self.request.routes):
+        if not is_allowed(one.name, self.request.routes):
             return "not_allowed"
         return self._router.health(one.name).closed_to(now)
 

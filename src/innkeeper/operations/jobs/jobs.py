@@ -122,12 +122,14 @@ async def submit_media(
     jobs = await scope.jobs()
     from innkeeper.jobs.media_jobs import Terms
 
+    bounds = scope.terms(TaskTerms(max_cost=max_cost))
     job_terms = Terms(
         owner=scope.owner.user,
         tier=content_mode,
         ceilings=scope.ceilings,
         idempotency_key=scope.idempotency_key,
-        max_cost=scope.terms(TaskTerms(max_cost=max_cost))["money"],
+        max_cost=bounds["money"],
+        routes=bounds["routes"],
         **terms,
     )
 

@@ -237,6 +237,7 @@ class Scenes:
                     idempotency_key=f"{SCENE_KEY}{scene.id}",
                     callback_url=terms.callback_url,
                     max_cost=None if money is None else max(0.0, money - spent),
+                    routes=terms.text.get("routes"),
                 )
                 job = self.jobs.submit(composed.media, job_terms)
                 scene = store.assign_job(scene.id, job.id, seed=job.request.get("seed"), tier=job.tier)

@@ -27,7 +27,7 @@ from innkeeper.inference.response.events import TextDelta
 from innkeeper.inference.response.fold import ResponseFold
 from innkeeper.inference.routing.models import ModelNotFoundError
 from innkeeper.inference.routing.routed import RoutedAnswer, RoutedModels
-from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteRequest
+from innkeeper.inference.routing.router import Attempt, NoRouteError, RouteRequest, is_allowed
 from innkeeper.library.catalogue.resolver import Resolution
 from innkeeper.library.errors import TierBlockedError
 from innkeeper.library.library import Library
@@ -230,8 +230,9 @@ class Flow:
 
     def _request(self, decided: Decided, rendered: RenderedTemplate) -> RouteRequest:
         task, known = self.task, self.tasks.models.router.deployments
+        own = {one.route.model for one in known if is_allowed(one.name, task.routes)}
         if task.model is not None and all(deployment.route.model != task.model for deployment in known):
-            raise ModelNotFoundError(task.model, {deployment.route.model for deployment in known})
+            raise ModelNotFoundError(task.model, own)
         return RouteRequest(
             task=task.task,
             tier=decided.tier.effective,
