@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.jobs.job import Mode
-from innkeeper.jobs.limits import MAX_PICTURES
+from innkeeper.jobs.limits import MAX_PICTURES, MAX_PIXELS
 from innkeeper.jobs.media import MediaRequest, MediaRequestError, build, pictures_read
 from innkeeper.library.catalogue.rows import CatalogueModel, read_row
 from innkeeper.library.tier import Tier
@@ -193,6 +193,33 @@ def test_a_picture_that_nothing_starts_from_is_refused(mode: Mode, other: str) -
         MediaRequest(prompt="x", mode=mode, image="https://a/1").checked()
     assert refused.value.where == Where(path="image")
     assert other in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("width", -4),
+        ("height", 0),
+        ("steps", 0),
+        ("guidance", -1.0),
+        ("duration", -2.0),
+        ("fps", -1.0),
+        ("strength", 1.5),
+        ("strength", -0.1),
+    ],
+)
+def test_values_out_of_range_are_refused(field: str, value: float) -> None:
+    """What no picture can have is refused at the door, with its field, and reaches no provider."""
+    with pytest.raises(MediaRequestError) as refused:
+        MediaRequest(prompt="x", **{field: value}).checked()
+    assert refused.value.where == Where(path=field)
+
+
+def test_a_size_that_no_row_bounds_is_bounded_here() -> None:
+    """A model whose row says nothing of sizes is sent the nearest that is made, with a note; a seed is folded, with one."""
+    made = build(MediaRequest(prompt="x", width=64, height=100_000, seed=2**70), model_row(), Tier.SFW)
+    assert (made.body["width"], made.body["height"], made.body["seed"]) == (64, MAX_PIXELS, 0)
+    assert {note.parameter for note in made.notes} == {"height", "seed"}
 
 
 def test_pictures_refused() -> None:

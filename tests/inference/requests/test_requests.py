@@ -16,7 +16,7 @@ from innkeeper.inference.response.fold import response_of
 from innkeeper.inference.routing.route import Route
 from innkeeper.prompt import Message
 from innkeeper.prompt.data import thaw
-from innkeeper.prompt.errors import InnkeeperError, LimitError, UnsupportedError, UsageError
+from innkeeper.prompt.errors import InnkeeperError, LimitError, UnsupportedError, UsageError, Where
 
 PIXEL = "iVBORw0KGgo="
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -274,3 +274,28 @@ def test_items_that_no_message_can_be_are_named() -> None:
     made = provider_request(asked, route, ADAPTERS["openai-chat"])
     assert [note.message for note in made.notes] == ["openai: a block of type 'computer_call' is not sent (message 0)"]
     assert made.body["messages"] == [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.parametrize("value", [-5, 7.5, True])
+@pytest.mark.parametrize(
+    ("read", "body", "name"),
+    [
+        (read_chat, {"messages": [{"role": "user", "content": "Hi"}]}, "max_tokens"),
+        (read_chat, {"messages": [{"role": "user", "content": "Hi"}]}, "max_completion_tokens"),
+        (read_responses, {"input": "Hi"}, "max_output_tokens"),
+        (read_messages, {"messages": [{"role": "user", "content": "Hi"}]}, "max_tokens"),
+    ],
+)
+def test_a_length_that_no_answer_has_is_refused(read: Any, body: dict[str, Any], name: str, value: Any) -> None:
+    """It reaches no provider, who would be paid for an error."""
+    with pytest.raises(UsageError) as refused:
+        read({"model": "m", **body, name: value})
+    assert refused.value.where == Where(path=name)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_input_is_refused(text: str) -> None:
+    """Nobody is asked nothing."""
+    with pytest.raises(UsageError) as refused:
+        read_responses({"model": "m", "input": text})
+    assert refused.value.where == Where(path="input")

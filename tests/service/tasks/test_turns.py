@@ -13,6 +13,7 @@ from innkeeper.inference.fake import Answer, EchoServer, FakeReply
 from innkeeper.library.db.engine import Database
 from innkeeper.library.db.rows import AuditStore
 from innkeeper.library.log.conversations import CharacterStore
+from innkeeper.library.models.stores import ModelStore, ProviderStore
 from innkeeper.service import Keys
 from innkeeper.service.guard.grants import Grant
 from tests.service.tasks.served import entered, served
@@ -208,6 +209,47 @@ def test_overrides_are_an_administrators_and_recorded(tmp_path: Path) -> None:
         events = AuditStore(db).newest(5, action="prompt.override")
     assert len(events) == 2
     assert all("verse" not in str(event.details) for event in events)
+
+
+@pytest.mark.parametrize("path", ["/v1/roleplay", PLAYGROUND])
+def test_a_field_that_nothing_reads_is_noted(tmp_path: Path, path: str) -> None:
+    """The turn is taken, and the reply says which fields changed nothing, and what was probably meant."""
+
+    async def ask(client: httpx.AsyncClient) -> Any:
+        body = {"message": "Hello.", "rememebr": ["a"], "temperature": 0.1}
+        return [(await client.post(path, json=each)).json() for each in (body, {"message": "Hello."})]
+
+    with EchoServer("Aye.", "Aye.") as server:
+        odd, plain = served(entered(tmp_path / "l.db", server), ask)
+    assert [note["path"] for note in odd["notes"]] == ["rememebr", "temperature"]
+    assert "did you mean 'remember'?" in odd["notes"][0]["message"]
+    assert "notes" not in plain
+
+
+def test_lists_in_errors_are_the_callers_own(tmp_path: Path) -> None:
+    """A key that is bounded by routes is told of no model beyond them, at the doors of chats and of jobs."""
+
+    async def ask(client: httpx.AsyncClient) -> Any:
+        for path, body in (
+            ("/v1/roleplay", {"message": "Hello.", "model_key_override": "nosuch"}),
+            ("/v1/jobs", {"prompt": "a barn", "model": "nosuch"}),
+        ):
+            for key, known in ((KEYS_OF_ROUTES[0], True), (KEYS_OF_ROUTES[1], False)):
+                reply = await client.post(path, json=body, headers={"x-api-key": key})
+                assert reply.status_code == 404
+                assert ("painter-1" in reply.text or "big-0" in reply.text) is known
+
+    pictures = {"model_key": "painter-1", "modality": "image", "tasks": ["t2i"]}
+    with EchoServer("Aye.") as server:
+        path = entered(tmp_path / "l.db", server, ({},))
+        with Database.open(path) as db:
+            owner = ProviderStore(db).put({"name": "replicate"})
+            ModelStore(db).put({**pictures, "provider_id": owner.id})
+        grants = {KEYS_OF_ROUTES[0]: Grant(), KEYS_OF_ROUTES[1]: Grant(route=("other/*",))}
+        served(path, ask, keys=Keys(*KEYS_OF_ROUTES, grants=grants))
+
+
+KEYS_OF_ROUTES = ("key-of-everything", "key-of-little")
 
 
 def test_a_keyless_service_has_no_administrator(tmp_path: Path) -> None:

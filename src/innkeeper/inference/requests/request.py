@@ -105,8 +105,8 @@ class Fields:
     def number(self, name: str) -> int | float | None:
         """A number; of tokens, a whole one that a model can write."""
         value = self.take(name)
-        if name in _COUNTS and value is not None and (type(value) is not int or value < 1):
-            raise self.wrong(name, "a whole number, at least 1")
+        if name in _COUNTS and value is not None and (type(value) is not int or value < 0):
+            raise self.wrong(name, "a whole number, at least 0")
         if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
             return value
         raise self.wrong(name, "a number")
