@@ -210,8 +210,9 @@ def test_a_picture_that_nothing_starts_from_is_refused(mode: Mode, other: str) -
 )
 def test_values_out_of_range_are_refused(field: str, value: float) -> None:
     """What no picture can have is refused at the door, with its field, and reaches no provider."""
+    wrong: dict[str, Any] = {field: value}
     with pytest.raises(MediaRequestError) as refused:
-        MediaRequest(prompt="x", **{field: value}).checked()
+        MediaRequest(prompt="x", **wrong).checked()
     assert refused.value.where == Where(path=field)
 
 
