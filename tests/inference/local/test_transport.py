@@ -93,6 +93,21 @@ def test_request_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({}, {"max_tokens": 1024}),
+        ({"max_tokens": 9}, {"max_tokens": 9}),
+        ({"max_completion_tokens": 9}, {"max_completion_tokens": 9}),
+    ],
+)
+def test_answers_have_an_end(options: dict[str, Any], limit: dict[str, Any]) -> None:
+    """A request that names no limit gets one: the next caller waits."""
+    engine = FakeEngine()
+    LocalModel(engine).chat("m", MESSAGES, **options)
+    assert {name: value for name, value in engine.asked[0].items() if name.startswith("max_")} == limit
+
+
+@pytest.mark.parametrize(
     ("options", "cached"), [({}, True), ({"seed": 1}, False), ({"seed": 1, "cache_prompt": True}, True)]
 )
 def test_seed_forgets(options: dict[str, Any], *, cached: bool) -> None:

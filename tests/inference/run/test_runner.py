@@ -461,3 +461,15 @@ def test_the_key_is_in_no_request() -> None:
     assert isinstance(made.plan, Plan)
     shown = [repr(ask), repr(made), repr(result), str(made.plan.to_dict()), str(made.request), repr(made.plan.replay())]
     assert key not in "\n".join(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("charcter", "character"), ("lorebooks", 'request={"lorebooks"'), ("zzz", "inputs:")]
+)
+def test_an_input_that_there_is_not(name: str, hint: str) -> None:
+    """The error names the nearest one, or where it belongs, and no function of ours."""
+    build: Any = runner().build_request
+    with pytest.raises(UsageError, match=f"unknown input '{name}'") as caught:
+        build(CONFIG, CHAT, **{name: 1})
+    assert hint in str(caught.value.hint)
+    assert "_build" not in caught.value.render()

@@ -157,3 +157,12 @@ def test_fields_that_are_wrong(field: str, value: Any) -> None:
         PromptRunRequest.of({"tool_name": "t", "input": "hi", field: value})
     assert failed.value.where is not None
     assert failed.value.where.path == field
+
+
+@pytest.mark.parametrize("request_", [{"tool_name": "t"}, {"tool_name": "t", "input": None}], ids=["missing", "null"])
+def test_input_is_required(request_: dict[str, Any]) -> None:
+    """Without one a model would invent a conversation; an empty text is one."""
+    with pytest.raises(FormatError, match="input is required") as caught:
+        PromptRunRequest.of(request_)
+    assert caught.value.where is not None
+    assert caught.value.where.path == "input"

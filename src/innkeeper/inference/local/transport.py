@@ -15,8 +15,13 @@ from typing import Any, Final, Protocol
 import httpx
 
 from innkeeper.inference.client.chat import ChatFold
+from innkeeper.inference.local.turns import CALLER, Turns
 from innkeeper.inference.response.views.view import ServerEvent
 
+DEFAULT_MAX_TOKENS: Final = 1_024
+"""The most tokens of an answer whose request names no limit: the next in the queue is waiting."""
+
+_LIMITS: Final = frozenset({"max_tokens", "max_completion_tokens", "n_predict"})
 _END: Final = object()
 _EVENTS: Final = {"content-type": "text/event-stream"}
 
@@ -40,6 +45,8 @@ class ChatEngine(Protocol):
 class LocalTransport(httpx.AsyncBaseTransport):
     """Answers ``/chat/completions``, ``/models`` and ``/health`` from ``engine``, one chat at a time, for any event loops.
 
+    Callers take turns (`Turns`), so that one with many chats does not keep the others waiting.
+
     ``name`` is the model's name in answers. Closing a response stops the engine within a batch of the prompt or a token. Closing
     one of its clients leaves it open: `let_go` is for the model's owner.
     """
@@ -47,7 +54,7 @@ class LocalTransport(httpx.AsyncBaseTransport):
     def __init__(self, engine: ChatEngine, name: str) -> None:
         self._engine: ChatEngine | None = engine
         self._name = name
-        self._turn = threading.Lock()
+        self._turns = Turns()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer one request; what goes wrong is an HTTP status with a JSON body, as from a server."""
@@ -62,13 +69,13 @@ class LocalTransport(httpx.AsyncBaseTransport):
 
     def let_go(self) -> None:
         """Wait for the answer under way to stop, then let the engine go."""
-        with self._turn:
+        with self._turns.turn("", lambda: True):
             self._engine = None
 
     async def _chat(self, request: dict[str, Any]) -> httpx.Response:
         if self._engine is None:
             return _failure(503, "the local model is closed")
-        run = _Generation(self._engine, _engine_request(request), self._turn)
+        run = _Generation(self._engine, _engine_request(request), self._turns)
         first = await run.wait()
         refused = _refusal(first)
         if refused is not None:
@@ -95,24 +102,26 @@ def _engine_request(request: Mapping[str, Any]) -> dict[str, Any]:
     of the arithmetic, and a request with a seed wants the same answer again.
     """
     usage = {"stream_options": {"include_usage": True}} if not request.get("stream") else {}
-    asked = {"cache_prompt": "seed" not in request, **request, **usage}
+    limits = {} if _LIMITS & request.keys() else {"max_tokens": DEFAULT_MAX_TOKENS}
+    asked = {"cache_prompt": "seed" not in request, **limits, **request, **usage}
     return {**asked, "stream": True, "return_progress": True}
 
 
 class _Generation:
     """One generation in a thread of its own; its chunks are waited for in an event loop."""
 
-    def __init__(self, engine: ChatEngine, request: dict[str, Any], turn: threading.Lock) -> None:
+    def __init__(self, engine: ChatEngine, request: dict[str, Any], turns: Turns) -> None:
+        self._turns = turns
         self._chunks: asyncio.Queue[Any] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._stopped = threading.Event()
         self._ended = asyncio.Event()
-        threading.Thread(target=self._work, args=(engine, request, turn), daemon=True).start()
+        threading.Thread(target=self._work, args=(engine, request, CALLER.get()), daemon=True).start()
 
-    def _work(self, engine: ChatEngine, request: dict[str, Any], turn: threading.Lock) -> None:
+    def _work(self, engine: ChatEngine, request: dict[str, Any], caller: str) -> None:
         try:
-            with turn:
-                if not self._stopped.is_set():
+            with self._turns.turn(caller, lambda: not self._stopped.is_set()) as has_come:
+                if has_come:
                     engine.handle_chat_completions(request, self._take)
         except Exception as error:  # noqa: BLE001 - whatever the engine raises belongs to the one who asked
             self._in_loop(self._chunks.put_nowait, error)
@@ -133,7 +142,7 @@ class _Generation:
         try:
             return await self._chunks.get()
         except BaseException:
-            self._stopped.set()
+            self._stop()
             raise
 
     async def rest(self) -> AsyncIterator[dict[str, Any]]:
@@ -143,8 +152,12 @@ class _Generation:
 
     async def stop(self) -> None:
         """Stop the engine with its next piece, and wait until it has."""
-        self._stopped.set()
+        self._stop()
         await self._ended.wait()
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        self._turns.wake()
 
 
 async def _gathered(run: _Generation, first: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Never
 
 from innkeeper.dialects import DIALECTS
 from innkeeper.inference.adapters.openai_chat import choice_of
@@ -78,6 +79,7 @@ class BaseRunner:
         request: BuildRequest | Mapping[str, Any] | None = None,
         ports: Ports | None = None,
         commit: bool = True,
+        **unknown: Never,
     ) -> PromptRequest:
         """Build a prompt and the provider request for it. None of the arguments is changed.
 
@@ -89,6 +91,7 @@ class BaseRunner:
 
         Raises `UsageError`, `PreflightError`, and what a build raises (`PipelineError`, `MaxTokensExceededError`).
         """
+        check_inputs(unknown)
         options, notes = _options(runner_config, llm_options)
         decided, sent = apply_request_policy(options, runner_config.capabilities)
         preflight(decided, runner_config.capabilities)
@@ -202,8 +205,20 @@ def next_piece(pieces: Any) -> Any:
 
 
 _SIGNATURE: Final = inspect.signature(BaseRunner._build_request)  # noqa: SLF001 - this module's own
-INPUTS: Final = frozenset(_SIGNATURE.parameters) - {"self", "runner_config", "history"}
+INPUTS: Final = frozenset(_SIGNATURE.parameters) - {"self", "runner_config", "history", "unknown"}
 """The inputs of a request by name, besides the config and the history."""
+
+
+def check_inputs(names: Iterable[str]) -> None:
+    """Raise `UsageError` for the first name that is no input; it says the nearest, or where the input belongs."""
+    unknown = min(set(names) - INPUTS, default=None)
+    if unknown is None:
+        return
+    near = difflib.get_close_matches(unknown, INPUTS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(INPUTS))}"
+    if unknown in BuildRequest.__struct_fields__:
+        hint = f'give it in the build request: request={{"{unknown}": …}}'
+    raise UsageError(f"unknown input {unknown!r}", hint=hint)
 
 
 def _options(config: RunnerConfig, llm_options: Mapping[str, Any] | None) -> tuple[dict[str, Any], list[Note]]:

@@ -7,12 +7,11 @@ more as a stream without tools, for providers that cannot do both at once.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
-from innkeeper.inference.run.base import INPUTS, BaseRunner
+from innkeeper.inference.run.base import BaseRunner, check_inputs
 from innkeeper.inference.run.callers import completed
 from innkeeper.inference.run.config import RunnerConfig
 from innkeeper.inference.run.runner import AsyncPromptRunner, PromptRunner
@@ -78,11 +77,7 @@ class BaseToolLoop:
 
         Raises `UsageError` for tools without an executor, an executor or a client of the wrong kind, and an unknown input.
         """
-        unknown = sorted(inputs.keys() - INPUTS)
-        if unknown:
-            near = difflib.get_close_matches(unknown[0], INPUTS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"inputs: {', '.join(sorted(INPUTS))}"
-            raise UsageError(f"unknown input {unknown[0]!r}", hint=hint)
+        check_inputs(inputs)
         config = runner_config.tool_calling
         if isinstance(tool_executor, Toolbox):
             registry, tool_executor = tool_executor.registry, tool_executor.functions

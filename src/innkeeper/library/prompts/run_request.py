@@ -45,6 +45,8 @@ class PromptRunRequest(msgspec.Struct, frozen=True, kw_only=True):
         name = _text(value, "tool_name")
         if not name.strip():
             raise _error("tool_name", "tool_name is required")
+        if value.get("input") is None:
+            raise _error("input", "input is required", hint="a text, or a list of blocks and messages")
         return cls(
             tool_name=name,
             model=_text(value, "model"),

@@ -22,6 +22,7 @@ from math import ceil
 from time import monotonic
 from typing import Any, Final
 
+from innkeeper.inference.local.turns import CALLER
 from innkeeper.inference.response.response import ModelResponse, Usage
 from innkeeper.inference.routing.meter import METER, MeteredCall
 from innkeeper.inference.routing.models import ModelCard
@@ -184,6 +185,7 @@ class Gate:
         ticket = Ticket(self, caller, record or CallRecord(caller=caller))
         _CURRENT.set(ticket)  # each call is a task of its own
         METER.set(ticket)
+        CALLER.set(caller)
         try:
             yield ticket
         finally:

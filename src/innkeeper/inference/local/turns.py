@@ -1,0 +1,63 @@
+"""Turns: whose request the one local model answers next: callers take turns, and each has its own requests in their order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Condition
+from typing import Final
+
+CALLER: Final[ContextVar[str]] = ContextVar("innkeeper_local_caller", default="")
+"""Whose request is asked in this task. A service sets it for each call."""
+
+
+class Turns:
+    """A queue of threads that want the same thing, fair by caller. A thread that is not wanted any more leaves it at once."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._waiting: dict[str, deque[object]] = {}
+        self._busy = False
+
+    @contextmanager
+    def turn(self, caller: str, is_wanted: Callable[[], bool]) -> Iterator[bool]:
+        """Wait for the caller's turn; gives whether it has come, or the request is not wanted any more."""
+        has_come = self._wait(caller, is_wanted)
+        try:
+            yield has_come
+        finally:
+            if has_come:
+                with self._changed:
+                    self._busy = False
+                    self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Have those who wait look again whether they are wanted."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _wait(self, caller: str, is_wanted: Callable[[], bool]) -> bool:
+        place = object()
+        with self._changed:
+            self._waiting.setdefault(caller, deque()).append(place)
+            while is_wanted() and (self._busy or self._next() is not place):
+                self._changed.wait()
+            has_come = not self._busy and self._next() is place and is_wanted()
+            self._busy = self._busy or has_come
+            self._leave(caller, place, served=has_come)
+        return has_come
+
+    def _next(self) -> object:
+        return next(iter(self._waiting.values()))[0]
+
+    def _leave(self, caller: str, place: object, *, served: bool) -> None:
+        """Take a place out of the queue; once one is served, the caller's others come after those of everyone else."""
+        places = self._waiting[caller]
+        places.remove(place)
+        if served or not places:
+            del self._waiting[caller]
+        if served and places:
+            self._waiting[caller] = places
+        self._changed.notify_all()
