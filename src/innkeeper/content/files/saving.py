@@ -106,9 +106,7 @@ def save_bytes(path: str | os.PathLike[str], data: bytes, *, force: bool = False
     target = Path(name)
     with _output_errors(name):
         if not force and target.exists():
-            raise OutputExistsError(
-                f"{name!r} exists already", hint="choose another name; --force (force=True) overwrites it"
-            )
+            raise OutputExistsError(f"{name!r} exists already", hint="choose another name; --force overwrites it")
         draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
             _write_through(draft, data)

@@ -39,25 +39,25 @@ class Turns:
             self._changed.notify_all()
 
     def _wait(self, caller: str, is_wanted: Callable[[], bool]) -> bool:
-        place = object()
+        waiter = object()
         with self._changed:
-            self._waiting.setdefault(caller, deque()).append(place)
-            while is_wanted() and (self._busy or self._next() is not place):
+            self._waiting.setdefault(caller, deque()).append(waiter)
+            while is_wanted() and (self._busy or self._next() is not waiter):
                 self._changed.wait()
-            has_come = not self._busy and self._next() is place and is_wanted()
+            has_come = not self._busy and self._next() is waiter and is_wanted()
             self._busy = self._busy or has_come
-            self._leave(caller, place, served=has_come)
+            self._leave(caller, waiter, served=has_come)
         return has_come
 
     def _next(self) -> object:
         return next(iter(self._waiting.values()))[0]
 
-    def _leave(self, caller: str, place: object, *, served: bool) -> None:
-        """Take a place out of the queue; once one is served, the caller's others come after those of everyone else."""
-        places = self._waiting[caller]
-        places.remove(place)
-        if served or not places:
+    def _leave(self, caller: str, waiter: object, *, served: bool) -> None:
+        """Take a waiter out of the queue; once one is served, the caller's others come after those of everyone else."""
+        queue = self._waiting[caller]
+        queue.remove(waiter)
+        if served or not queue:
             del self._waiting[caller]
-        if served and places:
-            self._waiting[caller] = places
+        if served and queue:
+            self._waiting[caller] = queue
         self._changed.notify_all()

@@ -69,7 +69,7 @@ class MacroEnvironment:
     messages, oldest first, and is called only by chat macros. ``instruct``, ``context``, ``sysprompt`` and ``reasoning`` are
     the settings of those names as SillyTavern spells them. ``stock`` has the values of macros that extensions which are on
     register. ``chat_id`` (``None``: there is no chat; or its hash, when one is kept) and ``pick_seed`` drive stable picks.
-    ``warn`` gets a `Note` for every macro that could not be evaluated, once for each place that ``place`` names of a text and
+    ``warn`` gets a `Note` for every macro that could not be evaluated, once for each place that ``locate`` names of a text and
     a position in it; ``ban`` gets each ``{{banned}}`` word.
     """
 
@@ -111,5 +111,5 @@ class MacroEnvironment:
     pick_seed: int | str | None = None
     spent: Spent = field(default_factory=Spent)
     warn: Callable[[Note], None] | None = None
-    place: Callable[[str, int], Where] = where_in
+    locate: Callable[[str, int], Where] = where_in
     ban: Callable[[str], None] | None = None

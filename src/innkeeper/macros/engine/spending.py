@@ -44,7 +44,7 @@ def report(env: MacroEnvironment, error: InnkeeperError, text: str, position: in
     """Pass an error on to ``env.warn`` as a note that says where in ``text`` it is."""
     if env.warn is None or env.spent.reports > MAX_REPORTS:
         return
-    where = env.place(text, position)
+    where = env.locate(text, position)
     if where.asset is not None and (where, error.message) in env.spent.listed:
         return
     env.spent.listed.add((where, error.message))

@@ -10,7 +10,7 @@ from innkeeper.content.character import Character
 from innkeeper.macros.engine.environment import CardFields, ChatLine, Field, MacroEnvironment, Voice
 from innkeeper.prompt.run.state import State
 from innkeeper.taverns.assets import assets_of
-from innkeeper.taverns.places import Places
+from innkeeper.taverns.locator import TextLocator
 from innkeeper.taverns.silly.extensions.stock_macros import stock_macros
 from innkeeper.taverns.silly.inputs import Group, SillyInputs
 from innkeeper.taverns.silly.lines.line import Line
@@ -95,7 +95,7 @@ def environment_of(
         chat_id_hash=metadata.get("chat_id_hash"),
         pick_seed=metadata.get("pick_reroll_seed"),
         warn=lambda note: state.warn(note.message, kind=note.kind, where=note.where, hint=note.hint, data=note.data),
-        place=Places(state),
+        locate=TextLocator(state),
         ban=state.result.options.setdefault("banned_words", []).append if inputs.is_text else None,
     )
 

@@ -16,7 +16,7 @@ from innkeeper.macros.engine.ranges import MacroRange, made_pieces
 from innkeeper.macros.silly import is_plain, substitute
 from innkeeper.macros.silly.card import has_effects
 from innkeeper.prompt.block import Origin, OriginAsset, Piece, strip_pieces
-from innkeeper.taverns.places import Places
+from innkeeper.taverns.locator import TextLocator
 from innkeeper.text.javascript.values import WHITE_SPACE
 
 Pieces = tuple[Piece, ...]
@@ -144,8 +144,8 @@ class Expander:
     def _expanded(self, text: str, env: MacroEnvironment, origin: Origin | None = None, **options: Any) -> str:
         if self.report is not None:
             self.report(text)
-        if isinstance(env.place, Places):
-            env.place.near = origin
+        if isinstance(env.locate, TextLocator):
+            env.locate.near = origin
         return substitute(text, env, pack=self.pack, **options)
 
 

@@ -29,7 +29,7 @@ from innkeeper.prompt.plan import Plan
 from innkeeper.prompt.run.pipeline import NoConfig, Step
 from innkeeper.prompt.run.state import ScratchKey, State
 from innkeeper.prompt.text import scalar_text
-from innkeeper.taverns.places import Places
+from innkeeper.taverns.locator import TextLocator
 from innkeeper.taverns.smart.compat import PROFILES
 from innkeeper.taverns.smart.conditions import ConditionRule, KeywordSearch, SmartLore, shown
 from innkeeper.taverns.smart.construction import construct_explained
@@ -164,16 +164,16 @@ def _run_macros(state: State, _config: NoConfig) -> None:
     if not inputs.options.compat.chat_python:
         chat_env = dataclasses.replace(env, options=msgspec.structs.replace(env.options, python=False))
     before = SmartEnvironment.of(inputs.table, None, inputs.options.macros).table
-    expanded, places = [], Places(state)
+    expanded, locator = [], TextLocator(state)
     for message in state.scratch[SCREENED]:
-        origin = places.near = _origin_of(message["source"], len(state.request.history))
+        origin = locator.near = _origin_of(message["source"], len(state.request.history))
         own = chat_env if message["source"]["type"].startswith("history.") else env
         ranges: list[MacroRange] = []
-        text = _expanded(message["content"], own, state, places, ranges)
+        text = _expanded(message["content"], own, state, locator, ranges)
         expanded.append({**message, "content": text, _MADE: made_pieces(text, ranges, origin) if ranges else ()})
     if state.result.greeting:
-        places.near = None
-        state.result.greeting = _expanded(state.result.greeting, env, state, places, [])
+        locator.near = None
+        state.result.greeting = _expanded(state.result.greeting, env, state, locator, [])
     state.scratch[EXPANDED] = expanded
     _stage(state, before, env.table)
 
@@ -182,7 +182,7 @@ _MADE: Final = "pieces"
 """The key of a message for its pieces after macros."""
 
 
-def _expanded(text: str, env: SmartEnvironment, state: State, places: Places, ranges: list[MacroRange]) -> str:
+def _expanded(text: str, env: SmartEnvironment, state: State, locator: TextLocator, ranges: list[MacroRange]) -> str:
     """The text with its macros replaced, or as it is, with a warning, where they fail."""
     if "{{" not in text and "<<" not in text:
         return text
@@ -194,10 +194,10 @@ def _expanded(text: str, env: SmartEnvironment, state: State, places: Places, ra
         value = expand(text, env, ranges=ranges)
     except InnkeeperError as error:
         sentence = f"macros are left as they are: {error.message}"
-        state.warn(sentence, kind=NoteKind.MACRO, where=places(text, 0), hint=error.hint)
+        state.warn(sentence, kind=NoteKind.MACRO, where=locator(text, 0), hint=error.hint)
         value = text
     for note in env.notes[reported:]:
-        where = None if note.where is None else places.whole(text, note.where)
+        where = None if note.where is None else locator.whole(text, note.where)
         state.warn(note.message, kind=NoteKind.MACRO, where=where, hint=note.hint)
     return value
 

@@ -1,4 +1,4 @@
-"""Places: a warning about a macro names asset, field, entry, line and column, once, in every tavern that has macros."""
+"""TextLocator: a warning about a macro names asset, field, entry, line and column, once, in every tavern that has macros."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

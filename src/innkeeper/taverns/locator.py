@@ -1,4 +1,4 @@
-"""Places: where in the inputs of a build a text stands, so that a warning about it names asset, field, entry, line and column.
+"""TextLocator: where a text stands in the inputs of a build: a warning about it names asset, field, entry, line and column.
 
 Macros are expanded far from the file that they are written in: fields are joined, trimmed and nested before. What is evaluated is
 looked for in the texts of the inputs: first all of it, then its line, then the macro alone.
@@ -28,7 +28,7 @@ _NAMES: Final = ("identifier", "id", "uid")
 _MAX_DEPTH: Final = 12
 
 
-class TextPlace(msgspec.Struct, frozen=True):
+class TextLocation(msgspec.Struct, frozen=True):
     """A text with macros: the asset's name, the path in it, and the kind of asset as an `Origin` has it."""
 
     kind: str
@@ -43,7 +43,7 @@ class TextPlace(msgspec.Struct, frozen=True):
         return names and entry and (origin.field or "") in self.path
 
 
-class Places:
+class TextLocator:
     """The texts of one build's inputs, read when the first place is asked for. ``near`` is the origin of the text at work."""
 
     __slots__ = ("__dict__", "_state", "near")
@@ -55,14 +55,14 @@ class Places:
     def __call__(self, text: str, position: int) -> Where:
         """The place of a character of a text that is evaluated; in the text itself where no input has it."""
         near = self.near
-        texts = self._texts if near is None else sorted(self._texts, key=lambda place: not place.fits(near))
+        texts = self._texts if near is None else sorted(self._texts, key=lambda location: not location.fits(near))
         for start, part in _parts(text, position):
-            for place in texts:
-                index = place.text.find(part)
+            for location in texts:
+                index = location.text.find(part)
                 if index >= 0:
                     position_there = index + max(position - start, 0)
                     return msgspec.structs.replace(
-                        where_in(place.text, position_there, place.asset), path=place.path or None
+                        where_in(location.text, position_there, location.asset), path=location.path or None
                     )
         return where_in(text, position)
 
@@ -72,8 +72,10 @@ class Places:
         return self(text, sum(len(line) + 1 for line in lines) + (where.column or 1) - 1)
 
     @cached_property
-    def _texts(self) -> tuple[TextPlace, ...]:
-        return tuple(place for place in _texts(self._state) if any(opener in place.text for opener in _OPENERS))
+    def _texts(self) -> tuple[TextLocation, ...]:
+        return tuple(
+            location for location in _texts(self._state) if any(opener in location.text for opener in _OPENERS)
+        )
 
 
 def _parts(text: str, position: int) -> Iterator[tuple[int, str]]:
@@ -88,10 +90,10 @@ def _parts(text: str, position: int) -> Iterator[tuple[int, str]]:
         yield position, text[position : min(closers) + 2]
 
 
-def _texts(state: State) -> Iterator[TextPlace]:
+def _texts(state: State) -> Iterator[TextLocation]:
     """The texts of all inputs, those of assets before those of the chat."""
     for kind, asset, value in _sources(state.request, assets_of(state), state.inputs.ports.injections):
-        yield from (TextPlace(kind, asset, path, text) for path, text in _inside(value))
+        yield from (TextLocation(kind, asset, path, text) for path, text in _inside(value))
 
 
 def _sources(request: BuildRequest, assets: Assets, registry: Any) -> Iterator[tuple[str, str, Any]]:
